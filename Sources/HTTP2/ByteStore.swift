@@ -1,7 +1,7 @@
-/// Bytes gathered for one stream while frames arrive. It grows to what its owner lets in, and
-/// gives memory back between streams only above `keptBytes`, so that an ordinary stream allocates nothing.
+/// A growing buffer for one stream's bytes while frames arrive. The owner limits its size. Between streams it
+/// frees memory above `keptBytes`, so that an ordinary stream allocates nothing.
 ///
-/// It lives in a slot of raw memory: the slot's owner calls `free()`.
+/// It is stored in a slot of raw memory, so the slot's owner must call `free()`.
 @safe struct ByteStore {
     private(set) var count = 0
     private var capacity = 0
@@ -21,7 +21,8 @@
         count += amount
     }
 
-    /// Two lengths and two strings, as `HeaderFields` reads them. The caller's limits keep both under 65,536.
+    /// Appends two lengths and two strings in the format of `HeaderFields`. The caller's limits keep each
+    /// string below 65,536 bytes.
     mutating func appendField(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         reserve(4 + name.count + value.count)
         let start = unsafe base! + count

@@ -1,4 +1,4 @@
-/// An error code as RST_STREAM and GOAWAY carry it. Any value can come from a peer.
+/// An error code in RST_STREAM and GOAWAY. A peer can send any value.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
 

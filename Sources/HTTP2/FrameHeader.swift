@@ -35,7 +35,7 @@
         self.stream = stream
     }
 
-    /// `bytes` has all nine of them.
+    /// Reads a header. `bytes` must have at least nine bytes.
     init(_ bytes: UnsafeRawBufferPointer) {
         let first = unsafe bytes.bigEndian32(at: 0)
         count = Int(first >> 8)
@@ -55,7 +55,7 @@
 }
 
 extension UnsafeRawBufferPointer {
-    /// Four bytes, the highest first.
+    /// Returns a 32-bit integer in big-endian order.
     func bigEndian32(at offset: Int) -> UInt32 {
         UInt32(bigEndian: unsafe loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }

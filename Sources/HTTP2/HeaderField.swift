@@ -1,13 +1,14 @@
 internal import CNghttp2
 
-/// A header field that this side sends. Indexed fields enter the peer's HPACK table and cost a byte
-/// from then on; what differs each time, and what is secret, is not indexed.
+/// A header field that this side sends. An indexed field enters the peer's HPACK table and takes one byte
+/// after that. Secret values and values that always differ are not indexed.
 package struct HeaderField: Sendable {
     let name: String
     let value: String
     let isIndexed: Bool
 
-    /// `authorization` is never indexed: Apple asks for that, to keep its tables small.
+    /// Creates a field. `authorization` is never indexed, because Apple asks for this to keep its tables
+    /// small.
     package init(_ name: String, _ value: String, isIndexed: Bool = true) {
         self.name = name
         self.value = value
@@ -30,7 +31,7 @@ package struct HeaderField: Sendable {
     }
 }
 
-/// A header field that HTTP/2 does not allow. The value is not quoted: it may be a secret.
+/// A header field that HTTP/2 forbids. The value is not quoted, because it may be a secret.
 package enum HeaderFault: Error, Hashable, Sendable, CustomStringConvertible {
     case name(String)
     case value(ofField: String)
@@ -41,9 +42,9 @@ package enum HeaderFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .name(let name):
             "header name \"\(name)\" is not valid in HTTP/2; use lower-case letters, digits and dashes"
         case .value(let field):
-            "the value of header \"\(field)\" is not valid; remove line breaks, and blanks at its ends"
+            "the value of header \"\(field)\" is not valid; remove line breaks and leading or trailing blanks"
         case .tooLarge(let bytes, let limit):
-            "the headers of a request take \(bytes) bytes, more than \(limit); shorten or leave out some"
+            "the headers of a request take \(bytes) bytes, more than \(limit); shorten or remove some headers"
         }
     }
 }

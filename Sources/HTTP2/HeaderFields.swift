@@ -1,5 +1,5 @@
-/// The header fields of one message: a piece of a batch's bytes in which each field is two lengths
-/// (16 bits, low byte first), the name, the value. Names are lower case, as HTTP/2 has them.
+/// The header fields of one message, as a range of a batch's bytes. Each field is two lengths (16 bits,
+/// little-endian), the name and the value. Names are lower case, as HTTP/2 requires.
 package struct HeaderFields: Sequence {
     let bytes: [UInt8]
     let range: Range<Int>
@@ -29,7 +29,7 @@ package struct HeaderFields: Sequence {
 
     package func makeIterator() -> Iterator { Iterator(rest: bytes[range]) }
 
-    /// The first value under a name, nil when there is none.
+    /// The first value with this name, or nil.
     package subscript(name: StaticString) -> ArraySlice<UInt8>? {
         guard let found = HeaderFields.find(name, in: bytes, range) else { return nil }
         return bytes[found]
@@ -43,7 +43,7 @@ package struct HeaderFields: Sequence {
         Int(UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8)
     }
 
-    /// Where the first value under a name lies, without touching a reference count.
+    /// Returns the range of the first value with this name, without touching a reference count.
     static func find(_ name: StaticString, in bytes: [UInt8], _ range: Range<Int>) -> Range<Int>? {
         let wanted = unsafe UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         return unsafe bytes.withUnsafeBytes { all in

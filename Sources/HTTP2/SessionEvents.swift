@@ -1,7 +1,7 @@
-/// What happened to a session as a whole since the events were last taken. One place for each
-/// kind, the newest wins, so that no peer can make it grow.
+/// Events of the whole session since they were last taken. Each kind keeps only its newest event, so that a
+/// peer cannot make this grow.
 package struct SessionEvents: Hashable, Sendable {
-    /// The peer sent SETTINGS; these hold now.
+    /// The settings that apply after the peer's SETTINGS.
     package var settings: PeerSettings?
     package var goaway: Goaway?
     /// The bytes of the PING that the peer acknowledged.
@@ -11,20 +11,20 @@ package struct SessionEvents: Hashable, Sendable {
     package var isEmpty: Bool { settings == nil && goaway == nil && pong == nil && failure == nil }
 }
 
-/// What the peer allows this side to send.
+/// Limits that the peer sets for this side.
 package struct PeerSettings: Hashable, Sendable {
-    /// 0 is allowed and means: no new stream for now.
+    /// Maximum of open streams. 0 is allowed and means that no new stream may be opened now.
     package var concurrentStreamsMax: UInt32
     package var streamWindowBytes: UInt32
     package var frameBytesMax: UInt32
 }
 
-/// The peer ends the connection. It did not and will not process streams above `lastStream`;
-/// what becomes of the others is seen when they end or when the connection does.
+/// GOAWAY: the peer ends the connection. It did not and will not process streams above `lastStream`. The
+/// other streams end by themselves or with the connection.
 package struct Goaway: Hashable, Sendable {
     package var lastStream: Int32
     package var code: ErrorCode
-    /// The peer's own words (APNs sends JSON with a `reason`), cut at `debugBytesMax`.
+    /// The peer's debug data (APNs sends JSON with a `reason`), truncated at `debugBytesMax`.
     package var debug: [UInt8]
 
     package static let debugBytesMax = 1_024

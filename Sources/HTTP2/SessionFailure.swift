@@ -1,15 +1,15 @@
 internal import CNghttp2
 
-/// Why a session can go on no longer. The connection under it is to be closed and, if there is
-/// still work, another opened; nothing of what the peer sent is quoted, because header values are secrets.
+/// The reason why a session cannot continue. Close its connection, and open another one if there is still
+/// work. Nothing that the peer sent is quoted, because header values are secret.
 package enum SessionFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The peer broke the protocol; this side says so in a GOAWAY with this code.
+    /// The peer violated the protocol. This side sends GOAWAY with this code.
     case violation(ErrorCode)
-    /// The peer's first bytes are no HTTP/2.
+    /// The peer's first bytes are not HTTP/2.
     case notHTTP2
-    /// The peer asked for more acknowledgements than the limit allows to wait.
+    /// More acknowledgements are waiting than the limit allows.
     case flooded
-    /// The library could not go on: out of memory, or a fault in the library.
+    /// nghttp2 failed: out of memory, or a bug.
     case library(Int)
 
     package var description: String {

@@ -1,5 +1,5 @@
-/// The bytes of a message body, copied once and then read by every message that carries them:
-/// a send to a million tokens has one body. They never change.
+/// The bytes of a message body, copied once and shared by all messages that carry it. A send to a million
+/// tokens has one body. It is immutable.
 @safe package final class SharedBody {
     let bytes: UnsafeRawBufferPointer
 

@@ -1,12 +1,12 @@
-/// A fixed number of slots in memory that never moves, so that C can point at them, and the stack of
-/// the free ones: taking and giving back allocates nothing.
+/// A fixed number of slots in memory that never moves, so that C can point to them, with a stack of free
+/// slots. Taking and returning a slot allocates nothing.
 @safe final class SlotTable<Slot> {
     let capacity: Int
     private let slots: UnsafeMutablePointer<Slot>
     private let free: UnsafeMutablePointer<Int32>
     private(set) var used = 0
 
-    /// `make` builds the slot with this index.
+    /// Creates the table. `make` returns the slot with the given index.
     init(capacity: Int, _ make: (Int) -> Slot) {
         self.capacity = capacity
         unsafe slots = .allocate(capacity: capacity)

@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Cryptography
 internal import Telemetry
 
-/// An X.509 certificate. Owns an `X509`, which is only read after it was made.
+/// An X.509 certificate. It owns an `X509`, which is only read after its creation.
 @safe final class Certificate: Sendable {
     nonisolated(unsafe) let pointer: OpaquePointer
 

@@ -2,11 +2,11 @@ internal import COpenSSL
 package import Cryptography
 package import Telemetry
 
-/// A CA of our own, for a server that nobody else vouches for: the simulator and tests make one, give
-/// its certificate to their clients, and sign their servers' certificates with it. Not for the public.
+/// A private CA for servers that no public CA certifies. The simulator and tests create one, give its
+/// certificate to their clients, and sign their servers' certificates with it. Not for public servers.
 package struct CertificateAuthority: Sendable {
     private static let secondsPerDay: Int64 = 86_400
-    /// Clocks differ a little: what is signed now is valid from an hour ago.
+    /// Certificates are valid from an hour ago, because clocks differ a little.
     private static let backdatedSeconds: Int64 = 3_600
 
     private let certificate: Certificate
@@ -14,12 +14,12 @@ package struct CertificateAuthority: Sendable {
 
     /// A certificate and its key, in PEM form.
     package struct Identity: Sendable {
-        /// The certificate, then its CA's.
+        /// The certificate, followed by its CA's certificate.
         package let chainPEM: String
         package let keyPEM: String
     }
 
-    /// Makes a key pair and signs itself.
+    /// Creates a CA with a new key and a self-signed certificate.
     package init(name: String, days: Int = 3650, at time: WallTime = .now()) {
         key = KeyPair.makeP256()
         let from = time.seconds - CertificateAuthority.backdatedSeconds
@@ -33,7 +33,7 @@ package struct CertificateAuthority: Sendable {
             ])
     }
 
-    /// One made before.
+    /// Loads a CA that was created before.
     package init(certificate: PEMSource, key: PEMSource) throws(PEMError) {
         self.certificate = try PEM.certificates(certificate)[0]
         self.key = try PEM.privateKey(key, isPrivate: true)
@@ -43,10 +43,10 @@ package struct CertificateAuthority: Sendable {
     }
 
     package var certificatePEM: String { certificate.pem }
-    /// For a file that only its owner can read.
+    /// The private key. Store it only in a file that its owner alone can read.
     package var keyPEM: String { key.pem }
 
-    /// Signs a new server key for these names and addresses.
+    /// Issues a certificate with a new server key for these names and addresses.
     package func issue(for names: [String], validity: ClosedRange<WallTime>) -> Identity {
         precondition(
             !names.isEmpty && names.allSatisfy(CertificateAuthority.isName), "not a name or an address")
@@ -64,7 +64,7 @@ package struct CertificateAuthority: Sendable {
         return Identity(chainPEM: signed.pem + certificate.pem, keyPEM: leaf.pem)
     }
 
-    /// Valid from an hour ago for so many days.
+    /// Issues a certificate that is valid from an hour ago for this number of days.
     package func issue(for names: [String], days: Int = 825, at time: WallTime = .now()) -> Identity {
         let from = time.seconds - CertificateAuthority.backdatedSeconds
         let until = time.seconds + Int64(days) * CertificateAuthority.secondsPerDay
@@ -73,7 +73,7 @@ package struct CertificateAuthority: Sendable {
             validity: WallTime(milliseconds: from * 1000)...WallTime(milliseconds: until * 1000))
     }
 
-    /// What could be misread as another entry of the list of names is none.
+    /// Whether the text is a safe name. Other characters could add entries to the list of names.
     private static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 253
             && text.utf8.allSatisfy { byte in
@@ -100,7 +100,7 @@ package struct CertificateAuthority: Sendable {
         unsafe setSerial(of: pointer)
         unsafe setTime(X509_getm_notBefore(pointer), validity.lowerBound)
         unsafe setTime(X509_getm_notAfter(pointer), validity.upperBound)
-        // A common name holds 64 characters at most; a longer name stands among the alternatives.
+        // A common name has at most 64 characters. The subject alternative name holds a longer name in full.
         let name = unsafe X509_get_subject_name(pointer)
         let common = Array(subject.utf8.prefix(64))
         unsafe X509_NAME_add_entry_by_NID(
@@ -110,10 +110,10 @@ package struct CertificateAuthority: Sendable {
         unsafe X509_set_pubkey(pointer, key.pointer)
         for (kind, value) in extensions {
             let added = unsafe tls_add_extension(pointer, signer, kind, value)
-            precondition(added == 1, "an extension of our own making")
+            precondition(added == 1, "a certificate extension was refused")
         }
         let size = unsafe X509_sign(pointer, issuerKey.pointer, EVP_sha256())
-        precondition(size > 0, "a certificate that cannot be signed")
+        precondition(size > 0, "the certificate could not be signed")
         return made
     }
 

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Glibc
 
-/// What OpenSSL's verification found wrong first, taken down while the certificate is at hand.
+/// The first problem that OpenSSL's verification found, recorded while the certificate is available.
 struct CertificateProblem {
     private let code: Int32
     private let names: [String]
@@ -10,7 +10,7 @@ struct CertificateProblem {
     private let validUntil: String
     private static let namesMax = 4
 
-    /// Borrows the store for the callback's time.
+    /// Records the problem. The store is borrowed for the duration of the callback.
     init(_ store: OpaquePointer) {
         code = unsafe X509_STORE_CTX_get_error(store)
         guard let certificate = unsafe X509_STORE_CTX_get_current_cert(store) else {
@@ -34,7 +34,7 @@ struct CertificateProblem {
             X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_CERT_UNTRUSTED:
             .unknownAuthority(peer: peer, issuer: issuer)
         default:
-            // Static text.
+            // OpenSSL returns static text here.
             .badCertificate(
                 peer: peer, reason: unsafe String(cString: X509_verify_cert_error_string(Int(code))))
         }
@@ -66,7 +66,8 @@ struct CertificateProblem {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// `CN=x, O=y`, of bounded length: it comes from the peer and goes into a log line.
+    /// Returns a text like `CN=x, O=y`. Its length is limited, because it comes from the peer and appears in
+    /// a log line.
     private static func text(of name: OpaquePointer?) -> String {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { return "unknown" }
         defer { unsafe BIO_free(bio) }

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// OpenSSL's view of the outside: what it reads is the ciphertext lent to the session, what it writes
-/// is gathered in the session's scratch memory. Neither is a socket, and neither copies more than once.
+/// The BIO that connects OpenSSL to a session. OpenSSL reads the ciphertext lent to the session and writes to
+/// its scratch memory. Neither side is a socket, and neither copies more than once.
 enum SessionBIO {
-    /// Never freed: BIOs of any session may use it until the process ends.
+    /// The BIO method. It is never freed, because BIOs of any session may use it until the process ends.
     private nonisolated(unsafe) static let method: OpaquePointer? = {
         guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "session") else {
             return nil
@@ -14,7 +14,7 @@ enum SessionBIO {
         return unsafe method
     }()
 
-    /// A BIO whose data is the session, unretained: the session owns the `SSL` that owns the BIO.
+    /// Returns a BIO that refers to the session, unretained. The session owns the `SSL`, which owns the BIO.
     static func make(for session: TLSSession) -> OpaquePointer? {
         guard let method = unsafe method, let bio = unsafe BIO_new(method) else { return nil }
         unsafe BIO_set_data(bio, Unmanaged.passUnretained(session).toOpaque())
@@ -47,7 +47,7 @@ private func readFromSession(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointe
     return Int32(truncatingIfNeeded: taken)
 }
 
-/// Flushing is done by whoever drains the scratch memory; nothing else is asked of this BIO.
+/// Accepts a flush, because the scratch memory is drained elsewhere. No other command is needed.
 private func controlSession(
     _ bio: OpaquePointer?, _ command: Int32, _ number: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int { command == BIO_CTRL_FLUSH ? 1 : 0 }

@@ -1,21 +1,21 @@
 package import Lifecycle
 
-/// Why a TLS connection is no more.
+/// The reason why a TLS connection ended.
 package enum TLSCloseReason: Sendable, CustomStringConvertible {
     /// The owner closed it.
     case closedHere
-    /// The peer ended it; in good order when it said so within TLS and did not just hang up.
+    /// The peer closed it. `inGoodOrder` means that it sent a TLS close alert first.
     case closedByPeer(inGoodOrder: Bool)
-    /// TLS failed, at the beginning or in between.
+    /// TLS failed, in the handshake or later.
     case refused(TLSFailure)
-    /// The connection below failed or never came to be.
+    /// The TCP connection failed or was never established.
     case transport(TCPCloseReason)
 
     package var description: String {
         switch self {
         case .closedHere: "connection closed by this process"
         case .closedByPeer(true): "connection closed by the peer"
-        case .closedByPeer(false): "connection closed by the peer without a word"
+        case .closedByPeer(false): "connection closed by the peer without a TLS close alert"
         case .refused(let failure): failure.description
         case .transport(let reason): reason.description
         }

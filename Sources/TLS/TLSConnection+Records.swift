@@ -35,13 +35,13 @@ extension TLSConnection {
         sendOutgoing()
     }
 
-    /// Sends the alert that tells the peer why, and hears no more of it.
+    /// Sends the alert that tells the peer the reason, and reads nothing more.
     func refuse(_ failure: TLSFailure) {
         end(.refused(failure))
         leave()
     }
 
-    /// Lets TCP send what it has and end by itself.
+    /// Sends the remaining bytes and then ends the TCP connection.
     func leave() {
         sendOutgoing()
         tcp?.finish()
@@ -56,7 +56,7 @@ extension TLSConnection {
         scratch.dropOutgoing()
     }
 
-    /// Pulls plaintext and sends it, up to the turn's limit.
+    /// Pulls plaintext and sends it, up to the limit of a turn.
     func pump() {
         var isDry = false
         do {
@@ -83,7 +83,7 @@ extension TLSConnection {
         while unsafe count < scratch.record.count, let delegate {
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.record[count...])
             let written = unsafe delegate.fill(room)
-            precondition(written >= 0 && written <= room.count, "filled more than there was room for")
+            precondition(written >= 0 && written <= room.count, "fill returned too many bytes")
             count += written
             isDry = written == 0
             if isDry { break }

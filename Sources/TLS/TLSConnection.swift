@@ -1,13 +1,13 @@
 package import Lifecycle
 
-/// TLS over TCP on an event loop, client's or server's side. It pulls: what is to be sent stays with
-/// its owner until the socket can take it, so that nothing queues here and newer can replace older.
+/// TLS over TCP on an event loop, for clients and servers. It pulls: data stays with its owner until the
+/// socket can take it. So nothing queues here, and newer data can replace older data.
 ///
-/// A turn's plaintext becomes records of 16 KiB, their ciphertext one `send` of up to
-/// `TLSScratch.ciphertextBytes`; beyond that the rest waits for the next turn, and while the socket is
-/// full nothing is pulled at all.
+/// The plaintext of a turn becomes records of 16 KiB, and their ciphertext becomes one `send` of up to
+/// `TLSScratch.ciphertextBytes`. The rest waits for the next turn. While the socket is full, nothing is
+/// pulled.
 ///
-/// Confined to its loop, which every method checks.
+/// It is confined to its loop, and every method checks this.
 package final class TLSConnection: TCPConnectionDelegate, TurnHook {
     package static let handshakeMillisecondsMax = 10_000
 
@@ -15,11 +15,11 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
         case connecting
         case handshaking
         case open
-        /// No more is pulled than the owner has now; then the end is told to the peer.
+        /// Sends only the data that the owner has now. Then the peer gets a close alert.
         case finishing
-        /// The end was told to the peer, and its end of the connection is awaited.
+        /// The close alert was sent, and the peer's close is awaited.
         case lingering
-        /// `closed` is told at the end of the turn, or with the end of TCP if that is sooner.
+        /// `closed` is called at the end of the turn, or at the end of TCP if that is sooner.
         case ending(TLSCloseReason)
         case closed
     }
@@ -52,8 +52,8 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
     }
 
     /// - Parameters:
-    ///   - host: whom to reach, and whom the certificate must be for.
-    ///   - deadline: when the handshake must be done, connecting included.
+    /// - host: the host to connect to, for which the certificate must be valid.
+    ///   - deadline: the limit for connecting and the handshake.
     package static func connect(
         _ context: TLSContext, host: String, port: Int, on loop: EventLoop, deadline: Instant,
         options: TCPOptions = TCPOptions(), delegate: any TLSConnectionDelegate
@@ -66,11 +66,12 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
         return connection
     }
 
-    /// For a listener's `accept`, which returns this as the delegate of the TCP connection.
+    /// Accepts a connection for a listener's `accept`, which returns this as the delegate of the TCP
+    /// connection.
     package static func accept(
         _ tcp: TCPConnection, _ context: TLSContext, delegate: (TLSConnection) -> any TLSConnectionDelegate
     ) -> TLSConnection {
-        let peer = tcp.peer?.description ?? "a peer that is gone"
+        let peer = tcp.peer?.description ?? "a disconnected peer"
         let deadline = tcp.loop.now.advanced(byMilliseconds: handshakeMillisecondsMax)
         let connection = TLSConnection(
             context, host: nil, peer: peer, on: tcp.loop, deadline: deadline, phase: .handshaking)
@@ -91,26 +92,26 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
         refuse(.handshakeTimeout(peer: peer, milliseconds: deadline.milliseconds(since: began)))
     }
 
-    // MARK: What the owner asks
+    // MARK: Calls from the owner
 
-    /// Asks for a call of `fill` at the end of this turn. Costs next to nothing when asked again.
+    /// Requests a call of `fill` at the end of this turn. Repeated requests cost almost nothing.
     package func wantsToSend() {
         loop.preconditionOnLoop()
         hook()
     }
 
-    /// Calls `fill` now and sends what it gives, for an owner that has much: not for each little piece.
+    /// Calls `fill` now and sends the result. For an owner with much data, not for each small piece.
     package func sendAhead() {
         loop.preconditionOnLoop()
         if case .open = phase { pump() }
     }
 
-    /// Stops reading: the peer must wait.
+    /// Stops reading, so that the peer must wait.
     package func pauseReading() { tcp?.pauseReading() }
     package func resumeReading() { tcp?.resumeReading() }
 
-    /// Sends what `fill` still has, tells the peer that this was all, and closes when the peer has
-    /// closed too or after a few seconds.
+    /// Sends the data that `fill` still has, sends a close alert, and closes when the peer has closed or
+    /// after a few seconds.
     package func finish() {
         loop.preconditionOnLoop()
         switch phase {
@@ -121,21 +122,21 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
         hook()
     }
 
-    /// Closes now; what was not sent is dropped.
+    /// Closes at once. Unsent data is dropped.
     package func close() {
         loop.preconditionOnLoop()
         end(.closedHere)
         tcp?.close()
     }
 
-    /// As `close`, and the peer sees its TCP connection break: for those who test what it does then.
+    /// Closes like `close`, and resets the TCP connection, for tests of the peer's reaction.
     package func reset() {
         loop.preconditionOnLoop()
         end(.closedHere)
         tcp?.reset()
     }
 
-    // MARK: TCP's calls
+    // MARK: Calls from TCP
 
     package func connected() {
         guard case .connecting = phase else { return }
@@ -180,7 +181,7 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
     func end(_ reason: TLSCloseReason) {
         switch phase {

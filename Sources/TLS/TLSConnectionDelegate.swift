@@ -1,14 +1,14 @@
-/// Owner of a `TLSConnection`. All calls come on the connection's loop and never from within a call
-/// that the owner makes. The connection holds its delegate until `closed`, which always comes, once.
+/// The owner of a `TLSConnection`. All calls come on the connection's loop and never from inside a call that
+/// the owner makes. The connection retains its delegate until `closed`, which is called exactly once.
 package protocol TLSConnectionDelegate: AnyObject {
-    /// The peer is who it should be; `applicationProtocol` was agreed on. Before this nothing is
-    /// received and nothing is asked for.
+    /// The peer is verified and `applicationProtocol` is negotiated. Before this call, nothing is received
+    /// and `fill` is not called.
     func established(applicationProtocol: String)
-    /// Lent for this call.
+    /// Receives plaintext, which is valid during this call.
     func received(_ plaintext: UnsafeRawBufferPointer)
-    /// Writes what is to be sent into the buffer and returns how much; 0 when there is nothing. Called
-    /// again until it returns 0 or the turn's limit is reached, at the end of each turn in which
-    /// something was received or `wantsToSend` was called.
+    /// Writes the data to send into the buffer and returns its length, or 0 without data. It is called at the
+    /// end of each turn in which data was received or `wantsToSend` was called. The call repeats until it
+    /// returns 0 or the limit of the turn is reached.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int
     func closed(_ reason: TLSCloseReason)
 }

@@ -2,25 +2,26 @@ internal import COpenSSL
 package import Cryptography
 package import Telemetry
 
-/// Whose signature makes a peer's certificate good.
+/// The authorities that a peer's certificate may come from.
 package enum TLSTrust: Sendable {
-    /// The machine's own list of CAs.
+    /// The machine's list of CAs.
     case system
-    /// These CAs and no others.
+    /// Only these CAs.
     case authorities(PEMSource)
 }
 
-/// What all TLS connections of one kind share: protocols, and whom to trust or who we are. TLS 1.2 or
-/// newer, peers of a client always verified: there is no switch for that.
+/// The configuration that all TLS connections of one kind share: protocols, and either the trust or the own
+/// certificate. It requires TLS 1.2 or newer, and a client always verifies its peer. No setting disables
+/// that.
 ///
-/// Owns an `SSL_CTX`, which threads may share as long as none of them changes it (openssl-threads(7)),
-/// and nothing changes it once a factory has returned it.
+/// It owns an `SSL_CTX`. Threads may share it as long as none of them changes it (openssl-threads(7)), and
+/// nothing changes it after a factory has returned it.
 @safe package final class TLSContext: Sendable {
     package let protocols: [String]
     let isClient: Bool
     let takesPeersWithoutALPN: Bool
     nonisolated(unsafe) let reference: OpaquePointer
-    /// Length-prefixed names, as ALPN has them on the wire.
+    /// Length-prefixed protocol names, in the wire format of ALPN.
     fileprivate let wireProtocols: [UInt8]
 
     private init(
@@ -30,7 +31,7 @@ package enum TLSTrust: Sendable {
         self.takesPeersWithoutALPN = takesPeersWithoutALPN
         self.protocols = protocols
         wireProtocols = protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
-        precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "a protocol without a name")
+        precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "bad protocol name length")
         OpenSSLErrors.clear()
         guard let context = unsafe SSL_CTX_new(isClient ? TLS_client_method() : TLS_server_method()) else {
             throw PEMError("OpenSSL cannot be used: \(OpenSSLErrors.takeFirst().text)")
@@ -40,9 +41,9 @@ package enum TLSTrust: Sendable {
         unsafe tls_context_options(context)
         unsafe tls_context_forget_sessions(context)
         unsafe tls_context_read_ahead(context)
-        // A ticket for a session that is never taken up again would be sent with every handshake.
+        // Sessions are never resumed, so a ticket would be sent with every handshake for nothing.
         unsafe SSL_CTX_set_num_tickets(context, 0)
-        // Forward secrecy and authenticated encryption, as HTTP/2 demands of TLS 1.2.
+        // Forward secrecy and authenticated encryption, which HTTP/2 requires of TLS 1.2.
         unsafe SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
     }
 
@@ -66,9 +67,9 @@ package enum TLSTrust: Sendable {
     }
 
     /// - Parameters:
-    ///   - chain: the server's certificate, then those between it and its CA.
-    ///   - takesPeersWithoutALPN: who names no protocol at all is taken to speak ours.
-    ///   - time: when the certificate must not have expired yet.
+    /// - chain: the server's certificate, followed by its intermediate certificates.
+    ///   - takesPeersWithoutALPN: accepts a peer that offers no protocol at all.
+    ///   - time: the time at which the certificate must not be expired.
     package static func server(
         chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], takesPeersWithoutALPN: Bool = false,
         at time: WallTime = .now()
@@ -79,8 +80,8 @@ package enum TLSTrust: Sendable {
         let key = (try PEM.privateKey(key, isPrivate: false), name: key.name)
         guard certificates[0].belongs(to: key.0) else {
             throw PEMError(
-                "certificate \(chain.name) does not belong to key \(key.name): give the key it was made with, "
-                    + "and the server's own certificate first")
+                "certificate \(chain.name) does not belong to key \(key.name): use the key that it was made with, "
+                    + "and put the server's own certificate first")
         }
         guard !certificates[0].hasExpired(at: time) else {
             throw PEMError(
@@ -113,7 +114,8 @@ package enum TLSTrust: Sendable {
         }
     }
 
-    /// The first of ours that the peer offers too: a range of the offer, which OpenSSL keeps.
+    /// Returns the first of this side's protocols that the peer offers too, as a range of the offer, which
+    /// OpenSSL retains.
     fileprivate func choose(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         for wanted in protocols {
             var index = 0
@@ -127,7 +129,7 @@ package enum TLSTrust: Sendable {
     }
 }
 
-/// The context is alive as long as any session of it: sessions hold it.
+/// Selects the protocol. The context is alive, because each of its sessions retains it.
 private func chooseProtocol(
     _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offer: UnsafePointer<UInt8>?, _ offerCount: UInt32,

@@ -1,12 +1,12 @@
-/// Why TLS with a peer did not come about or broke. Each says who, what, and what to do about it.
+/// The reason why TLS with a peer failed. Each text names the peer, the problem and the remedy.
 package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The certificate is somebody else's.
+    /// The certificate is for another host.
     case wrongHost(peer: String, certificateNames: [String])
     case expired(peer: String, date: String)
     case notYetValid(peer: String, date: String)
     case unknownAuthority(peer: String, issuer: String)
     case badCertificate(peer: String, reason: String)
-    /// No application protocol in common.
+    /// The peers have no application protocol in common.
     case noProtocol(peer: String, offered: [String])
     case plainText(peer: String)
     case oldVersion(peer: String)
@@ -18,7 +18,7 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .wrongHost(let peer, let names):
-            "certificate of \(peer) is for \(list(names)): the name is wrong or somebody else answers"
+            "certificate of \(peer) is for \(list(names)): the host name is wrong, or another server answers"
         case .expired(let peer, let date):
             "certificate of \(peer) expired on \(date): its operator must renew it, or this machine's clock is wrong"
         case .notYetValid(let peer, let date):
@@ -29,11 +29,11 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
         case .badCertificate(let peer, let reason):
             "certificate of \(peer) is refused: \(reason)"
         case .noProtocol(let peer, let offered):
-            "\(peer) does not speak \(list(offered)): it agreed to none by ALPN; check host and port"
+            "\(peer) does not speak \(list(offered)): ALPN agreed on no protocol; check host and port"
         case .plainText(let peer):
             "\(peer) speaks plain text where TLS is expected; check the port"
         case .oldVersion(let peer):
-            "\(peer) speaks only TLS 1.1 or older: TLS 1.2 is the least accepted"
+            "\(peer) speaks only TLS 1.1 or older: TLS 1.2 or newer is required"
         case .handshake(let peer, let reason):
             "TLS handshake with \(peer) failed: \(reason)"
         case .handshakeTimeout(let peer, let milliseconds):
@@ -46,6 +46,6 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     private func list(_ names: [String]) -> String {
-        names.isEmpty ? "nobody" : names.joined(separator: ", ")
+        names.isEmpty ? "no name" : names.joined(separator: ", ")
     }
 }

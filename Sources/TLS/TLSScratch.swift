@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// Memory that a TLS session needs only while it works: one per thread serves all sessions of an event
-/// loop, so that a thousand idle connections hold no buffers. Not Sendable.
+/// Memory that a TLS session needs only during a call. All sessions of a thread share it, so that a thousand
+/// idle connections hold no buffers. Not Sendable.
 @safe package final class TLSScratch {
-    /// One full TLS record.
+    /// Size of one full TLS record.
     package static let recordBytes = 16 * 1024
-    /// What a record adds to its plaintext: header, content type, tag, explicit nonce.
+    /// Bytes that a record adds to its plaintext: header, content type, tag, explicit nonce.
     private static let recordOverheadMax = 5 + 1 + 16 + 8
-    /// Ciphertext gathered before it must be sent: one `send` for many records.
+    /// Limit on ciphertext before it must be sent, so that one `send` carries many records.
     package static let ciphertextBytes = 256 * 1024
 
-    /// Plaintext to be encrypted as one record.
+    /// Plaintext to encrypt as one record.
     let record: UnsafeMutableRawBufferPointer
-    /// Decrypted plaintext, delivered when the ciphertext at hand is used up or this is full.
+    /// Decrypted plaintext. It is delivered when the ciphertext is used up or this buffer is full.
     let plaintext: UnsafeMutableRawBufferPointer
-    /// Ciphertext to be sent.
+    /// Ciphertext to send.
     private var ciphertext: UnsafeMutableRawBufferPointer
     private var ciphertextCount = 0
 
@@ -31,7 +31,7 @@ internal import Glibc
         unsafe ciphertext.deallocate()
     }
 
-    /// Ciphertext that waits to be sent; `dropOutgoing` when it was.
+    /// Ciphertext that waits to be sent. Call `dropOutgoing` after sending it.
     package var outgoing: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(rebasing: ciphertext[..<ciphertextCount])
     }
@@ -40,7 +40,7 @@ internal import Glibc
 
     var isFull: Bool { ciphertextCount >= TLSScratch.ciphertextBytes }
 
-    /// Only handshakes with extraordinary certificate chains outgrow the memory they began with.
+    /// Appends ciphertext. The buffer grows only in handshakes with very long certificate chains.
     func append(_ bytes: UnsafeRawBufferPointer) {
         if unsafe ciphertextCount + bytes.count > ciphertext.count {
             let larger = UnsafeMutableRawBufferPointer.allocate(
@@ -64,7 +64,7 @@ internal import Glibc
         return key
     }()
 
-    /// Made when a thread first asks, freed when the thread ends.
+    /// The scratch of this thread, created at first use and freed when the thread ends.
     package static var ofThisThread: TLSScratch {
         if let value = unsafe pthread_getspecific(key) {
             return unsafe Unmanaged<TLSScratch>.fromOpaque(value).takeUnretainedValue()

@@ -1,29 +1,29 @@
 internal import COpenSSL
 internal import Cryptography
 
-/// What a session has come to with the ciphertext it was given.
+/// The result of processing ciphertext.
 @safe package enum TLSEvent {
-    /// All of it is used up.
+    /// All input is used up.
     case needsInput
-    /// The peer is who it should be and speaks this protocol (empty without ALPN).
+    /// The peer is verified and speaks this protocol, which is empty without ALPN.
     case established(protocol: String)
-    /// Lent until the next call to the session.
+    /// Plaintext that is valid until the next call of the session.
     case plaintext(UnsafeRawBufferPointer)
-    /// The peer has said that it will send no more.
+    /// The peer has sent its close alert.
     case ended
     case failed(TLSFailure)
 }
 
-/// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse. What is to be
-/// sent to the peer gathers in `scratch.outgoing`; whoever calls this drains it after every call.
+/// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse. Output for the peer
+/// collects in `scratch.outgoing`, which the caller drains after every call.
 ///
-/// Owns an `SSL`, pinned to one thread: not Sendable. It never gives out a byte of plaintext, nor takes
-/// one, before the peer's certificate and protocol are found good.
+/// It owns an `SSL` and is confined to one thread: not Sendable. It neither returns nor accepts plaintext
+/// before the peer's certificate and protocol are verified.
 @safe package final class TLSSession {
     private enum Phase {
         case handshaking
         case open
-        /// The peer has said that it is done; `ended` is still to be told.
+        /// The peer has sent its close alert, and `ended` is not reported yet.
         case ending
         case ended
         case failed(TLSFailure)
@@ -40,21 +40,21 @@ internal import Cryptography
     private var isShutDown = false
 
     /// - Parameters:
-    ///   - host: whom the certificate must be for, a name or an address; without it, the server's side.
-    ///   - peer: what to call the other side in sentences.
+    /// - host: the name or address that the certificate must be for. Nil on the server's side.
+    ///   - peer: the name of the other side in messages.
     package init(_ context: TLSContext, host: String?, peer: String, scratch: TLSScratch) {
         self.context = context
         self.peer = peer
         self.scratch = scratch
         unsafe input = UnsafeRawBufferPointer(start: nil, count: 0)
-        // These fail when memory is out, as any allocation would.
+        // These calls fail only if memory is exhausted, like any allocation.
         guard let ssl = unsafe SSL_new(context.reference) else { preconditionFailure("out of memory") }
         unsafe self.ssl = ssl
         guard let bio = unsafe SessionBIO.make(for: self) else { preconditionFailure("out of memory") }
         unsafe SSL_set_bio(ssl, bio, bio)
         unsafe tls_set_owner(ssl, Unmanaged.passUnretained(self).toOpaque())
         precondition(
-            (host != nil) == context.isClient, "a client's context needs a host, a server's has none")
+            (host != nil) == context.isClient, "only a client context needs a host")
         if let host {
             expect(host)
             unsafe SSL_set_connect_state(ssl)
@@ -65,13 +65,13 @@ internal import Cryptography
 
     deinit { unsafe SSL_free(ssl) }
 
-    /// Names the host to the server, and requires its certificate to be for it.
+    /// Sends the host name to the server and requires a certificate for it.
     private func expect(_ host: String) {
         let parameters = unsafe SSL_get0_param(ssl)
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
             unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
             let isSet = unsafe SSL_set1_host(ssl, host) == 1 && tls_set_server_name(ssl, host) == 1
-            // A name that OpenSSL cannot take must never mean "any name".
+            // If OpenSSL rejects the name, the session must fail. Otherwise any certificate would pass.
             if !isSet { phase = .failed(.handshake(peer: peer, reason: "\(host) is not a host name")) }
         }
         unsafe tls_verify_peer(ssl, noteProblem)
@@ -79,13 +79,13 @@ internal import Cryptography
 
     // MARK: In
 
-    /// Lends ciphertext from the peer to the session, until `next` has said `needsInput`.
+    /// Lends ciphertext from the peer to the session, until `next` has returned `needsInput`.
     package func take(_ ciphertext: UnsafeRawBufferPointer) {
-        precondition(unsafe input.isEmpty, "input before the last was used up")
+        precondition(unsafe input.isEmpty, "new input was lent before the last was used up")
         unsafe input = ciphertext
         guard !hasSeenBytes, let first = unsafe ciphertext.first else { return }
         hasSeenBytes = true
-        // A handshake record, or an alert in answer to ours, whatever the version.
+        // A handshake record, or an alert in response to ours, in any version.
         if first != 0x16 && first != 0x15 { phase = .failed(.plainText(peer: peer)) }
     }
 
@@ -97,7 +97,8 @@ internal import Cryptography
         return count
     }
 
-    /// Works until there is something to tell. A client begins with this too, to say hello.
+    /// Processes input and returns the next event. A client also begins with this call, which writes its
+    /// hello.
     package func next() -> TLSEvent {
         switch phase {
         case .handshaking: handshake()
@@ -113,7 +114,7 @@ internal import Cryptography
         return drop(.ended)
     }
 
-    /// What comes after the end means nothing.
+    /// Drops the remaining input, because data after the end has no meaning.
     private func drop(_ event: TLSEvent) -> TLSEvent {
         unsafe input = UnsafeRawBufferPointer(start: nil, count: 0)
         return event
@@ -141,7 +142,7 @@ internal import Cryptography
         return .established(protocol: chosen)
     }
 
-    /// Gathers the plaintext of all records at hand, so that the layer above is called once for many.
+    /// Decrypts all available records, so that the layer above is called once for many.
     private func decrypt() -> TLSEvent {
         var count = 0
         OpenSSLErrors.clear()
@@ -171,10 +172,10 @@ internal import Cryptography
 
     // MARK: Out
 
-    /// Encrypts; at most `TLSScratch.recordBytes`, so that each call makes one record.
+    /// Encrypts at most `TLSScratch.recordBytes`, so that each call makes one record.
     package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSFailure) {
         guard case .open = phase, unsafe !plaintext.isEmpty, !isShutDown else { return }
-        precondition(plaintext.count <= TLSScratch.recordBytes, "more than a record")
+        precondition(plaintext.count <= TLSScratch.recordBytes, "the plaintext is longer than a record")
         OpenSSLErrors.clear()
         let written = unsafe SSL_write(ssl, plaintext.baseAddress, Int32(plaintext.count))
         guard written == plaintext.count else {
@@ -184,7 +185,7 @@ internal import Cryptography
         }
     }
 
-    /// Says that no more will be sent. What the peer still sends is delivered.
+    /// Sends the close alert. Data that the peer still sends is delivered.
     package func shutdown() {
         guard case .open = phase, !isShutDown else { return }
         isShutDown = true
@@ -220,7 +221,7 @@ internal import Cryptography
     }
 }
 
-/// Takes down the first problem of the session that verifies, and leaves the verdict as it is.
+/// Records the first problem of the session that verifies. It does not change the verdict.
 private func noteProblem(_ isGood: Int32, _ store: OpaquePointer?) -> Int32 {
     guard isGood == 0, let store = unsafe store, let owner = unsafe tls_owner_of_store(store) else {
         return isGood

@@ -9,9 +9,9 @@ import Testing
 
 @testable import APNs
 
-/// Answers that say no: each means something else for the push, the token, the app and the connection.
+/// Error answers. Each has its own meaning for the push, the token, the app and the connection.
 @Suite struct AnswerFaultTests {
-    /// One push, answered so.
+    /// Returns the outcome of one push with this answer.
     private func answer(
         _ status: Int, _ body: String, _ headers: [HeaderField] = []
     ) async throws -> Pusher.Seen {
@@ -30,7 +30,7 @@ import Testing
         #expect(seen.disposition == reason.disposition && seen.details?.answer.reason == reason)
     }
 
-    @Test func `a throttled token says how long it wants to rest`() async throws {
+    @Test func `a throttled token carries the pause that the answer asks for`() async throws {
         let seen = try await answer(429, #"{"reason":"TooManyRequests"}"#, [HeaderField("retry-after", "7")])
         #expect(seen.disposition == .tokenThrottled && seen.details?.retryAfterSeconds == 7)
     }
@@ -41,18 +41,18 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "{", "<html>no</html>", #"{"reason":"NeverHeardOf"}"#, #"{"reason":7}"#, "[]"])
-    func `an error that cannot be read is judged by its status`(body: String) async throws {
+    func `an unreadable error is judged by its status`(body: String) async throws {
         #expect(try await answer(500, body).disposition == .serverTrouble)
         #expect(try await answer(418, body).disposition == .requestFaulty)
     }
 
-    @Test func `an error of a megabyte is cut and judged by its status`() async throws {
+    @Test func `an error body of a megabyte is truncated and judged by its status`() async throws {
         let seen = try await answer(503, String(repeating: "x", count: 1_000_000))
         #expect(seen.disposition == .serverTrouble && seen.details?.answer.reason == nil)
         #expect((seen.details?.body.count ?? 0) <= 4_096)
     }
 
-    @Test func `a wrong setting of one app does not touch another`() async throws {
+    @Test func `a wrong setting of one app does not affect another`() async throws {
         let server = try ScriptedServer { connection, request in
             if request.tag < 100 {
                 connection.refuse(request, 403, reason: "InvalidProviderToken")
@@ -69,13 +69,13 @@ import Testing
         #expect((100..<600).allSatisfy { seen[$0]?[0].disposition == .accepted })
     }
 
-    // MARK: The provider token
+    // MARK: Provider tokens
 
     private func minutesAgo(_ minutes: Int) -> Instant {
         Instant.now().advanced(byMilliseconds: -minutes * 60_000)
     }
 
-    @Test func `an expired token is made anew once, however many pushes learn of it`() async throws {
+    @Test func `an expired token is replaced once, however many pushes report it`() async throws {
         let first = TracedLock<String?>(nil)
         let server = try ScriptedServer { connection, request in
             let bearer = request.headers["authorization"] ?? ""
@@ -97,7 +97,7 @@ import Testing
         #expect(pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
     }
 
-    @Test func `a young token that has expired is tried once over a new connection, then it is told`()
+    @Test func `after a young token has expired, the push tries one new connection and then ends`()
         async throws
     {
         let server = try ScriptedServer { connection, request in
@@ -108,10 +108,10 @@ import Testing
         let seen = try await pusher.outcome(1)
         #expect(seen.end == .answered && seen.disposition == .providerTokenExpired)
         #expect(server.read { $0.connections } >= 2 && server.read { $0.requests } == 2)
-        #expect(server.read { $0.bearers.count } == 1, "no other token was made")
+        #expect(server.read { $0.bearers.count } == 1, "no new token was made")
     }
 
-    @Test func `too many token updates bring the token before back`() async throws {
+    @Test func `too many token updates restore the previous token`() async throws {
         let tries = TracedLock(0)
         let server = try ScriptedServer { connection, request in
             guard request.tag == 2 else { return connection.accept(request) }
@@ -129,7 +129,7 @@ import Testing
         pusher.push(1..<2)
         _ = try await pusher.outcome(1)
         pusher.push(2..<3)
-        #expect(try await pusher.outcome(2).disposition == .providerTokenTooMany, "it had its second try")
+        #expect(try await pusher.outcome(2).disposition == .providerTokenTooMany, "no attempt is left")
         pusher.push(3..<4)
         #expect(try await pusher.outcome(3).disposition == .accepted)
         #expect(server.read { $0.bearers.count } == 2)

@@ -8,10 +8,10 @@ import Testing
 @testable import APNs
 @testable import APNsSimulator
 
-/// All of a bad evening at once: connections that end every thousand requests, with last streams chosen
-/// at random, streams that are refused, and 500s. What the simulator's journal says is the truth.
+/// Many faults at once: connections that end every thousand requests with random last streams, refused
+/// streams, and 500s. The simulator's journal is the truth to compare with.
 @Suite struct BadEveningTests {
-    /// One request in a thousand ends its connection, with up to so many of the last streams unprocessed.
+    /// Ends the connection at one request in a thousand, with up to 200 of the last streams unprocessed.
     private func script(seed: Int) -> String {
         var random = SeededGenerator(seed)
         let goodbyes = (0..<8).map { _ in
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: 1...2)
-    func `nothing is lost, nothing is doubled, and what is not known is told as unknown`(seed: Int)
+    func `no push is lost or duplicated, and uncertain pushes end as unknown`(seed: Int)
         async throws
     {
         let count = UInt64(trials(5_000))
@@ -45,8 +45,8 @@ import Testing
         }
         let told = "seed \(seed): \(ends), \(summary)"
         #expect(ends["answered 200", default: 0] == times(200), "\(told)")
-        // An answer that a goodbye has overtaken never arrived: its push was said to be unprocessed, and
-        // went again.
+        // If a GOAWAY overtakes an answer, the answer never arrives. Its push counts as unprocessed and is
+        // sent again.
         #expect(ends["answered 500", default: 0] == times(500) - summary.answersLost, "\(told)")
         let unknown = ends["unknown(APNs.PushFault.reset) 0", default: 0]
         #expect(unknown == summary.resets[.internalError, default: 0], "\(told)")

@@ -8,24 +8,24 @@ import Testing
 
 @testable import APNs
 
-/// Peers that send far too much: what they send it on ends, its pushes are unknown, and work goes on.
+/// Peers that send far too much. The connection ends, its pushes are unknown, and other pushes continue.
 @Suite struct FloodFaultTests {
     enum Flood: CaseIterable {
         /// A header block that never ends.
         case continuations
         /// One SETTINGS frame with thousands of entries.
         case settings
-        /// Frames that ask for an answer, by a peer that reads none.
+        /// Frames that demand an answer, from a peer that does not read.
         case pings
         case emptySettings
-        /// A frame larger than any may be.
+        /// A frame above the size limit.
         case largeFrame
-        /// Bytes that are no frames.
+        /// Bytes that do not form frames.
         case noise
 
         static let totalMax = 512 * 1024 * 1024
 
-        /// The bytes that come again and again.
+        /// Returns the bytes that the flood repeats.
         func bytes(_ stream: Int32) -> [UInt8] {
             switch self {
             case .continuations: Flood.frame(9, 0, stream, [UInt8](repeating: 0, count: 8_000))
@@ -41,7 +41,7 @@ import Testing
             }
         }
 
-        /// What comes before them, once.
+        /// Returns the bytes before the flood.
         func first(_ stream: Int32) -> [UInt8] {
             self == .continuations ? Flood.frame(1, 0, stream, [0x88]) : []
         }
@@ -60,12 +60,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(3)), arguments: Flood.allCases)
-    func `a flood ends its connection, and the next push goes over another`(flood: Flood) async throws {
+    func `a flood ends its connection, and the next push uses another one`(flood: Flood) async throws {
         let flooded = TracedLock<ServedConnection?>(nil)
         let server = try ScriptedServer { connection, request in
             guard connection.number == 1, connection.requests > 1 else { return connection.accept(request) }
             flooded.withLock { $0 = connection }
-            // What it is answered it does not read.
+            // The peer does not read the answers to its flood.
             connection.tls.pauseReading()
             let stream = request.stream.number
             connection.send(
@@ -80,7 +80,7 @@ import Testing
         #expect(try await pusher.outcome(3).end == .answered)
         #expect(server.read { $0.connections } == 2)
         let taken = server.loop.perform { flooded.withLock { $0?.floodedBytes } ?? nil } ?? nil
-        #expect((taken ?? 0) < Flood.totalMax / 2, "it was let in for long")
+        #expect((taken ?? 0) < Flood.totalMax / 2, "the client read too much of the flood")
     }
 
     /// ":status 200", then a field of 4,000 bytes, and then that field again 10,000 times.
@@ -89,7 +89,7 @@ import Testing
         + [UInt8](repeating: UInt8(ascii: "y"), count: 4_000) + [UInt8](repeating: 0xBE, count: 10_000)
 
     @Test(.timeLimit(.minutes(3)))
-    func `a small header block that stands for a large one ends its stream alone`() async throws {
+    func `a small header block that expands to a large one ends only its stream`() async throws {
         let server = try ScriptedServer { connection, request in
             guard request.tag == 2 else { return connection.accept(request) }
             let bomb = Flood.frame(1, 5, request.stream.number, Self.headerBomb)
@@ -97,7 +97,7 @@ import Testing
         }
         let pusher = try Pusher(server) {
             $0.pool.connectionsMax = 1
-            // Nothing but the end of the stream tells of it.
+            // Only the end of the stream reports it.
             $0.pool.silentPingMilliseconds = 3_600_000
         }
         for tag: UInt64 in 1...3 {

@@ -9,9 +9,9 @@ import Testing
 
 @testable import APNs
 
-/// Connections that end, streams that are refused, limits that change: what is sent again, and what not.
+/// Closing connections, refused streams and changed limits: which pushes are sent again, and which are not.
 @Suite struct GoodbyeFaultTests {
-    /// Holds requests back until there are `batch` of them, then says GOAWAY in the middle of them.
+    /// Holds requests until there are five of them, then sends GOAWAY with one of them as the last stream.
     private final class Farewell: Sendable {
         private let state: TracedLock<(held: [Int: [ServedRequest]], random: SeededGenerator)>
         init(seed: Int) { state = TracedLock(([:], SeededGenerator(seed))) }
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(3)), arguments: [1, 2, 3])
-    func `a GOAWAY every hundred requests loses nothing and doubles nothing`(seed: Int) async throws {
+    func `a GOAWAY every hundred requests loses and duplicates nothing`(seed: Int) async throws {
         let farewell = Farewell(seed: seed)
         let server = try ScriptedServer { connection, request in
             farewell.take(connection, request, after: 100)
@@ -43,11 +43,10 @@ import Testing
         #expect(server.read { $0.connections } > 10)
     }
 
-    @Test func `a connection that is cut leaves what was sent unknown, and sends nothing twice`() async throws
-    {
+    @Test func `a cut connection leaves its sent pushes unknown and sends nothing twice`() async throws {
         let server = try ScriptedServer { connection, request in
             if connection.number == 1, connection.requests == 50 { return connection.tls.close() }
-            // What is cut off has been read: it must count as perhaps processed.
+            // The server has read the requests that are cut off, so they may be processed.
             if connection.number != 1 || connection.requests < 30 { connection.accept(request) }
         }
         let pusher = try Pusher(server) {
@@ -62,7 +61,7 @@ import Testing
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
-    @Test func `refused streams are sent again, and none is doubled`() async throws {
+    @Test func `refused streams are sent again without duplicates`() async throws {
         let random = TracedLock(SeededGenerator(7))
         let server = try ScriptedServer { connection, request in
             let isRefused = random.withLock { $0.below(20) == 0 }
@@ -75,7 +74,7 @@ import Testing
         #expect(server.read { $0.accepted.count == 3_000 && $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
-    @Test func `a stream that is reset for another reason is unknown and not sent again`() async throws {
+    @Test func `a stream that is reset with another code is unknown and not sent again`() async throws {
         let server = try ScriptedServer { connection, request in
             if request.tag % 10 == 0 {
                 connection.reset(request, request.tag % 20 == 0 ? .internalError : .enhanceYourCalm)
@@ -92,7 +91,7 @@ import Testing
         #expect(server.read { $0.requests } == 500)
     }
 
-    @Test func `the peer's limit of streams is obeyed whatever it does`() async throws {
+    @Test func `the client always obeys the peer's stream limit`() async throws {
         let limits = [1_000, 1, 0, 500, 7]
         let step = TracedLock(0)
         let server = try ScriptedServer { connection, request in
@@ -102,7 +101,7 @@ import Testing
             }
             if place % 300 == 0 {
                 connection.change(streamsMax: limits[place / 300 % limits.count])
-                // Nobody is parked for ever.
+                // No request stays parked forever.
                 connection.after(milliseconds: 60) { connection.change(streamsMax: 400) }
             }
             connection.after(milliseconds: 1) { connection.accept(request) }
@@ -114,7 +113,7 @@ import Testing
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
-    @Test func `parked requests wait, and end as unprocessed at their deadline`() async throws {
+    @Test func `parked requests end at their deadline as unprocessed`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.accept(request)
             connection.change(streamsMax: 0)
@@ -129,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [(503, "Shutdown"), (400, "IdleTimeout"), (403, "UnrelatedKeyIdInToken")])
-    func `an answer that ends its connection sends the push over another`(status: Int, reason: String)
+    func `after an answer that ends its connection, the push uses another`(status: Int, reason: String)
         async throws
     {
         let server = try ScriptedServer { connection, request in

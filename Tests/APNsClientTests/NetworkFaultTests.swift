@@ -11,7 +11,7 @@ import Testing
 
 @testable import APNs
 
-/// A network that breaks, that loses everything without a word, or that is not there for a while.
+/// A network that breaks, loses everything silently, or is down for a while.
 @Suite struct NetworkFaultTests {
     private func pusher(
         _ server: ScriptedServer, over port: Int, _ change: (inout APNsSettings) -> Void = { _ in }
@@ -23,9 +23,9 @@ import Testing
 
     // MARK: Broken
 
-    /// In the handshake, in a request or in an answer: three connections break, each somewhere.
+    /// Three connections break at random bytes: in the handshake, in a request or in an answer.
     @Test(.timeLimit(.minutes(10)), arguments: 0..<trials(24))
-    func `a connection may break at any byte: nothing is lost, and what may be doubled is known`(seed: Int)
+    func `a connection may break at any byte: nothing is lost, and possible duplicates are known`(seed: Int)
         async throws
     {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
@@ -47,10 +47,10 @@ import Testing
         #expect(unknown.values.allSatisfy { $0.map(\.end) == [.unknown(.connectionLost)] }, "seed \(seed)")
         #expect(unknown.count <= 3 * open, "seed \(seed)")
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } }, "seed \(seed)")
-        // As a sender does that may repeat a push: until it is answered.
+        // Repeats the push until it is answered, as a sender does for a push that may be repeated.
         for tag in unknown.keys { try await repeatUntilAnswered(tag, pusher) }
         let accepted = server.read { $0.accepted }
-        #expect(accepted.count == count, "seed \(seed): something is lost")
+        #expect(accepted.count == count, "seed \(seed): a push is lost")
         let doubled = accepted.filter { $0.value.count > 1 }.keys
         #expect(doubled.allSatisfy { unknown[$0] != nil }, "seed \(seed)")
     }
@@ -65,7 +65,7 @@ import Testing
 
     // MARK: Silent
 
-    /// With the settings as they are where the tests run at ten times their usual size.
+    /// Whether the test uses the default settings, which needs ten times the usual trials.
     private let isFullSize = trials(1) >= 10
 
     private func slowly(_ server: ServedConnection, _ request: ServedRequest) {
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `a connection that nothing comes through any more is found by a PING and holds no other back`()
+    func `a PING detects a connection that passes no bytes, and other connections continue`()
         async throws
     {
         let server = try ScriptedServer { [self] in slowly($0, $1) }
@@ -95,7 +95,7 @@ import Testing
         let began = Instant.now()
         let deadline = 2 * (limits.silentPingMilliseconds + limits.pongMilliseconds) + 20_000
         pusher.push(2_001..<6_001, deadlineMilliseconds: deadline)
-        // All but those on the silent connection, which are told when it is given up.
+        // All pushes except those on the silent connection. These end when it is closed.
         try await eventually("the answers over the other connections") {
             pusher.seen.count >= 6_000 - streams
         }
@@ -106,12 +106,12 @@ import Testing
         #expect((1...streams).contains(unanswered.count))
         #expect(unanswered.allSatisfy { $0.map(\.end) == [.unknown(.connectionLost)] })
         #expect(foundWithin <= limits.silentPingMilliseconds + limits.pongMilliseconds + 4_000)
-        #expect(answeredWithin < foundWithin || !isFullSize, "the others did not wait for it")
+        #expect(answeredWithin < foundWithin || !isFullSize, "the others waited for the silent one")
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `an idle connection that nothing comes through any more is replaced before it is needed`()
+    func `an idle connection that passes no bytes is replaced before it is needed`()
         async throws
     {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
@@ -128,11 +128,11 @@ import Testing
         #expect(try await pusher.outcome(2).end == .answered)
     }
 
-    // MARK: Not there
+    // MARK: Down
 
-    /// A minute of it where the tests run at ten times their usual size.
+    /// The downtime is a minute if the tests run at ten times their usual size.
     @Test(.timeLimit(.minutes(4)))
-    func `a host that is down costs one connect a second, whatever the number of apps, and then all goes on`()
+    func `a host that is down costs one connect a second for all apps, and then all pushes arrive`()
         async throws
     {
         let (descriptor, address) = try Listener.bind(host: "127.0.0.1", port: 0)
@@ -140,7 +140,7 @@ import Testing
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try pusher(server, over: address.port) {
             $0.connectsBurst = 1
-            // Pauses so short that the budget alone keeps the host from being hammered.
+            // The pauses are short, so that only the budget limits the connects.
             $0.pool.backoffMilliseconds = 50...200
         }
         let seconds = isFullSize ? 60 : 4
@@ -167,7 +167,7 @@ import Testing
 }
 
 extension Pusher {
-    /// How many attempts to connect ended so.
+    /// Returns the number of connect attempts with this result.
     func connects(_ result: String) -> Int {
         let line = metrics.render().split(separator: "\n").first {
             $0.hasPrefix("flotilla_apns_connects_total{result=\"\(result)\"}")

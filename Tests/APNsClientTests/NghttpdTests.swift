@@ -8,7 +8,7 @@ import Testing
 
 @testable import APNs
 
-/// The client before `nghttpd`, which nobody here wrote: it answers 200 where there is a file of that name.
+/// The client against `nghttpd`, an independent server. It answers 200 if it has a file of that name.
 @Suite struct NghttpdTests {
     @Test func `nghttpd answers every push, over few streams and many`() async throws {
         let authority = CertificateAuthority(name: "Test CA")

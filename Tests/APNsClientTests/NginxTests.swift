@@ -10,11 +10,11 @@ import Testing
 
 @testable import APNs
 
-/// The client before nginx, which nobody here wrote. It answers when it has seen the headers, then
-/// closes the stream with RST_STREAM(NO_ERROR) while the body is still on its way, and says GOAWAY to a
-/// connection that has had its number of requests.
+/// The client against nginx, an independent server. It answers after the headers and then closes the stream
+/// with RST_STREAM(NO_ERROR) while the body is still in transit. It sends GOAWAY after a fixed number of
+/// requests.
 @Suite struct NginxTests {
-    /// A server whose port was free a moment ago: another one is tried where that has changed.
+    /// A server on a port that was free a moment ago. If the port has been taken, another one is tried.
     private final class Nginx: Sendable {
         let authority = CertificateAuthority(name: "Test CA")
         let port: Int
@@ -79,7 +79,7 @@ import Testing
                 """
         }
 
-        /// How often nginx says that it answered each token with 200.
+        /// Number of times that nginx answered each token with 200.
         var accepted: [Substring: Int] {
             let log = (try? String(contentsOfFile: directory.file("pushes.log"), encoding: .utf8)) ?? ""
             let tokens = log.split(separator: "\n").filter { $0.hasPrefix("200 ") }.map { $0.suffix(64) }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `nginx's goodbyes lose nothing and double nothing`() async throws {
+    @Test func `GOAWAY from nginx loses and duplicates nothing`() async throws {
         let nginx = try await Nginx(
             "keepalive_requests 100; http2_max_concurrent_streams 50;", "location /3/device/ { return 200; }")
         let pusher = try nginx.pusher()
@@ -106,10 +106,10 @@ import Testing
     }
 
     @Test(arguments: [("return 200;", 200, Disposition.accepted), ("return 413;", 413, .requestFaulty)])
-    func `an answer that comes before the body has been sent is the answer`(
+    func `an answer that arrives before the body has been sent counts`(
         answer: String, status: Int, disposition: Disposition
     ) async throws {
-        // Of each body 512 bytes may be sent before nginx asks for more, which it never does.
+        // The client may send 512 bytes of each body before nginx grants more, which it never does.
         let nginx = try await Nginx("http2_body_preread_size 512;", "location /3/device/ { \(answer) }")
         let pusher = try nginx.pusher()
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
@@ -128,14 +128,14 @@ import Testing
         #expect(seen.values.allSatisfy { $0.map(\.end) == [.answered] })
         #expect(seen.values.allSatisfy { $0[0].status == status && $0[0].disposition == disposition })
         #expect(status != 200 || nginx.accepted.values.allSatisfy { $0 == 1 })
-        // A stream that nginx refuses goes again; the one that it closes behind its answer is no reset.
+        // A stream that nginx refuses is sent again. A stream that nginx closes after its answer is no reset.
         let resets = pusher.metrics.render().split(separator: "\n").filter {
             $0.hasPrefix("flotilla_apns_resets_total{")
         }
         #expect(resets.allSatisfy { $0.contains("REFUSED_STREAM") }, "\(resets)")
     }
 
-    @Test func `what nginx says no with is read`() async throws {
+    @Test func `an error body from nginx is parsed`() async throws {
         let reason = #"{"reason":"Unregistered","timestamp":1763600000123}"#
         let nginx = try await Nginx("", "location /3/device/ { return 410 '\(reason)'; }")
         let pusher = try nginx.pusher()

@@ -9,7 +9,7 @@ import Testing
 @testable import APNs
 
 @Suite struct PushTests {
-    @Test func `thousands of pushes are each accepted once, with everything Apple asks for`() async throws {
+    @Test func `thousands of pushes are each accepted once, with all headers Apple requires`() async throws {
         let first = TracedLock<ServedRequest?>(nil)
         let server = try ScriptedServer { connection, request in
             first.withLock { if $0 == nil { $0 = request } }
@@ -35,7 +35,7 @@ import Testing
         #expect(pusher.openMost <= 2_000)
     }
 
-    @Test func `an unsent push can be taken back, a sent one cannot`() async throws {
+    @Test func `an unsent push can be withdrawn, and a sent push cannot`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 200) { connection.accept(request) }
         }
@@ -65,7 +65,7 @@ import Testing
         #expect(server.read { $0.accepted.keys.sorted() } == [2])
     }
 
-    @Test func `without a key file no push is taken, and it is said why`() async throws {
+    @Test func `without a key file a push is refused with the reason`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server)
         let other = PushProfile(
@@ -77,7 +77,7 @@ import Testing
         #expect(server.read { $0.connections } == 0)
     }
 
-    @Test func `apps do not share connections, and suspects have their own`() async throws {
+    @Test func `apps do not share connections, and suspect tokens have separate ones`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<100)
@@ -94,7 +94,7 @@ import Testing
         #expect(connections.allSatisfy { $0.count == 1 } && Set(connections.flatMap { $0 }).count == 3)
     }
 
-    @Test func `another key closes the connections of the one before`() async throws {
+    @Test func `a new key closes the connections of the previous key`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<10)

@@ -8,8 +8,8 @@ import Telemetry
 
 @testable import APNs
 
-/// A sender of pushes: a client on a loop of its own, and what became of each push. Held by the test
-/// alone, so that it ends on the test's thread.
+/// A client on its own loop, which records the outcome of each push. Only the test holds it, so that it is
+/// released on the test's thread.
 final class Pusher: Sendable {
     struct Seen: Sendable {
         let end: PushEnd
@@ -66,7 +66,7 @@ final class Pusher: Sendable {
             trust: .authorities(.text(server.authority.certificatePEM)), tokensAt: tokensAt, change)
     }
 
-    /// On the client's loop.
+    /// Runs `body` on the client's loop.
     func onLoop<T: Sendable>(_ body: @escaping @Sendable (APNsClient) -> T) -> T {
         let desk = desk
         guard let value = run.loop.perform({ body(desk.client!) }) else { fatalError("the loop has ended") }
@@ -97,7 +97,7 @@ final class Pusher: Sendable {
         }
     }
 
-    /// One push of what a template says, which may be wrong in any way.
+    /// Pushes once with a template that may be wrong in any way.
     func push(_ tag: UInt64, _ template: @escaping @Sendable (APNsClient) throws -> PushTemplate) throws {
         let taken = onLoop { client -> Result<Void, any Error> in
             Result {
@@ -127,7 +127,7 @@ final class Pusher: Sendable {
         (0..<32).map { $0 < 24 ? 0xAB : UInt8(truncatingIfNeeded: tag >> UInt64(8 * ($0 - 24))) }
     }
 
-    /// Puts another key into the file, and has it read.
+    /// Writes another key to the file and reloads it.
     func replaceKey() throws {
         let path = try keys.write("key.p8", SigningKey().pem)
         chmodOwnerOnly(path)
@@ -135,13 +135,13 @@ final class Pusher: Sendable {
         guard problems.isEmpty else { throw problems[0] }
     }
 
-    // MARK: What became of them
+    // MARK: Outcomes
 
     var seen: [UInt64: [Seen]] { desk.state.withLock { $0.seen } }
     var openMost: Int { desk.state.withLock { $0.openMost } }
     func ends(_ tag: UInt64) -> [PushEnd] { seen[tag, default: []].map(\.end) }
 
-    /// The one outcome of a push, once it is there.
+    /// Returns the only outcome of a push, once it has arrived.
     func outcome(_ tag: UInt64) async throws -> Seen {
         try await eventually("the outcome of push \(tag)") { seen[tag] != nil }
         return seen[tag]![0]
@@ -156,13 +156,13 @@ final class Pusher: Sendable {
         let desk = desk
         _ = run.loop.perform {
             desk.client?.stop()
-            // It keeps the desk, its receiver, which keeps it.
+            // Breaks the cycle: the client keeps its receiver, the desk, which keeps the client.
             desk.client = nil
         }
     }
 }
 
-/// What of a `Pusher` lives on the loop.
+/// The part of a `Pusher` that is confined to the loop.
 private final class Desk: PushReceiver, @unchecked Sendable {
     struct State {
         var seen: [UInt64: [Pusher.Seen]] = [:]

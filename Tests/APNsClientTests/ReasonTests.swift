@@ -7,12 +7,12 @@ import Testing
 @testable import APNs
 @testable import APNsSimulator
 
-/// Every reason of the table: the simulator gives it, and the client does what the table says.
+/// Tests every reason of the table: the simulator sends it, and the client must react as the table says.
 @Suite struct ReasonTests {
-    // MARK: For a request that deserves it
+    // MARK: Wrong requests
 
     @Test(arguments: WrongRequest.direct + WrongRequest.broadcastsAndChannels)
-    func `a wrong request is refused for its reason, told with its disposition, and not sent again`(
+    func `a wrong request gets its reason and its disposition, and is not sent again`(
         wrong: WrongRequest
     ) async throws {
         let stand = try SimulatorStand(key: wrong.key, clockLag: wrong.clockLag) { $0.channelsMax = 0 }
@@ -26,7 +26,7 @@ import Testing
         #expect((seen.details?.answer.timestamp != nil) == isGone)
     }
 
-    @Test func `a token that gets too much is throttled, and only that token`() async throws {
+    @Test func `only the token with too many pushes is throttled`() async throws {
         let stand = try SimulatorStand { $0.pace = PaceSettings(burst: 1, refillMilliseconds: 600_000) }
         for tag in UInt64(1)...2 {
             stand.pusher.push(tag..<tag + 1, profile: stand.profile)
@@ -41,10 +41,10 @@ import Testing
         #expect(seen.details?.answer.reason == .tooManyRequests && seen.disposition == .tokenThrottled)
     }
 
-    @Test func `each reason is met by a wrong request, or only a script can give it`() {
+    @Test func `each reason follows from a wrong request or from a script`() {
         let deserved = (WrongRequest.direct + WrongRequest.broadcastsAndChannels).map(\.reason)
         let scripted = Set(Reason.allCases).subtracting(deserved).subtracting([.tooManyRequests])
-        // Apple's trouble, what certificates are for, and what this client does not do.
+        // Errors inside Apple, errors of certificates, and errors that this client cannot cause.
         #expect(
             scripted == [
                 .idleTimeout, .shutdown, .internalServerError, .serviceUnavailable, .badCertificate,
@@ -53,9 +53,9 @@ import Testing
             ])
     }
 
-    // MARK: For a good request
+    // MARK: Good requests
 
-    /// Answers push 1 with the reason, the first `times` times.
+    /// Answers the first `times` requests of push 1 with the reason.
     private func script(_ answer: String, times: Int) -> String {
         let token = String(decoding: Hex.encode(Pusher.token(1)), as: UTF8.self)
         return """
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: Reason.allCases)
-    func `a reason that comes once is told, or got over as the table says`(reason: Reason) async throws {
+    func `a reason that comes once is reported or handled as the table says`(reason: Reason) async throws {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 1))
         stand.pusher.push(1..<2, profile: stand.profile)
         let seen = try await stand.pusher.outcome(1)
@@ -73,7 +73,7 @@ import Testing
         switch reason.disposition {
         case .connectionOver, .providerTokenTooMany, .providerTokenExpired:
             #expect(seen.disposition == .accepted, "\(seen)")
-            #expect(Set(requests.map(\.connection)).count == 2, "it went again, and over another connection")
+            #expect(Set(requests.map(\.connection)).count == 2, "it was sent again over another connection")
             #expect(requests.count == 2)
         default:
             #expect(seen.disposition == reason.disposition && seen.details?.answer.reason == reason)
@@ -83,17 +83,17 @@ import Testing
     }
 
     @Test(arguments: [Reason.idleTimeout, .shutdown, .unrelatedKeyID])
-    func `a connection that is over again and again is told in the end`(reason: Reason) async throws {
+    func `a connection that is over again and again is reported in the end`(reason: Reason) async throws {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 100))
         stand.pusher.push(1..<2, profile: stand.profile)
         let seen = try await stand.pusher.outcome(1)
         #expect(seen.disposition == .connectionOver && seen.details?.answer.reason == reason)
         let connections = stand.requests(of: 1).map(\.connection)
         #expect(connections.count == PoolSettings().movesMax + 1)
-        #expect(Set(connections).count == connections.count, "each time over another connection")
+        #expect(Set(connections).count == connections.count, "each attempt used another connection")
     }
 
-    @Test func `an expired token that is old is made anew, and its connection is kept`() async throws {
+    @Test func `an old expired token is replaced, and its connection is kept`() async throws {
         let stand = try SimulatorStand(
             script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAge: 1_800)
         stand.pusher.push(1..<2, profile: stand.profile)
@@ -103,7 +103,7 @@ import Testing
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
     }
 
-    @Test func `after too many token updates none is made, whatever else comes`() async throws {
+    @Test func `after too many token updates no token is made, whatever answers follow`() async throws {
         let tokens = (UInt64(1)...3).map { String(decoding: Hex.encode(Pusher.token($0)), as: UTF8.self) }
         let rules = zip(
             tokens, ["ExpiredProviderToken", "TooManyProviderTokenUpdates", "ExpiredProviderToken"]
@@ -117,7 +117,7 @@ import Testing
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 2"))
     }
 
-    // MARK: Reasons that nobody knows
+    // MARK: Unknown reasons
 
     @Test(arguments: [
         (400, Disposition.requestFaulty), (403, .appMisconfigured), (404, .requestFaulty),
@@ -125,7 +125,7 @@ import Testing
         (429, .tokenThrottled), (500, .serverTrouble), (502, .serverTrouble), (503, .serverTrouble),
         (599, .serverTrouble),
     ])
-    func `a reason that nobody knows is judged by its status, and never costs a token`(
+    func `an unknown reason is judged by its status and never costs a token`(
         status: Int, disposition: Disposition
     ) async throws {
         let stand = try SimulatorStand(

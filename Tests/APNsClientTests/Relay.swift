@@ -1,17 +1,18 @@
 import Lifecycle
 
-/// The network between a client and a server. It forwards, and does to a connection what the test wants:
-/// breaks it after so many bytes, or loses all that is sent over it without telling anybody.
+/// A network between a client and a server. It forwards bytes and can inject faults into a connection: break
+/// it after a number of bytes, or silently drop everything.
 final class Relay: Sendable {
     private let run: RunningLoop
     private let listener: Listener
     private let state: TracedLock<[RelayedConnection]>
 
     var port: Int { listener.port }
-    /// Connections that came, those that are gone included.
+    /// Number of connections accepted so far, including closed ones.
     var connections: Int { state.withLock { $0.count } }
 
-    /// - Parameter cuts: after how many bytes of both directions a connection breaks, by its number from 1.
+    /// - Parameter cuts: returns the number of bytes in both directions after which a connection breaks.
+    ///   Connections are numbered from 1.
     init(
         to server: Int, port: Int = 0, cuts: @escaping @Sendable (_ number: Int) -> Int? = { _ in nil }
     ) throws {
@@ -30,7 +31,7 @@ final class Relay: Sendable {
 
     deinit { listener.stop() }
 
-    /// From now on nothing comes through over connections that there are now, and nobody is told.
+    /// Silently drops everything on these existing connections from now on.
     func vanish(_ numbers: ClosedRange<Int>) {
         run.loop.execute { [state] in
             let connections = state.withLock { $0 }
@@ -39,7 +40,7 @@ final class Relay: Sendable {
     }
 }
 
-/// On the relay's loop.
+/// A connection of the relay, confined to the relay's loop.
 private final class RelayedConnection: @unchecked Sendable {
     let nearEnd = RelayEnd()
     private let farEnd = RelayEnd()

@@ -8,12 +8,12 @@ import Testing
 
 @testable import APNs
 
-/// What one app may hold, and what others keep.
+/// The limits of one app, and the capacity that other apps keep.
 @Suite struct RoomTests {
     private static let other = PushProfile(
         environment: .sandbox, bundleID: "com.example.other", key: Pusher.keyName)
 
-    @Test func `an app whose pushes get no answer leaves another's rate as it was`() async throws {
+    @Test func `an app whose pushes get no answer does not slow another app`() async throws {
         let dead = UInt64(100_000)
         let server = try ScriptedServer { connection, request in
             if request.tag < dead { connection.accept(request) }
@@ -32,8 +32,8 @@ import Testing
                     != nil
             }
         }
-        #expect(taken == beside.provider.settings.pool.waitingMax, "it holds what waits, and no more")
-        // At the same time: whatever else keeps the machine busy slows both.
+        #expect(taken == beside.provider.settings.pool.waitingMax, "it holds only its waiting pushes")
+        // Both run at the same time, so that other load on the machine slows both.
         let began = Instant.now()
         alone.push(1..<4_001)
         beside.push(10_001..<14_001)
@@ -44,8 +44,9 @@ import Testing
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
 
-    /// APNs narrows a connection on which tokens are bad; here at once to a single stream.
-    @Test func `a thousand bad tokens leave the rate of the good ones as it was`() async throws {
+    /// APNs lowers the stream limit of a connection with bad tokens. This server lowers it to one stream at
+    /// once.
+    @Test func `a thousand bad tokens do not slow the good tokens`() async throws {
         let bad = UInt64(100_000)
         let server = try ScriptedServer { connection, request in
             guard request.tag >= bad else { return connection.accept(request) }
@@ -57,11 +58,11 @@ import Testing
         let alone = try Pusher(server) { $0.pool.connectionsMax = 1 }
         let beside = try Pusher(server) {
             $0.pool.connectionsMax = 1
-            // The bad ones wait in their own pool, and not at the client's door.
+            // The bad tokens wait in their own pool, and not in the test's queue.
             $0.pool.waitingMax = 1_000
         }
         beside.push(bad..<bad + 1_000, isSuspect: true)
-        // At the same time: whatever else keeps the machine busy slows both.
+        // Both run at the same time, so that other load on the machine slows both.
         let began = Instant.now()
         alone.push(1..<4_001)
         beside.push(10_001..<14_001)
@@ -71,11 +72,11 @@ import Testing
             server.read { state in (10_001..<14_001).allSatisfy { state.accepted[$0] != nil } }
         }
         let besideMilliseconds = Instant.now().milliseconds(since: began)
-        // The bad ones alone take 20 s.
+        // The bad tokens alone take 20 s.
         #expect(besideMilliseconds < 3 * aloneMilliseconds + 2_000)
     }
 
-    @Test func `room is told before a push, and a push that is refused says why`() async throws {
+    @Test func `room is known before a push, and a refused push has its reason`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 50) { connection.accept(request) }
         }
@@ -105,7 +106,7 @@ import Testing
         #expect(pusher.onLoop { client in (try? Pusher.template(client)).map { client.room(for: $0) } } == 8)
     }
 
-    @Test func `the management of channels has room of its own`() async throws {
+    @Test func `channel management has its own limits`() async throws {
         let server = try ScriptedServer { connection, request in
             if request.path.hasSuffix("all-channels") {
                 connection.refuse(request, 200, #"{"channels":["a"]}"#)
@@ -121,7 +122,7 @@ import Testing
         #expect(try await channels.list(Pusher.profile) == ["a"])
     }
 
-    @Test func `all that has not left of one app is taken back at once, and another app's is not`()
+    @Test func `all unsent pushes of one app are withdrawn at once, and those of another app are not`()
         async throws
     {
         let isHeld = TracedLock(true)
@@ -143,18 +144,18 @@ import Testing
         #expect((21..<41).allSatisfy { seen[$0]?.map(\.end) == [.answered] })
     }
 
-    @Test func `an overdue push is told once more when nothing can come of it any more`() async throws {
+    @Test func `an overdue push has a final outcome when no answer can follow`() async throws {
         let server = try ScriptedServer { _, _ in }
         let pusher = try Pusher(server) { $0.pool.lateAnswerMilliseconds = 300 }
         pusher.push(1..<2, deadlineMilliseconds: 200)
-        try await eventually("the last word") { pusher.ends(1).count == 2 }
+        try await eventually("the final outcome") { pusher.ends(1).count == 2 }
         let seen = try #require(pusher.seen[1])
         #expect(seen.map(\.end) == [.unknown(.overdue), .unknown(.overdue)])
         #expect(seen.map(\.isLate) == [false, true])
         #expect(!pusher.metrics.render().contains("flotilla_apns_late_answers_total 1"))
     }
 
-    @Test func `a connection that answers PING and no push is replaced, and the pushes after it arrive`()
+    @Test func `a connection that answers PING but no pushes is replaced, and later pushes arrive`()
         async throws
     {
         let server = try ScriptedServer { connection, request in
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a pool that nobody needs goes, and comes back for a template that was kept`() async throws {
+    @Test func `an unused pool is removed, and a kept template brings it back`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server) {
             $0.pool.keptMilliseconds = 100
@@ -194,7 +195,7 @@ import Testing
     }
 }
 
-/// On the client's loop.
+/// A template, confined to the client's loop.
 private final class KeptTemplate: @unchecked Sendable {
     var template: PushTemplate?
 }

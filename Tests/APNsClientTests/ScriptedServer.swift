@@ -4,15 +4,15 @@ import Lifecycle
 import Synchronization
 import TLS
 
-/// APNs as a test wants it: TLS, HTTP/2, and a closure that does with each request what it likes.
+/// An APNs server for tests: TLS, HTTP/2, and a closure that decides what to do with each request.
 final class ScriptedServer: Sendable {
     typealias Script = @Sendable (ServedConnection, ServedRequest) -> Void
 
     struct State {
-        /// Connections that were accepted, and the most streams that were open on one at a time.
+        /// Number of accepted connections, and the open ones by number.
         var connections = 0
         var open: [Int: ServedConnection] = [:]
-        /// How often each push was answered with 200, and over which connection.
+        /// Connections over which each push was answered with 200, one entry for each answer.
         var accepted: [UInt64: [Int]] = [:]
         var requests = 0
         var bearers: Set<String> = []
@@ -55,16 +55,16 @@ final class ScriptedServer: Sendable {
 
     deinit { listener.stop() }
 
-    /// Does something with every open connection, on the server's loop.
+    /// Calls `body` with every open connection, on the server's loop.
     func each(_ body: @escaping @Sendable (ServedConnection) -> Void) {
         loop.execute { [self] in for connection in read({ Array($0.open.values) }) { body(connection) } }
     }
 }
 
-/// One request as a script sees it.
+/// One request, as a script receives it.
 struct ServedRequest: Sendable {
     let stream: ServerStream
-    /// The number in its id: the push's tag.
+    /// The push's tag, which is the number in its `apns-id`.
     let tag: UInt64
     let method: String
     let path: String
@@ -72,7 +72,7 @@ struct ServedRequest: Sendable {
     let body: [UInt8]
 }
 
-/// One connection as a script sees it; on the server's loop.
+/// One connection, as a script receives it. Confined to the server's loop.
 final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     let number: Int
     let session: ServerSession
@@ -83,7 +83,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     private var timers: [LoopTimer] = []
     private var flood: (bytes: [UInt8], total: Int) = ([], 0)
     private var rest: ArraySlice<UInt8> = []
-    /// Of the flood, so many bytes have been taken.
+    /// Number of bytes of the flood that were taken.
     private(set) var floodedBytes = 0
 
     init(
@@ -142,7 +142,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         _ = state.withLock { $0.open.removeValue(forKey: number) }
     }
 
-    // MARK: What a script may do
+    // MARK: Actions of a script
 
     func accept(_ request: ServedRequest) {
         guard let template = try? AnswerTemplate(status: 200),
@@ -178,7 +178,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         tls.wantsToSend()
     }
 
-    /// Sends bytes past the session, again and again, about `total` in all, after others once.
+    /// Bypasses the session: sends `first` once, then `bytes` repeatedly, about `total` bytes in all.
     func send(raw bytes: [UInt8], after first: [UInt8], total: Int) {
         flood = (bytes, total)
         rest = first[...]
@@ -192,7 +192,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     }
 }
 
-/// A loop that ends with the test.
+/// A loop that stops with the test.
 final class RunningLoop: Sendable {
     let loop: EventLoop
 

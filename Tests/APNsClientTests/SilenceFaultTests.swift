@@ -10,9 +10,9 @@ import Testing
 @testable import APNs
 @testable import APNsSimulator
 
-/// Peers that say nothing, that are not there, or that are somebody else.
+/// Peers that do not answer, do not exist, or are impostors.
 @Suite struct SilenceFaultTests {
-    @Test func `a connection that stalls holds no other back`() async throws {
+    @Test func `a stalled connection does not delay the others`() async throws {
         let server = try ScriptedServer { connection, request in
             if connection.number == 1, connection.requests > 20 { return connection.tls.pauseReading() }
             connection.accept(request)
@@ -24,7 +24,7 @@ import Testing
         #expect(answered >= 9_000)
         let others = seen.values.filter { $0[0].end != .answered }
         #expect(!others.isEmpty)
-        // What never left the stalled connection's socket is known to be unprocessed.
+        // Pushes that never left this side's socket are known to be unprocessed.
         #expect(
             others.allSatisfy {
                 [.unknown(.overdue), .notProcessed(.overdue), .notProcessed(.noConnection)].contains(
@@ -33,7 +33,7 @@ import Testing
         #expect(server.read { $0.accepted.values.allSatisfy { $0.count == 1 } })
     }
 
-    @Test func `a peer that has vanished is found by a PING, and its pushes are unknown`() async throws {
+    @Test func `a PING detects a vanished peer, and its pushes are unknown`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.number == 1 ? connection.tls.pauseReading() : connection.accept(request)
         }
@@ -47,7 +47,7 @@ import Testing
         #expect(try await pusher.outcome(2).end == .answered)
     }
 
-    @Test func `an answer after the deadline is told as late, once`() async throws {
+    @Test func `an answer after the deadline is reported as late, once`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 600) { connection.accept(request) }
         }
@@ -60,7 +60,7 @@ import Testing
         #expect(pusher.metrics.render().contains("flotilla_apns_late_answers_total 1"))
     }
 
-    @Test func `slow answers fill the room and no more`() async throws {
+    @Test func `slow answers fill the pool up to its limit`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 100) { connection.accept(request) }
         }
@@ -71,7 +71,7 @@ import Testing
         #expect(pusher.openMost == 150)
     }
 
-    @Test func `nobody at the port costs few connections, and pushes end as unprocessed`() async throws {
+    @Test func `a closed port costs few connects, and pushes end as unprocessed`() async throws {
         let listener = try Listener.bind(host: "127.0.0.1", port: 0)
         close(listener.descriptor)
         let pusher = try Pusher(
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Impostor.allCases)
-    func `a server that is not who it should be gets not a byte, and it is said why`(impostor: Impostor)
+    func `an impostor receives not one byte, and the reason is reported`(impostor: Impostor)
         async throws
     {
         let authority = CertificateAuthority(name: "Test CA")
@@ -135,7 +135,7 @@ import Testing
         #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
     }
 
-    @Test func `a server of the TLS of long ago is refused, and it is said why`() async throws {
+    @Test func `a server with an outdated TLS version is refused, and the reason is reported`() async throws {
         let authority = CertificateAuthority(name: "Test CA")
         let run = try RunningLoop()
         let port = try TLSFaultPort(
@@ -152,14 +152,14 @@ import Testing
         #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
     }
 
-    @Test func `a connection whose windows starve holds no other back`() async throws {
+    @Test func `a connection with starved windows does not delay the others`() async throws {
         let stand = try SimulatorStand(
             #"{"rules":[{"match":{"nth":20},"starveWindows":true}]}"#,
             client: {
                 $0.pool.requestsMax = 400
                 $0.pool.connectionsMax = 4
             })
-        // A connection's window is 1 MiB: the starved one is full after some three hundred of these.
+        // The window of a connection is 1 MiB. About 300 of these pushes fill the starved one.
         let body = Array(
             (#"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"x":""#
                 + String(repeating: "x", count: 3_000) + #""}}}"#).utf8)

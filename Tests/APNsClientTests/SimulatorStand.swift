@@ -8,22 +8,22 @@ import Telemetry
 
 @testable import APNsSimulator
 
-/// A simulated APNs with a script, a journal and a few phones' tokens, and a client of it.
+/// A simulated APNs with a script, a journal and a few phone tokens, and a client for it.
 final class SimulatorStand: Sendable {
-    /// How good the client's key is.
+    /// Quality of the client's key.
     enum Key: Sendable {
         case good
-        /// Another key than the one that Apple knows under this name.
+        /// A key that differs from the one that Apple has under this name.
         case forged
         case ofSandboxOnly
         case ofAnotherApp
     }
 
     static let app = "com.example.matchday"
-    /// With the broadcast capability taken away.
+    /// An app without the broadcast capability.
     static let quietApp = "com.example.quiet"
 
-    /// All of it lives on the simulator's loop.
+    /// The parts that are confined to the simulator's loop.
     private struct Parts: @unchecked Sendable {
         let simulator: Simulator
         let journal: Journal
@@ -35,9 +35,9 @@ final class SimulatorStand: Sendable {
     let pusher: Pusher
 
     /// - Parameters:
-    ///   - script: as people write it.
-    ///   - tokenAge: seconds ago the client made its provider token.
-    ///   - clockLag: seconds that the client's clock is behind.
+    /// - script: the script as JSON.
+    /// - tokenAge: age in seconds of the client's provider token.
+    /// - clockLag: seconds by which the client's clock is behind.
     init(
         _ script: String = "{}", key: Key = .good, tokenAge: Int = 0, clockLag: Int = 0,
         simulator change: @Sendable (inout SimulatorSettings) -> Void = { _ in },
@@ -97,14 +97,14 @@ final class SimulatorStand: Sendable {
         return settings
     }
 
-    /// What the simulator has seen of one push, by its id.
+    /// Returns the simulator's entries for one push, found by its id.
     func requests(of tag: UInt64) -> [(connection: Int, end: JournalEntry.End)] {
         journal.filter { $0.id == PushID(high: 0, low: tag) }.map {
             ($0.facts.connection, $0.end)
         }
     }
 
-    /// The newest requests, oldest first, each when its end was known.
+    /// The newest requests, oldest first. Each appears when its end is known.
     var journal: [JournalEntry] {
         let parts = parts
         return run.loop.perform {
@@ -118,7 +118,7 @@ final class SimulatorStand: Sendable {
     }
 }
 
-/// Tokens that begin with `aa` to `ad` are dead, each in its way; all others are good.
+/// Tokens that begin with `aa` to `ad` are dead, each for another reason. All others are good.
 private final class DeadTokens: SimulatedPhones {
     func standing(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64

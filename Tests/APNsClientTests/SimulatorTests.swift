@@ -8,9 +8,9 @@ import Testing
 
 @testable import APNs
 
-/// The client before the simulator, which is stricter than the real thing.
+/// The client against the simulator, which is stricter than APNs.
 @Suite struct SimulatorTests {
-    /// A simulator of its own, and a client of it.
+    /// A simulator and a client for it.
     private final class Stand: Sendable {
         let run: RunningLoop
         let simulator: Simulator
@@ -39,7 +39,7 @@ import Testing
         var channels: Channels { pusher.onLoop { Channels($0) } }
     }
 
-    @Test func `pushes are what APNs takes`() async throws {
+    @Test func `the simulator accepts the client's pushes`() async throws {
         let stand = try Stand()
         stand.pusher.push(1..<3_001, profile: stand.profile)
         let seen = try await stand.pusher.all(3_000)
@@ -47,7 +47,7 @@ import Testing
         #expect(refused == nil, "\(String(describing: refused))")
     }
 
-    @Test func `channels are made, read, listed and deleted, and a broadcast reaches one`() async throws {
+    @Test func `channels are created, read, listed and deleted, and a broadcast reaches one`() async throws {
         let stand = try Stand()
         let channels = stand.channels
         let live = try await channels.create(stand.profile, storing: .none)
@@ -80,7 +80,7 @@ import Testing
         #expect(try await stand.pusher.outcome(2).disposition == .channelGone)
     }
 
-    @Test func `what APNs says no to about channels is told with its disposition`() async throws {
+    @Test func `a refused channel request carries its disposition`() async throws {
         let stand = try Stand { $0.channelsMax = 1 }
         _ = try await stand.channels.create(stand.profile, storing: .none)
         do {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a bundle id that cannot stand in a path is refused here`() async throws {
+    @Test func `the client refuses a bundle id that a path cannot contain`() async throws {
         let stand = try Stand()
         let odd = PushProfile(environment: .sandbox, bundleID: "com example", key: stand.profile.key)
         await #expect(throws: ChannelProblem.self) { try await stand.channels.list(odd) }

@@ -9,9 +9,9 @@ import Testing
 
 @testable import APNs
 
-/// How a client ends: each push is told, each call is answered, and nothing is left.
+/// The stop of a client: each push has an outcome, each call returns, and nothing is left.
 @Suite struct StopTests {
-    /// A stop that is awaited.
+    /// Stops the client. The result becomes true when the stop is complete.
     private func stop(_ pusher: Pusher, milliseconds: Int) async throws -> TracedLock<Bool> {
         let isOver = TracedLock(false)
         pusher.onLoop { client in
@@ -22,10 +22,10 @@ import Testing
         return isOver
     }
 
-    @Test func `what waits for a connection is told as unprocessed, and calls about channels return`()
+    @Test func `pushes that wait for a connection end as unprocessed, and channel calls return`()
         async throws
     {
-        // It takes connections and never says a word.
+        // Accepts connections and never sends a byte.
         let run = try RunningLoop()
         let mute = MuteListener()
         let listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) { _ in
@@ -48,7 +48,7 @@ import Testing
         await #expect(throws: ChannelProblem.self) { try await channels.list(Pusher.profile) }
     }
 
-    @Test func `what has left is awaited until the deadline, and is unknown then`() async throws {
+    @Test func `sent pushes are awaited until the deadline and are unknown after it`() async throws {
         let server = try ScriptedServer { connection, request in
             if request.tag.isMultiple(of: 2) {
                 connection.after(milliseconds: 300) { connection.accept(request) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a client without anything to do stops at once, and as often as it is told`() async throws {
+    @Test func `an idle client stops at once, and can be stopped again`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server)
         for _ in 0..<2 {
@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-/// Reads what comes and says nothing.
+/// Reads everything and sends nothing.
 private final class MuteListener: TCPConnectionDelegate, @unchecked Sendable {
     func connected() {}
     func received(_ bytes: UnsafeRawBufferPointer) {}

@@ -4,13 +4,13 @@ import Testing
 
 @testable import APNs
 
-/// A request that APNs refuses for one reason, made by the client as it makes all of its requests.
+/// A request that APNs refuses for one reason. The client sends it like any other request.
 struct WrongRequest: Sendable, CustomTestStringConvertible {
     enum Port: Sendable { case push, channels }
 
     let reason: Reason
     var key = SimulatorStand.Key.good
-    /// Seconds that the client's clock is behind.
+    /// Seconds by which the client's clock is behind.
     var clockLag = 0
     var method = "POST"
     var port = Port.push
@@ -20,7 +20,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         ("apns-expiration", "0"),
     ]
     var body = String(decoding: Pusher.body, as: UTF8.self)
-    /// How often the client sends it before it tells.
+    /// Number of times that the client sends it before it reports the outcome.
     var tries = 1
     var testDescription: String { "\(reason.rawValue), \(method) \(path.prefix(40))" }
 
@@ -84,7 +84,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         WrongRequest(.invalidProviderToken) { $0.key = .forged },
         WrongRequest(.badEnvironmentKey) { $0.key = .ofSandboxOnly },
         WrongRequest(.topicDisallowed) { $0.key = .ofAnotherApp },
-        // Twice: a young token that has expired is tried over another connection first.
+        // Two attempts: a young token that has expired is first tried over another connection.
         WrongRequest(.expiredProviderToken) {
             $0.clockLag = 7_200
             $0.tries = 2

@@ -3,9 +3,9 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Channels from their making to their end, and who may see them.
+/// Channels from creation to deletion, and their visibility.
 @Suite struct ChannelTests {
-    @Test func `a channel is made, read, listed, used and deleted`() async throws {
+    @Test func `a channel is created, read, listed, used and deleted`() async throws {
         let phones = KnownTokens()
         let subject = try RunningSimulator(phones: phones)
         let token = subject.token()
@@ -37,7 +37,7 @@ import Testing
         #expect(await manager.send(.manage("GET", token).at(path)).body == #"{"channels":["\#(ids[1])"]}"#)
     }
 
-    @Test func `the two environments and the apps share no channels`() async throws {
+    @Test func `environments and apps share no channels`() async throws {
         let subject = try RunningSimulator()
         let token = subject.token()
         let made = await subject.client(channels: true).send(.create(token))
@@ -49,7 +49,7 @@ import Testing
         #expect(other.reason == "ChannelNotRegistered")
     }
 
-    @Test func `what misbehaviour answers is not done`() async throws {
+    @Test func `a channel request that a fault answers is not carried out`() async throws {
         let subject = try RunningSimulator(
             mischief: RulingsByRequest { facts in
                 facts.kind == .createChannel

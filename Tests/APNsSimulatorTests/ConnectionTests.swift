@@ -9,13 +9,13 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What a connection is allowed, and how it ends.
+/// The stream allowance of a connection, and its end.
 @Suite struct ConnectionTests {
-    @Test func `one stream until the first push with a good token, then a thousand`() async throws {
+    @Test func `a connection has one stream until its first good push, then a thousand`() async throws {
         let subject = try RunningSimulator()
         let client = subject.client()
         #expect(await client.send(.push(nil)).reason == "MissingProviderToken")
-        // SETTINGS and answer may come in one piece.
+        // SETTINGS and the answer may arrive together.
         try await eventually("one stream") { client.streamsMax == [1] }
         #expect(await client.send(.push(subject.token())).status == 200)
         try await eventually("more streams") { client.streamsMax == [1, 1_000] }
@@ -35,7 +35,7 @@ import Testing
         #expect(standing.answered(400, isBadToken: true) == .end)
     }
 
-    @Test func `good pushes give the streams back`() async throws {
+    @Test func `good pushes restore the streams`() async throws {
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
         let subject = try RunningSimulator(phones: phones) { $0.streams.pointsPerHalving = 10 }
         let client = subject.client()
@@ -47,7 +47,7 @@ import Testing
         try await eventually("all streams") { client.streamsMax.last == 1_000 }
     }
 
-    @Test func `too many errors end the connection, and say why`() async throws {
+    @Test func `too many errors close the connection with a reason`() async throws {
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
         let subject = try RunningSimulator(phones: phones) { $0.streams.pointsMax = 10 }
         let client = subject.client()
@@ -61,7 +61,7 @@ import Testing
         try await eventually("the end") { client.closeReason != nil }
     }
 
-    @Test func `an idle connection is told so`() async throws {
+    @Test func `an idle connection gets a GOAWAY`() async throws {
         let subject = try RunningSimulator { $0.idleMilliseconds = 300 }
         let client = subject.client()
         #expect(await client.send(.push(subject.token())).status == 200)
@@ -72,7 +72,7 @@ import Testing
         try await eventually("the end") { client.closeReason != nil }
     }
 
-    @Test func `stopping answers what was begun and says Shutdown`() async throws {
+    @Test func `stopping answers the started requests and sends Shutdown`() async throws {
         var late = Ruling()
         late.delayMilliseconds = 300
         let ruling = late
@@ -88,7 +88,7 @@ import Testing
         try await eventually("the end") { client.closeReason != nil }
     }
 
-    @Test func `stopping closes at the deadline what does not end`() async throws {
+    @Test func `stopping closes the remaining connections at the deadline`() async throws {
         let subject = try RunningSimulator(
             mischief: RulingsByRequest { _ in Ruling(course: .judge, delayMilliseconds: 3_600_000) })
         let client = subject.client()
@@ -100,7 +100,7 @@ import Testing
         #expect(await answer.end == .connectionLost)
     }
 
-    @Test func `one token is not pushed to faster than allowed`() async throws {
+    @Test func `a token gets no more pushes than its rate limit allows`() async throws {
         let subject = try RunningSimulator { $0.pace = PaceSettings(burst: 3, refillMilliseconds: 3_600_000) }
         let client = subject.client()
         let request = TestRequest.push(subject.token())
@@ -120,7 +120,7 @@ import Testing
             ])
     }
 
-    @Test func `the sandbox tells a unique id, production does not`() async throws {
+    @Test func `the sandbox answers with a unique id, and production does not`() async throws {
         let subject = try RunningSimulator()
         let sandbox = await subject.client(.sandbox).send(.push(subject.token()))
         #expect(sandbox.status == 200 && sandbox.headers["apns-unique-id"]?.utf8.count == 36)
@@ -131,7 +131,7 @@ import Testing
         #expect(isUUID)
     }
 
-    @Test func `a phone gets what was sent, and nothing it must not see`() async throws {
+    @Test func `a phone gets the parsed fields of a push`() async throws {
         let phones = KnownTokens()
         let subject = try RunningSimulator(phones: phones)
         let client = subject.client(.sandbox)

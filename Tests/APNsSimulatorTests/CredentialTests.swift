@@ -9,8 +9,7 @@ import Testing
 @testable import APNsSimulator
 
 @Suite struct CredentialTests {
-    @Test func `a directory keeps the authority and the key, and the key is its owner's alone`() async throws
-    {
+    @Test func `a directory keeps the CA and the key, and only its owner can read the key`() async throws {
         let directory = try TemporaryDirectory()
         let made = try SimulatorCredentials(directory: directory.path)
         let again = try SimulatorCredentials(directory: directory.path)
@@ -28,11 +27,11 @@ import Testing
         #expect(await subject.client().send(.push(token)).status == 200)
     }
 
-    @Test func `a directory that is not there is told`() {
+    @Test func `a missing directory is reported`() {
         #expect(throws: (any Error).self) { try SimulatorCredentials(directory: "/nowhere/at/all") }
     }
 
-    @Test func `a certificate that has expired keeps clients away`() async throws {
+    @Test func `clients reject an expired certificate`() async throws {
         let subject = try RunningSimulator { $0.certificateDays = -1 }
         let client = subject.client()
         #expect(await client.send(.push(subject.token())).end == .notProcessed)

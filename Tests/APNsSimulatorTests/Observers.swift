@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import APNsSimulator
 
-/// Phones that know what they were told of each token, and remember what they got.
+/// Phones with fixed standings of tokens. They remember the pushes that they got.
 final class KnownTokens: SimulatedPhones, Sendable {
     private let standings: [PushToken: TokenStanding]
     private let pushes = Mutex<[AcceptedPush]>([])
@@ -22,7 +22,7 @@ final class KnownTokens: SimulatedPhones, Sendable {
     func tick(at time: Int64) { ticks.withLock { $0 += 1 } }
 }
 
-/// Misbehaviour for the requests of each number.
+/// Faults that depend on the number of the request.
 final class RulingsByRequest: Mischief, Sendable {
     private let rulings: @Sendable (RequestFacts) -> Ruling
     private let first: [Int: [Ruling.ConnectionFault]]

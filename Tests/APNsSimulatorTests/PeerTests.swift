@@ -5,9 +5,9 @@ import Testing
 
 @testable import APNsSimulator
 
-/// The simulator before clients that nobody here wrote.
+/// The simulator with independent clients.
 @Suite struct PeerTests {
-    /// Not standardized: a virtual environment is known by the path of its link to Python.
+    /// The path is not standardized, because a virtual environment depends on the path of its link to Python.
     private static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
     private static let python = checkout + "/.build/conformance/push-client/bin/python"
@@ -37,7 +37,7 @@ import Testing
         #expect(authorization.value.hasPrefix("bearer ey") && authorization.value.hasSuffix(".…"))
     }
 
-    /// `deploy/test` fetches the client.
+    /// `deploy/test` installs the client.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python)))
     func `a Python client pushes, and reads why a token is dead`() async throws {
         let directory = try TemporaryDirectory()

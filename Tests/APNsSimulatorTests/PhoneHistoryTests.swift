@@ -4,8 +4,8 @@ import Testing
 
 @testable import APNsSimulator
 
-/// The rules once more, written down as plainly as possible: every activity ever, in a list that is
-/// searched from end to end.
+/// A second, plain implementation of the rules: all activities ever, in a list that is searched from end to
+/// end.
 private struct Model {
     struct Activity {
         var phone: Int
@@ -14,7 +14,7 @@ private struct Model {
         var timestamp: Int64
         var startedAt: Int64
         var staleAt: Int64?
-        /// When it was ended, and when it leaves.
+        /// Time of its end, and time when it leaves.
         var endedAt: Int64?
         var leavesAt: Int64?
         var isRemoved = false
@@ -73,7 +73,7 @@ private struct History {
     var fixture = PhonesFixture(History.phones, settings: { $0.stateReportShare = 0.5 })
     var model = Model()
     var generator: SeededGenerator
-    /// By activity: the newest timestamp ever seen on a screen.
+    /// The newest timestamp ever shown, by activity.
     var fences: [String: Int64] = [:]
 
     private var seconds: Int64 { fixture.now / 1_000 }
@@ -111,7 +111,7 @@ private struct History {
                 timestamp: timestamp, startedAt: fixture.now))
     }
 
-    /// Any token that there ever was.
+    /// Pushes to any token that ever existed.
     private mutating func push(_ phone: Int) {
         let own = model.activities.filter { $0.phone == phone && (!$0.isRemoved || generator.below(4) == 0) }
         guard let activity = own.randomElement(using: &generator), let token = activity.token else { return }
@@ -147,7 +147,7 @@ private struct History {
         if let index {
             model.activities[index].isRemoved = true
         } else {
-            Issue.record("unknown to the model")
+            Issue.record("the model does not know the token")
         }
     }
 
@@ -175,7 +175,7 @@ private struct History {
         }
     }
 
-    /// Both show the same, nothing has gone back, and nothing has leaked.
+    /// Whether both show the same, nothing has gone back, and nothing has leaked.
     mutating func compare() -> Bool {
         for phone in 0..<Self.phones {
             let view = fixture.view(phone)
@@ -203,7 +203,7 @@ private struct History {
     }
 }
 
-@Test func `phones do what a plain model does, whatever happens to them`() {
+@Test func `phones behave like a plain model in all histories`() {
     for seed in 0..<trials(60) {
         var history = History(generator: SeededGenerator(seed))
         for step in 0..<250 {

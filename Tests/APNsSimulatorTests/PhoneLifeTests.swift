@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Test func `APNs keeps one push for a phone that is away, the latest, until it expires`() {
+@Test func `APNs stores one push for a phone that is away, the latest, until it expires`() {
     var fixture = PhonesFixture(2)
     let tokens = [fixture.started(0), fixture.started(1)]
     for number in 0..<2 { fixture.phones.goAway(number, until: fixture.now + 60_000) }
@@ -23,7 +23,7 @@ import Testing
     #expect(fixture.view(1).received.first?.effect == .expiredInStore)
 }
 
-@Test func `a phone that comes back is not older than it was, and tells what it could not`() {
+@Test func `a phone that comes back shows no older state, and sends the reports that it owes`() {
     var fixture = PhonesFixture(1)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
     fixture.phones.goAway(0, until: fixture.now + 3_600_000)
@@ -36,10 +36,10 @@ import Testing
     fixture.pass(seconds: 9 * 3_600)
     fixture.pass(seconds: 3_600)
     #expect(fixture.sink.of(.state).isEmpty)
-    #expect(fixture.sink.of(.reconcile).map(\.running) == [[]], "what ended unheard is told by what runs")
+    #expect(fixture.sink.of(.reconcile).map(\.running) == [[]], "the running activities reveal the end")
 }
 
-@Test func `the store of APNs is bounded`() {
+@Test func `the store of APNs is limited`() {
     var fixture = PhonesFixture(3, settings: { $0.storedMax = 2 })
     for number in 0..<3 {
         fixture.phones.goAway(number, until: fixture.now + 60_000)
@@ -50,7 +50,7 @@ import Testing
     #expect(fixture.activity(1) != nil && fixture.activity(2) == nil)
 }
 
-@Test func `an app that was quit shows and is silent; opened, it tells what runs`() {
+@Test func `an app that was quit shows pushes without reports, and reports when it is opened`() {
     var fixture = PhonesFixture(1)
     fixture.phones.quit(0)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
@@ -62,7 +62,7 @@ import Testing
     #expect(fixture.sink.of(.reconcile).map(\.running) == [[fixture.activity()!.id]])
 }
 
-@Test func `an update of the app changes its start tokens, and they are known when it is opened`() {
+@Test func `an update of the app changes its start tokens, and they are reported when it is opened`() {
     let fixture = PhonesFixture(1)
     let old = fixture.startToken(0)
     fixture.phones.update(0, at: fixture.now)
@@ -75,7 +75,7 @@ import Testing
     #expect(fixture.sink.of(.startToken).last?.token == digits)
 }
 
-@Test func `an app that was deleted is gone since then, for every token`() {
+@Test func `after a deletion of the app every token is gone since then`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     fixture.phones.uninstall(0, at: fixture.now)
@@ -87,7 +87,7 @@ import Testing
     #expect(fixture.activity() == nil)
 }
 
-@Test func `tokens stand as APNs knows them`() {
+@Test func `tokens have the standing that APNs knows`() {
     let fixture = PhonesFixture(1)
     let token = fixture.startToken(0)
     func standing(_ token: PushToken, _ environment: Environment, _ bundle: String) -> TokenStanding {
@@ -114,7 +114,7 @@ import Testing
     #expect(standing(future, .production, "com.example.shop") == .unknown)
 }
 
-@Test func `what ran before the simulator was started again is gone, and nobody else's`() {
+@Test func `after a restart of the simulator the earlier activities are gone, and no others`() {
     var before = PhonesFixture(2)
     let old = [before.started(0), before.started(1)]
     var after = PhonesFixture(2, secondsLater: 60)
@@ -129,13 +129,13 @@ import Testing
     #expect(after.activity()?.id != before.activity()?.id)
 }
 
-@Test func `users come and go, and the app says so`() {
+@Test func `users log in and out, and the app reports it`() {
     let fixture = PhonesFixture(1)
     fixture.phones.logIn("ann", on: 0, at: fixture.now)
     fixture.phones.logIn(nil, on: 0, at: fixture.now)
     fixture.phones.unregister("Match", on: 0, at: fixture.now)
     fixture.tick()
-    // Written when it leaves: who the person was in between is not told.
+    // Reports are encoded when they are sent, so a user in between is not reported.
     #expect(fixture.sink.of(.profile).map(\.user) == ["user-0", nil, nil])
     #expect(fixture.sink.of(.unregister).map(\.attributesType) == ["Match"])
     fixture.phones.rename(0, to: "a1")
@@ -144,7 +144,7 @@ import Testing
     #expect(fixture.phones.number(of: "phone-7") == nil)
 }
 
-@Test func `a tap opens the app and is told`() throws {
+@Test func `a tap opens the app and is reported`() throws {
     var fixture = PhonesFixture(1)
     fixture.started()
     let id = try #require(fixture.activity()?.id)
@@ -159,13 +159,13 @@ import Testing
 
 private let channel = "Y2hhbm5lbA=="
 
-@Test func `a broadcast reaches who listens, and no one else`() {
+@Test func `a broadcast reaches its listeners and no other phone`() {
     var fixture = PhonesFixture(4)
     fixture.started(0, channel: channel)
     fixture.started(1, channel: channel)
     fixture.started(2, channel: "b3RoZXI=")
     fixture.started(3)
-    #expect(fixture.sink.of(.updateToken).count == 1, "who listens to a channel needs no token")
+    #expect(fixture.sink.of(.updateToken).count == 1, "a listener of a channel needs no token")
     fixture.phones.deliver(fixture.push(fixture.update(5), .channel(channel)))
     #expect((0..<4).map { fixture.activity($0)?.text == #"{"score":5}"# } == [true, true, false, false])
     #expect(fixture.activity(0)?.channel == channel)
@@ -176,7 +176,7 @@ private let channel = "Y2hhbm5lbA=="
 }
 
 @Test(arguments: [true, false])
-func `who comes late or was away gets what the channel has kept, if it keeps`(_ isStored: Bool) {
+func `a phone that is late or was away gets the stored message, if the channel stores it`(_ isStored: Bool) {
     var fixture = PhonesFixture(3)
     fixture.started(0, channel: channel)
     fixture.started(1, channel: channel)
@@ -192,7 +192,7 @@ func `who comes late or was away gets what the channel has kept, if it keeps`(_ 
     #expect(fixture.activity(2)?.text == kept)
 }
 
-@Test func `a long broadcast is served in turns, in order, and misses nobody`() {
+@Test func `a long broadcast is delivered in turns, in order, to every listener`() {
     var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTurn = 10 })
     for number in 0..<25 { fixture.started(number, channel: channel) }
     fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
@@ -200,14 +200,14 @@ func `who comes late or was away gets what the channel has kept, if it keeps`(_ 
     func showing(_ score: Int) -> Int {
         (0..<25).count { fixture.activity($0)?.text == "{\"score\":\(score)}" }
     }
-    // Each of the two took its turn at once: the first has been along 20 of 25.
+    // Each broadcast used its own turn: the first one has reached 20 of 25 phones.
     #expect(showing(1) == 20 && showing(2) == 0)
     fixture.phones.uninstall(3, at: fixture.now)
     for _ in 0..<3 { fixture.tick() }
     #expect(showing(2) == 24)
 }
 
-@Test func `a channel forgets who has left`() {
+@Test func `a channel forgets listeners that left`() {
     var fixture = PhonesFixture(1)
     for _ in 0..<500 {
         fixture.started(0, channel: channel)
@@ -218,7 +218,7 @@ func `who comes late or was away gets what the channel has kept, if it keeps`(_ 
     #expect(fixture.phones.activities.count == 1)
 }
 
-@Test func `channels and broadcasts on their way are bounded, and no broadcast is lost`() {
+@Test func `channels and broadcasts in progress are limited, and no broadcast is lost`() {
     var fixture = PhonesFixture(
         25,
         settings: {
@@ -235,11 +235,11 @@ func `who comes late or was away gets what the channel has kept, if it keeps`(_ 
     }
     for _ in 0..<100 { fixture.tick() }
     #expect((0..<24).allSatisfy { fixture.activity($0)?.text == #"{"score":20}"# })
-    #expect(fixture.activity(24)?.text == #"{"score":0}"#, "beyond the limit nothing is heard")
+    #expect(fixture.activity(24)?.text == #"{"score":0}"#, "above the limit no broadcast arrives")
     #expect(fixture.phones.channels.channels.count == 1)
 }
 
-@Test func `ended activities make room for new ones, the oldest first`() {
+@Test func `ended activities are removed for new ones, the oldest first`() {
     var fixture = PhonesFixture(1, settings: { $0.endedMax = 3 })
     for score in 0..<30 {
         let token = fixture.started(0, score: score)

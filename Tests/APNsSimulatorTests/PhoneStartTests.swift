@@ -48,7 +48,7 @@ private func changed(_ change: (inout PushPayload) -> Void) -> PushPayload {
     (.contentStateNotDecoded, changed { $0.contentState = raw(#"{"score":"1"}"#) }),
     (.alertMissing, changed { $0.hasAlert = false }),
 ])
-func `what is wrong with a start is met with silence, and remembered`(
+func `an invalid start is ignored silently, and the reason is remembered`(
     _ effect: PushEffect, _ payload: PushPayload
 ) {
     let fixture = PhonesFixture(1)
@@ -61,7 +61,7 @@ func `what is wrong with a start is met with silence, and remembered`(
     (#"{}"#, false), (#""""#, false), ("1", false), ("null", false), (#"{"title":"Goal"}"#, true),
     (#""Goal""#, true),
 ])
-func `an alert without a word in it starts nothing`(alert: String, starts: Bool) throws {
+func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     let fixture = PhonesFixture(1)
     let body = """
         {"aps":{"event":"start","timestamp":\(fixture.now / 1_000),"content-state":{"score":1},
@@ -71,7 +71,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     #expect(fixture.send(payload, to: fixture.startToken(0)) == (starts ? .started : .alertMissing))
 }
 
-@Test func `a phone remembers which push it was, and what in it did not decode`() throws {
+@Test func `a phone remembers the push and the part of it that did not decode`() throws {
     var fixture = PhonesFixture(2)
     let token = fixture.started(1)
     func problem(_ payload: PushPayload, to token: PushToken) -> PhoneScreen.Reception.Problem? {
@@ -85,7 +85,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     }
     var update = fixture.update(1, at: fixture.now / 1_000 + 1)
     update.contentState = raw(#"{"score":"1"}"#)
-    // Twice: the second time the verdict is remembered, also behind one that is another's.
+    // Send twice: the second result comes from the cache, also after the result of another push.
     for _ in 1...2 {
         let found = try #require(problem(update, to: token))
         #expect(found.path == "content-state.score" && found.says.contains("string"), "\(found)")
@@ -98,7 +98,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     #expect(problem(update, to: token) == nil)
 }
 
-@Test func `old systems have no start tokens, and those before iOS 18 do not start with a channel`() {
+@Test func `old systems have no start tokens, and systems before iOS 18 do not start with a channel`() {
     let old = PhonesFixture(1, population: { $0.systems = [(OSVersion(17, 1), 1)] })
     #expect(old.sink.of(.startToken).isEmpty)
     #expect(old.standing(old.startToken(0)) == .unknown)
@@ -109,13 +109,13 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     #expect(middle.send(middle.start(), to: middle.startToken(0)) == .started)
 }
 
-@Test func `who has switched Live Activities off sees none`() throws {
+@Test func `a phone with Live Activities switched off shows none`() throws {
     let fixture = PhonesFixture(1, population: { $0.switchedOffShare = 1 })
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .switchedOff)
     #expect(try #require(fixture.sink.of(.startToken).first).activitiesEnabled == false)
 }
 
-@Test func `five activities run at once, and an end makes room`() {
+@Test func `five activities run at once, and an end permits the next one`() {
     let fixture = PhonesFixture(1)
     for number in 0..<5 {
         #expect(fixture.send(fixture.start(group: "m\(number)"), to: fixture.startToken(0)) == .started)
@@ -145,7 +145,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     #expect(one.send(one.start(type: "Match"), to: one.startToken(0)) == .started)
 }
 
-@Test func `the push-to-start budget is spent, and fills again`() {
+@Test func `the push-to-start budget is used up, and fills again`() {
     var fixture = PhonesFixture(1, settings: { $0.startBudget = .init(pushes: 3, milliseconds: 30_000) })
     let token = fixture.startToken(0)
     for _ in 0..<3 { #expect(fixture.send(fixture.start(), to: token) == .started) }
@@ -155,7 +155,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     #expect(fixture.send(fixture.start(), to: token) == .startBudgetSpent)
 }
 
-@Test func `a share of the starts yields no token, until the app is opened`() {
+@Test func `a share of the starts yields no token until the app is opened`() {
     var fixture = PhonesFixture(400, settings: { $0.updateTokenShare = 0.4 })
     for number in 0..<400 { fixture.send(fixture.start(), to: fixture.startToken(number)) }
     fixture.pass(seconds: 60)
@@ -166,7 +166,7 @@ func `an alert without a word in it starts nothing`(alert: String, starts: Bool)
     #expect(fixture.sink.of(.updateToken).count == 400)
 }
 
-@Test func `a start token can be issued anew right after it was used`() {
+@Test func `a start token can be replaced right after its use`() {
     let fixture = PhonesFixture(1, settings: { $0.startTokenRotationShare = 1 })
     let token = fixture.startToken(0)
     fixture.send(fixture.start(), to: token)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Test func `a phone shows the newest timestamp, never an older one or an equal one`() {
+@Test func `a phone shows the newest timestamp, never an older or equal one`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     let time = fixture.now / 1_000
@@ -22,14 +22,14 @@ import Testing
     #expect(lenient.send(lenient.update(3, at: time + 2), to: other) == .shown)
 }
 
-@Test func `milliseconds in a timestamp mask everything that follows`() {
+@Test func `milliseconds in a timestamp hide all later updates`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     #expect(fixture.send(fixture.update(1, at: fixture.now), to: token) == .shown)
     #expect(fixture.send(fixture.update(2), to: token) == .olderTimestamp)
 }
 
-@Test func `an update that does not decode leaves the screen as it is, and the fence too`() {
+@Test func `an update that does not decode changes neither the screen nor the newest timestamp`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     let time = fixture.now / 1_000
@@ -46,7 +46,7 @@ import Testing
     #expect(fixture.send(fixture.update(2, at: time + 1), to: token) == .shown)
 }
 
-@Test func `an activity grows stale, and an update makes it active again`() throws {
+@Test func `an activity becomes stale, and an update makes it active again`() throws {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     var payload = fixture.update(1)
@@ -58,10 +58,10 @@ import Testing
     #expect(fixture.send(fixture.update(2), to: token) == .shown)
     #expect(fixture.activity()?.state == .active)
     fixture.pass(seconds: 600)
-    #expect(fixture.activity()?.state == .active, "an update without a date has none")
+    #expect(fixture.activity()?.state == .active, "an update without a date clears the stale date")
 }
 
-@Test func `the system ends an activity after eight hours, and clears it away four hours later`() {
+@Test func `the system ends an activity after eight hours, and removes it four hours later`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     fixture.pass(seconds: 8 * 3_600 - 10)
@@ -78,7 +78,7 @@ import Testing
     #expect(fixture.send(fixture.update(1), to: token) == .noLongerShown)
 }
 
-@Test func `an end keeps the last state for four hours, or to its date, or not at all`() {
+@Test func `an END keeps the last state for four hours, or until its date, or not at all`() {
     var fixture = PhonesFixture(3)
     let tokens = [fixture.started(0, score: 4), fixture.started(1), fixture.started(2)]
     let time = fixture.now / 1_000
@@ -96,7 +96,7 @@ import Testing
     #expect(fixture.activity(0) == nil)
 }
 
-@Test func `a dismissal date is no longer than four hours, however far it lies`() {
+@Test func `a dismissal date is limited to four hours`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     #expect(fixture.send(fixture.end(dismissal: .max), to: token) == .ended)
@@ -104,7 +104,7 @@ import Testing
     #expect(fixture.activity() == nil)
 }
 
-@Test func `what is dismissed stays away, and its token is gone`() throws {
+@Test func `a dismissed activity stays away, and its token is gone`() throws {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     let id = try #require(fixture.activity()?.id)
@@ -113,14 +113,14 @@ import Testing
     #expect(fixture.standing(token) == .gone(since: fixture.now))
     fixture.tick()
     #expect(fixture.sink.of(.state).map(\.state) == [.dismissed])
-    // Another activity lives where it lived.
+    // Another activity reuses its slot.
     let other = fixture.started()
     #expect(other != token && fixture.standing(other) == .good)
     #expect(fixture.send(fixture.update(7), to: token) == .noLongerShown)
     if case .gone = fixture.standing(token) {} else { Issue.record("a dead token came back") }
 }
 
-@Test func `a token that is rotated is dead, and the new one is reported`() throws {
+@Test func `a rotated token is dead, and the new one is reported`() throws {
     var fixture = PhonesFixture(1, settings: { $0.deadTokenMilliseconds = 1_000 })
     let token = fixture.started()
     let activity = try #require(fixture.activity())
@@ -129,7 +129,7 @@ import Testing
     let reports = fixture.sink.of(.updateToken)
     #expect(reports.count == 2 && reports[0].activity == reports[1].activity)
     #expect(reports[0].token != reports[1].token)
-    #expect(fixture.standing(token) == .good, "APNs still takes it for a second")
+    #expect(fixture.standing(token) == .good, "APNs still accepts it for a second")
     #expect(fixture.send(fixture.update(1), to: token) == .deadToken)
     let since = fixture.now
     fixture.pass(seconds: 1)
@@ -137,7 +137,7 @@ import Testing
     #expect(fixture.send(fixture.update(1), to: fixture.phones.updateToken(of: 0)) == .shown)
 }
 
-@Test func `priority 10 spends the update budget, 5 does not, and frequent updates have their own`() {
+@Test func `priority 10 uses the update budget, 5 does not, and frequent updates have their own`() {
     var fixture = PhonesFixture(
         40,
         settings: {
@@ -156,7 +156,7 @@ import Testing
     }
 }
 
-@Test func `what is throttled can come later, the newest of it`() {
+@Test func `the newest throttled update can be shown later`() {
     var fixture = PhonesFixture(
         1,
         settings: {

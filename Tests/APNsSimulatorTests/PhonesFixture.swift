@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Takes what phones report, as much as it is told to.
+/// Collects the phones' reports, up to its `room`.
 final class CollectedReports: ReportSink {
     var room = 1_000_000
     var reports: [Report] = []
@@ -25,13 +25,13 @@ final class CollectedReports: ReportSink {
 
 func raw(_ text: String) -> RawJSON {
     do { return try RawJSON(checking: Array(text.utf8), with: JSONReader()) } catch {
-        preconditionFailure("the test's own JSON: \(error)")
+        preconditionFailure("the JSON of the test is invalid: \(error)")
     }
 }
 
-/// Some phones, a manual clock, and what an APNs would give them.
+/// Some phones, a manual clock, and functions that act as APNs.
 struct PhonesFixture {
-    /// 2025-11-20, in seconds.
+    /// 2025-11-20, in seconds since 1970.
     static let begin: Int64 = 1_763_600_000
 
     let phones: Phones
@@ -107,7 +107,7 @@ struct PhonesFixture {
         return payload
     }
 
-    /// Sends to a token, and says what became of it.
+    /// Sends to a token and returns the effect.
     @discardableResult
     func send(
         _ payload: PushPayload, to token: PushToken, priority: Int = 10, expiration: Int64? = nil

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Test func `a population is as its shares say, and the same for the same seed`() {
+@Test func `a population follows its shares, and is the same for the same seed`() {
     func make(_ seed: UInt64) -> PhonesFixture {
         PhonesFixture(
             2_000, settings: { $0.seed = seed },
@@ -35,7 +35,7 @@ import Testing
     #expect(fixture.phones.number(of: "phone-1999") == 1_999)
 }
 
-@Test func `first launches wait for room, and nothing is lost or told twice`() {
+@Test func `first launches wait for room, and none is lost or reported twice`() {
     let phones = Phones()
     let sink = CollectedReports()
     phones.sink = sink
@@ -58,7 +58,7 @@ import Testing
     #expect(phones.reportCounts == (0, 1_400, 0))
 }
 
-@Test func `reports beyond the limit are lost and counted`() {
+@Test func `reports above the limit are lost and counted`() {
     let fixture = PhonesFixture(10, settings: { $0.reportsWaitingMax = 4 })
     fixture.sink.room = 0
     for number in 0..<10 { fixture.phones.logIn("u", on: number, at: 0) }
@@ -66,7 +66,7 @@ import Testing
     #expect(fixture.phones.reportCounts.lost == 6)
 }
 
-@Test func `who is away at first tells who it is when it is back`() {
+@Test func `a phone that is away at first reports its launch when it is back`() {
     var fixture = PhonesFixture(
         50,
         population: {
@@ -78,7 +78,7 @@ import Testing
     #expect(fixture.sink.of(.profile).count == 50 && fixture.sink.of(.startToken).count == 50)
 }
 
-@Test func `a group is counted by what its phones show, in pages`() throws {
+@Test func `a group is counted by the screens of its phones, in pages`() throws {
     var fixture = PhonesFixture(100)
     let tokens = (0..<100).map { fixture.started($0, group: $0 < 90 ? "match-42" : "other") }
     let time = fixture.now / 1_000
@@ -110,7 +110,7 @@ import Testing
             .isEmpty)
 }
 
-@Test func `what was received is bounded for all phones together, newest kept`() {
+@Test func `receptions are limited for all phones together, and the newest are kept`() {
     var fixture = PhonesFixture(2, settings: { $0.receivedMax = 10 })
     let quiet = fixture.started(0)
     let loud = fixture.started(1)
@@ -125,7 +125,7 @@ import Testing
         fixture.view(1).received.map(\.timestamp) == (11...20).reversed().map { fixture.now / 1_000 + $0 })
 }
 
-@Test func `habits keep their mean, whatever the turns`() {
+@Test func `habits keep their mean for turns of any length`() {
     for turn in [0.25, 5] {
         var fixture = PhonesFixture(400)
         var habits = Habits()
@@ -138,12 +138,12 @@ import Testing
             fixture.pass(seconds: turn)
             left += fixture.phones.phones.count { $0.traits.contains(.away) }
         }
-        // Four hundred phones, six times an hour, twenty minutes.
+        // 400 phones, six times an hour, for 20 minutes.
         #expect((640...960).contains(left), "turns of \(turn) s: \(left)")
     }
 }
 
-@Test func `every habit is lived`() {
+@Test func `every habit occurs`() {
     var fixture = PhonesFixture(200)
     for number in 0..<200 { fixture.started(number) }
     var habits = Habits()
@@ -163,7 +163,7 @@ import Testing
     #expect((0..<200).contains { fixture.phones.phones[$0].traits.contains(.removed) })
 }
 
-@Test func `a turn does no more than it may, and the next ones do the rest`() {
+@Test func `a turn stays within its limits, and the next turns do the rest`() {
     var fixture = PhonesFixture(
         100,
         settings: {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What a connection and its provider tokens may do.
+/// The rules for a connection and its provider tokens.
 @Suite struct ProviderTests {
-    @Test func `a connection keeps to the key of its first push`() async throws {
+    @Test func `a connection is bound to the key of its first push`() async throws {
         let other = SigningKey()
         let subject = try RunningSimulator {
             $0.keys = [
@@ -25,7 +25,7 @@ import Testing
             await subject.client().send(.push(subject.token(keyID: "OTHERKEY01", key: other))).status == 200)
     }
 
-    @Test func `a new token comes 20 minutes after the one before, and the old one still serves`()
+    @Test func `a new token needs 20 minutes after the previous one, and the old one is still valid`()
         async throws
     {
         let subject = try RunningSimulator()
@@ -46,7 +46,7 @@ import Testing
         "-9223372036854775808", "9223372036854775807", "9223372036854775808", "-1", "253402300800", "1e18",
         "\"\"", "\"soon\"", "\"-1\"", "\"nan\"", "\"inf\"", "-0.5", "null", "[]", "{}", "true",
     ])
-    func `a well-signed token with an impossible time is no token`(issuedAt: String) throws {
+    func `a well-signed token with an impossible time is invalid`(issuedAt: String) throws {
         #expect(try refusal(issuedAt: issuedAt, at: 1_763_632_800).reason == .invalidProviderToken)
     }
 
@@ -54,7 +54,7 @@ import Testing
         ("1763632800", ProviderTokenDoubt?.none), ("1763632800.5", .fraction), ("1.7636328e9", .fraction),
         ("\"1763632800\"", .text), ("\"1763632800.25\"", .text),
     ])
-    func `a time with a fraction or as a text is taken, and doubted`(
+    func `a time with a fraction or as a string is accepted with a doubt`(
         issuedAt: String, doubt: ProviderTokenDoubt?
     ) throws {
         let onTime = try refusal(issuedAt: issuedAt, at: 1_763_632_800 + 3_600)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a token is verified once and its age looked at each time`() throws {
+    @Test func `a token is verified once, and its age is checked each time`() throws {
         let key = SigningKey()
         let providers = ProviderTokens(
             [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
@@ -102,18 +102,18 @@ import Testing
     @Test(arguments: [
         #"{"alg":"HS256","kid":"KEY0000001"}"#, #"{"alg":"ES256"}"#, #"{"kid":"KEY0000001"}"#, "[]", "",
     ])
-    func `a header of another kind is no provider token`(header: String) {
+    func `a header of another kind is not a provider token`(header: String) {
         #expect(!isGood(header: header, claims: #"{"iss":"TEAM000001","iat":1000000}"#))
     }
 
     @Test(arguments: [
         #"{"iss":"TEAM000001"}"#, #"{"iat":1000000}"#, #"{"iss":1,"iat":1000000}"#, "{",
     ])
-    func `claims of another kind are no provider token`(claims: String) {
+    func `claims of another kind are not a provider token`(claims: String) {
         #expect(!isGood(header: #"{"alg":"ES256","kid":"KEY0000001"}"#, claims: claims))
     }
 
-    @Test func `a token in other words is a provider token`() {
+    @Test func `a provider token may order its fields differently`() {
         #expect(
             isGood(
                 header: #"{"typ":"JWT","kid":"KEY0000001","alg":"ES256"}"#,

@@ -6,7 +6,7 @@ import TLS
 
 @testable import HTTP2
 
-/// What came back for one request.
+/// The outcome of one request.
 struct TestAnswer: Sendable {
     var end: RequestOutcome.End
     var status: Int
@@ -24,8 +24,8 @@ struct TestAnswer: Sendable {
     }
 }
 
-/// A connection to a simulator that sends what it is told to, as many at a time as it is allowed.
-/// `@unchecked Sendable`: all but `state` is touched on the loop only.
+/// A client connection that sends given requests, as many at a time as the peer allows. `@unchecked
+/// Sendable`: everything but `state` is used on the loop only.
 final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     private struct State {
         var goaway: Goaway?
@@ -57,7 +57,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     deinit { loop.execute { [held] in held.withLock { $0 }?.close() } }
 
     var goaway: Goaway? { state.withLock { $0.goaway } }
-    /// Every allowance of streams that was announced.
+    /// Every stream limit that the peer announced.
     var streamsMax: [Int] { state.withLock { $0.streamsMax } }
     var closeReason: String? { state.withLock { $0.closeReason } }
 

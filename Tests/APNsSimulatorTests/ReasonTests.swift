@@ -5,8 +5,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// One row for each way to meet a reason of APNs by a request alone: each is sent over a connection of
-/// its own.
+/// One row for each way to cause a reason of APNs by a request alone. Each is sent over its own connection.
 @Suite struct ReasonTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let reason: Reason
@@ -61,10 +60,10 @@ import Testing
 
     static let direct: [Row] = [
         row(.badPath, "no such path") { $0.at("/2/device/aa") },
-        row(.badPath, "more behind the token") { $0.at("/3/device/aa/bb") },
+        row(.badPath, "more after the token") { $0.at("/3/device/aa/bb") },
         row(.badPath, "a channel's path on the push port") { $0.at("/1/apps/x/channels") },
         row(.methodNotAllowed, "GET") { $0.with(method: "GET").with(body: "") },
-        row(.missingDeviceToken, "nothing behind the slash") { $0.at("/3/device/") },
+        row(.missingDeviceToken, "nothing after the slash") { $0.at("/3/device/") },
         row(.missingDeviceToken, "no slash") { $0.at("/3/device") },
         row(.badDeviceToken, "no hexadecimal digits") { $0.at("/3/device/xyzw") },
         row(.badDeviceToken, "an odd number of digits") { $0.at("/3/device/abc") },
@@ -102,10 +101,10 @@ import Testing
         row(.payloadEmpty, "no JSON") { $0.with(body: "hello") },
         row(.payloadEmpty, "no object") { $0.with(body: "[]") },
         row(.payloadEmpty, "no aps") { $0.with(body: "{}") },
-        row(.payloadEmpty, "an aps that is none") { $0.with(body: #"{"aps":[{"event":"update"}]}"#) },
+        row(.payloadEmpty, "an aps of the wrong type") { $0.with(body: #"{"aps":[{"event":"update"}]}"#) },
         row(.payloadTooLarge, "4,097 bytes") { $0.with(body: padded(4_097)) },
         row(.payloadTooLarge, "20,000 bytes") { $0.with(body: padded(20_000)) },
-        row(.payloadTooLarge, "200,000 bytes, answered before they have all come") {
+        row(.payloadTooLarge, "200,000 bytes, answered before all have arrived") {
             $0.with(body: padded(200_000))
         },
         bearer(.missingProviderToken, "none") { _ in nil },
@@ -140,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a dead token's answer says since when`() async throws {
+    @Test func `the answer for a dead token has the time of its death`() async throws {
         let subject = try Self.subject()
         let client = subject.client()
         let gone = await client.send(.push(subject.token()).at("/3/device/ac"))
@@ -179,7 +178,7 @@ import Testing
             Self.row(.badPriority, "none") { $0.setting("apns-priority", nil) },
             Self.row(.badPriority, "7") { $0.setting("apns-priority", "7") },
             Self.row(.badExpirationDate, "none") { $0.setting("apns-expiration", nil) },
-            Self.row(.badExpirationDate, "not 0 where nothing is stored") {
+            Self.row(.badExpirationDate, "not 0 although nothing is stored") {
                 $0.setting("apns-expiration", "1763632800")
             },
             Self.row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
@@ -224,7 +223,7 @@ import Testing
             Self.row(.missingChannelQueueSize, "no policy") {
                 $0.with(body: #"{"push-type":"LiveActivity"}"#)
             },
-            Self.row(.missingChannelQueueSize, "a policy that there is not") {
+            Self.row(.missingChannelQueueSize, "an unknown policy") {
                 $0.with(body: #"{"message-storage-policy":2,"push-type":"LiveActivity"}"#)
             },
             Self.row(.topicDisallowed, "the suffix in the bundle id") {

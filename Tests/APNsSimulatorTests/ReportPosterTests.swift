@@ -58,7 +58,7 @@ private func run(
     }
 }
 
-@Test func `what was not taken is posted again, whatever went wrong`() async throws {
+@Test func `reports that were not accepted are posted again, whatever the failure`() async throws {
     try await run(
         [
             .answer(503), .close, .garbage, .answer(401), .answerAndClose(429), .answerAndClose(202),
@@ -72,18 +72,18 @@ private func run(
     }
 }
 
-@Test func `what the server refuses for good is dropped and counted`() async throws {
+@Test func `reports that the server refuses permanently are dropped and counted`() async throws {
     try await run([.answer(400), .answerWithoutLength(202)], reports: 1_500) { _, counts in
         #expect(counts == .init(taken: 500, refused: 1_000, retries: 0))
     }
 }
 
-@Test func `a key that is refused is tried again for some minutes, and then never again`() async throws {
+@Test func `a refused key is tried again for some minutes, and then never again`() async throws {
     let directory = try TemporaryDirectory()
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.write("log", "")))
     let sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
     let steps = [ReportServer.Step](repeating: .answer(403), count: ReportPoster.keyRefusalsMax - 1)
-    // In between the key is good: the count begins anew.
+    // In between the key is accepted, which resets the count.
     let good = steps + [.answer(202)] + steps
     try await run(good, reports: 1_500, log: Log("test", to: sink), pauses: 1...2) { server, counts in
         #expect(counts.taken == 1_500 && counts.refused == 0)
@@ -98,10 +98,10 @@ private func run(
     let lines = try String(contentsOfFile: directory.file("log"), encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("correct apns-simulator.report-key") }
     #expect(errors.count == 1 && errors[0].contains("401"), "\(lines)")
-    #expect(lines.contains { $0.contains("refuses the key with status 403") })
+    #expect(lines.contains { $0.contains("refused the key with status 403") })
 }
 
-@Test func `a poster that has given up takes what comes and drops it, counted`() async throws {
+@Test func `a poster that has given up drops and counts further reports`() async throws {
     let loop = try EventLoop(name: "poster-given-up")
     try loop.start()
     defer { loop.stop() }
@@ -121,7 +121,7 @@ private func run(
     let (refused, room, trouble) = try #require(counts ?? nil)
     #expect(refused == 10 && room == ReportPoster.waitingMax)
     #expect(trouble?.contains("refused the key 20 times") == true)
-    #expect(server.bodies.count == ReportPoster.keyRefusalsMax, "nothing more was posted")
+    #expect(server.bodies.count == ReportPoster.keyRefusalsMax, "no more reports were posted")
     server.stop()
 }
 

@@ -2,12 +2,12 @@ import JSON
 import Lifecycle
 import LiveActivity
 
-/// A server that does as it is told, request by request, and keeps what it was sent.
+/// A server with scripted answers that keeps the received bodies.
 final class ReportServer: @unchecked Sendable {
     enum Step {
         case answer(Int)
         case answerAndClose(Int)
-        /// No word about the length; the end of the connection is the end of the answer.
+        /// An answer without a length, which ends with the connection.
         case answerWithoutLength(Int)
         case close
         case garbage
@@ -16,7 +16,7 @@ final class ReportServer: @unchecked Sendable {
     private let state = TracedLock<(steps: [Step], bodies: [[UInt8]], heads: [String])>(([], [], []))
     private let loop: EventLoop
     private var listener: Listener?
-    /// On the loop only.
+    /// Use on the loop only.
     private var open: [ObjectIdentifier: TCPConnection] = [:]
 
     init(_ steps: [Step], on loop: EventLoop) throws {
@@ -33,7 +33,7 @@ final class ReportServer: @unchecked Sendable {
     var port: Int { listener?.port ?? 0 }
     var bodies: [[UInt8]] { state.withLock { $0.bodies } }
     var heads: [String] { state.withLock { $0.heads } }
-    /// Before the loop does, so that nothing waits on it for ever.
+    /// Stops before the loop does, so that no caller waits for the loop forever.
     func stop() {
         listener?.stop()
         loop.perform { for connection in self.open.values { connection.close() } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What a ruling says is what a client meets.
+/// Rulings, and their effect on a client.
 @Suite struct RulingTests {
     private func subject(
         first: [Int: [Ruling.ConnectionFault]] = [:], phones: KnownTokens = KnownTokens(),
@@ -19,7 +19,7 @@ import Testing
             change)
     }
 
-    @Test func `an answer is what the ruling says, and the phone hears nothing`() async throws {
+    @Test func `a ruling decides the answer, and the phone gets nothing`() async throws {
         let phones = KnownTokens()
         let subject = try subject(
             phones: phones,
@@ -49,7 +49,7 @@ import Testing
         #expect(phones.delivered.count == 1)
     }
 
-    @Test func `a reset stream says its code, and was processed or not`() async throws {
+    @Test func `a reset stream has its code, with or without processing`() async throws {
         let phones = KnownTokens()
         let journal = KeptEntries()
         let subject = try subject(
@@ -69,7 +69,7 @@ import Testing
         #expect(journal.entries.map(\.isDelivered) == [false, true])
     }
 
-    @Test func `silence never ends, whether the phone got it or not`() async throws {
+    @Test func `a silent request never ends, with or without processing`() async throws {
         let phones = KnownTokens()
         let subject = try subject(
             phones: phones,
@@ -89,7 +89,7 @@ import Testing
         #expect(ends == [.connectionLost, .connectionLost])
     }
 
-    @Test func `a delayed answer comes after those asked later`() async throws {
+    @Test func `a delayed answer comes after the answers to later requests`() async throws {
         let journal = KeptEntries()
         var late = Ruling()
         late.delayMilliseconds = 300
@@ -105,7 +105,7 @@ import Testing
         #expect(journal.entries[1].endedAt - journal.entries[1].facts.receivedAt >= 299)
     }
 
-    @Test func `what waits for its answer is processed though its sender is gone`() async throws {
+    @Test func `a delayed request is processed even if its sender is gone`() async throws {
         let phones = KnownTokens()
         let journal = KeptEntries()
         var late = Ruling()
@@ -123,7 +123,7 @@ import Testing
         #expect(journal.entries[0].end == .answered(status: 200, reason: nil, left: false))
     }
 
-    @Test func `above a GOAWAY's last stream nothing is processed`() async throws {
+    @Test func `streams above the last one of a GOAWAY are not processed`() async throws {
         let phones = KnownTokens()
         let journal = KeptEntries()
         var late = Ruling()
@@ -173,7 +173,7 @@ import Testing
         try await eventually("the park") { client.streamsMax.last == 0 }
     }
 
-    @Test func `a stalled connection goes on afterwards`() async throws {
+    @Test func `a stalled connection continues afterwards`() async throws {
         let journal = KeptEntries()
         var ruling = Ruling()
         ruling.connection = .stall(milliseconds: 300)
@@ -186,7 +186,7 @@ import Testing
         #expect(await client.send(request).status == 200)
     }
 
-    @Test func `a client whose windows starve waits for ever`() async throws {
+    @Test func `a client without window updates waits forever`() async throws {
         let phones = KnownTokens()
         var ruling = Ruling()
         ruling.connection = .starveWindows
@@ -194,7 +194,7 @@ import Testing
         let client = subject.client()
         let request = TestRequest.push(subject.token()).with(body: ReasonTests.padded(4_000))
         #expect(await client.send(request).status == 200)
-        // A connection's window is 1 MiB: some 262 bodies of 4,000 bytes.
+        // The window of a connection is 1 MiB: about 262 bodies of 4,000 bytes.
         async let all = withTaskGroup(of: Int.self) { group in
             for _ in 0..<300 { group.addTask { await client.send(request).status } }
             return await group.reduce(into: 0) { $0 += $1 == 200 ? 1 : 0 }
@@ -205,7 +205,7 @@ import Testing
         #expect(answered < 264 && answered >= 255)
     }
 
-    @Test func `a reset connection breaks after so many bytes`() async throws {
+    @Test func `a connection with a byte limit is reset when the limit is reached`() async throws {
         let journal = KeptEntries()
         var ruling = Ruling()
         ruling.connection = .resetAfter(bytes: 5)
@@ -219,7 +219,7 @@ import Testing
         #expect(journal.entries[1].end == .answered(status: 200, reason: nil, left: false))
     }
 
-    @Test func `a closed connection says nothing`() async throws {
+    @Test func `a closed connection sends nothing`() async throws {
         var ruling = Ruling()
         ruling.connection = .close
         let subject = try subject([1: ruling])

@@ -10,7 +10,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// A simulated APNs on ports of its own, as long as this object lives.
+/// A simulated APNs on its own ports. It runs as long as this object lives.
 final class RunningSimulator: Sendable {
     static let app = "com.example.matchday"
 
@@ -37,7 +37,8 @@ final class RunningSimulator: Sendable {
         try simulator.start()
     }
 
-    /// The last to let go may be a closure on the loop, which cannot wait for itself.
+    /// The last reference may be released on the loop, which cannot wait for itself. So another thread stops
+    /// it.
     deinit {
         Thread.detachNewThread { [loop, simulator] in
             loop.stop()
@@ -57,7 +58,7 @@ final class RunningSimulator: Sendable {
         return PushClient(port: port, trust, on: loop)
     }
 
-    /// A provider token of the simulator's own key, or of another.
+    /// Returns a provider token of the simulator's own key, or of another key.
     func token(
         age seconds: Int64 = 0, keyID: String? = nil, teamID: String = SimulatorCredentials.teamID,
         key: SigningKey? = nil
@@ -68,7 +69,7 @@ final class RunningSimulator: Sendable {
     }
 }
 
-/// One request, good as it is made; a test spoils what it is about.
+/// One request, which is valid until a test changes it.
 struct TestRequest: Sendable {
     static let id = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
     static let token = String(repeating: "c0de", count: 40)

@@ -3,14 +3,14 @@ import JSON
 import Simulation
 import Testing
 
-/// Bodies of errors as a broken or hostile peer may send them.
+/// Error bodies from a broken or hostile peer.
 @Suite struct AnswerFuzzTests {
     private static let sound: [String] = [
         #"{"reason":"Unregistered","timestamp":1763600000123}"#, #"{"reason":"BadDeviceToken"}"#,
         #"{"reason":"TooManyRequests","retry":[1,{"a":null}]}"#, "{}", "", "null",
     ]
 
-    /// A sound body with some bytes changed, taken out, doubled or put in.
+    /// Returns a valid body with some bytes changed, removed, repeated or inserted.
     private func mutated(_ random: inout SeededGenerator) -> [UInt8] {
         var body = Array(Self.sound.randomElement(using: &random)!.utf8)
         for _ in 0..<Int.random(in: 0...8, using: &random) {
@@ -28,7 +28,7 @@ import Testing
         return body
     }
 
-    @Test func `damaged bodies cost no token and say nothing that could not stand in a label`() {
+    @Test func `damaged bodies cost no token and give no reason text that is unsafe in a label`() {
         for seed in 0..<trials(20_000) {
             var random = SeededGenerator(seed)
             let body = mutated(&random)

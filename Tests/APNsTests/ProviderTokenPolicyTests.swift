@@ -5,14 +5,14 @@ import Testing
 
 @testable import APNs
 
-/// Hours of a provider whose wall clock is stepped at random, and an APNs that knows the true time.
+/// Hours of a provider whose wall clock is stepped at random, with an APNs that knows the true time.
 private struct TokenWorld {
     var random: SeededGenerator
     var policy = ProviderTokenPolicy()
     var now = Instant(nanoseconds: 0)
-    /// How wrong the wall clock is.
+    /// Error of the wall clock.
     var errorMilliseconds: Int64 = 0
-    /// When the clock was last touched.
+    /// Time at which the clock was last stepped.
     var steppedAt = Instant(nanoseconds: 0)
     var issued: Int64 = 0
     var made: [Instant] = []
@@ -55,7 +55,7 @@ private struct TokenWorld {
         steppedAt = now
     }
 
-    /// Most tokens made within Apple's twenty minutes.
+    /// The largest number of tokens made within any 20 minutes, Apple's limit.
     var mostWithinLeast: Int {
         made.map { one in
             made.count { (0..<ProviderTokenPolicy.leastMilliseconds).contains($0.milliseconds(since: one)) }
@@ -64,7 +64,7 @@ private struct TokenWorld {
 }
 
 @Suite struct ProviderTokenPolicyTests {
-    @Test func `however the clock is stepped, few tokens are made, and a right clock is soon believed`() {
+    @Test func `clock steps cause few tokens, and a corrected clock soon works`() {
         for seed in 0..<trials(500) {
             var world = TokenWorld(seed: seed, isStepping: true)
             for _ in 0..<300 { world.step() }
@@ -80,13 +80,13 @@ private struct TokenWorld {
         }
     }
 
-    @Test func `a refused token of a wrong date is made anew at once when a clock says otherwise, once`() {
+    @Test func `a refused token with a wrong date is replaced at once if a clock disagrees, but only once`() {
         var world = TokenWorld(seed: 1, isStepping: false)
         world.push()
-        // To and fro: the step makes one, and the way back none until it is refused.
+        // The step causes one token. The step back causes no token until the token is refused.
         world.errorMilliseconds = 2 * 3_600_000
         world.push()
-        #expect(world.made.count == 2 && world.refused == 1, "by the wrong clock nothing is better")
+        #expect(world.made.count == 2 && world.refused == 1, "the wrong clock gives no better token")
         world.errorMilliseconds = 0
         world.push()
         #expect(world.made.count == 3 && world.refused == 2)
@@ -97,7 +97,7 @@ private struct TokenWorld {
         #expect(world.made.count == 3 && world.refused == 2, "a good token stays")
     }
 
-    @Test func `with a clock that is right a token is made each fifty minutes and none is refused`() {
+    @Test func `a correct clock makes a token every fifty minutes, and no token is refused`() {
         var world = TokenWorld(seed: 1, isStepping: false)
         for _ in 0..<1_000 { world.step() }
         #expect(world.refused == 0 && world.mostWithinLeast == 1)

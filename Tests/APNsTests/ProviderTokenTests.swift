@@ -8,7 +8,7 @@ import Testing
 
 private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
 
-@Test func `a provider token is what Apple documents, and its signature holds`() throws {
+@Test func `a provider token has the documented form and a valid signature`() throws {
     let key = SigningKey()
     let token = ProviderToken.make(
         teamID: "ABCDE12345", keyID: "KEY1234567", key: key, at: WallTime(milliseconds: 1_763_600_000_500))
@@ -28,7 +28,7 @@ private func wall(_ minute: Int) -> WallTime {
     WallTime(milliseconds: 1_763_600_000_000 + Int64(minute) * 60_000)
 }
 
-@Test func `a token is made once and then after fifty minutes`() {
+@Test func `a token is made once and again after fifty minutes`() {
     var policy = ProviderTokenPolicy()
     #expect(policy.decide(at: minutes(0), wall: wall(0)) == .make)
     policy.made(at: minutes(0), wall: wall(0))
@@ -36,7 +36,7 @@ private func wall(_ minute: Int) -> WallTime {
     #expect(policy.decide(at: minutes(50), wall: wall(50)) == .make)
 }
 
-@Test func `an expired token is made anew once, and never within twenty minutes`() {
+@Test func `an expired token is replaced once, and never within twenty minutes`() {
     var policy = ProviderTokenPolicy()
     policy.made(at: minutes(0), wall: wall(0))
     let tooSoon = policy.expired(at: minutes(19), isMisdated: false)
@@ -48,10 +48,10 @@ private func wall(_ minute: Int) -> WallTime {
     policy.made(at: minutes(20), wall: wall(20))
     #expect(policy.decide(at: minutes(20), wall: wall(20)) == .keep)
     let again = policy.expired(at: minutes(21), isMisdated: false)
-    #expect(!again, "the answers of pushes that were under way")
+    #expect(!again, "these are answers to pushes that were in flight")
 }
 
-@Test func `after too many updates the present token is kept as long as Apple takes it`() {
+@Test func `after too many updates the current token stays in use until Apple's limit`() {
     var policy = ProviderTokenPolicy()
     policy.made(at: minutes(0), wall: wall(0))
     policy.tooMany(at: minutes(45))

@@ -12,7 +12,7 @@ import Testing
 private let name = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
 private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
 
-/// A directory of keys, as an operator keeps it.
+/// A directory of keys, as an operator would lay it out.
 private struct KeyDirectory {
     let directory: TemporaryDirectory
     let path: String
@@ -31,7 +31,7 @@ private struct KeyDirectory {
         guard rename(other, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// With a wall clock that goes as the steady one, unless a test steps it.
+    /// Returns tokens with a wall clock that follows the steady clock, unless a test steps it.
     func tokens(
         wall: @escaping @Sendable (Instant) -> WallTime = {
             WallTime(nanoseconds: 1_700_000_000_000_000_000 + $0.nanoseconds)
@@ -42,11 +42,11 @@ private struct KeyDirectory {
 }
 
 @Suite struct ProviderTokensTests {
-    @Test func `a key that lies in its team's directory is found, and its token is made once`() throws {
+    @Test func `a key in its team's directory is found, and its token is made once`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let tokens = keys.tokens()
-        #expect(tokens.bearer(name, at: minutes(0)) == nil, "nothing was read yet")
+        #expect(tokens.bearer(name, at: minutes(0)) == nil, "no file was read yet")
         #expect(tokens.reload().isEmpty)
         let first = try #require(tokens.bearer(name, at: minutes(0)))
         #expect(first.text.hasPrefix("bearer eyJ"))
@@ -58,7 +58,7 @@ private struct KeyDirectory {
             tokens.bearer(ProviderKeyName(teamID: "TEAM123456", keyID: "OTHER12345"), at: minutes(0)) == nil)
     }
 
-    @Test func `neither description nor dump of a bearer shows it`() throws {
+    @Test func `neither description nor dump of a bearer shows its token`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let tokens = keys.tokens()
@@ -69,7 +69,7 @@ private struct KeyDirectory {
         #expect(!dumped.contains("eyJ") && !"\(bearer)".contains("eyJ"))
     }
 
-    @Test func `a key that others can read is refused with a sentence`() throws {
+    @Test func `a key that others can read is refused with a remedy`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem, mode: 0o644)
         let problems = keys.tokens().reload()
@@ -79,16 +79,16 @@ private struct KeyDirectory {
                 && problems[0].description.contains("chmod o="))
     }
 
-    @Test func `a certificate is refused, and it is said why`() throws {
+    @Test func `a certificate is refused with the reason`() throws {
         let keys = try KeyDirectory()
         try keys.put(CertificateAuthority(name: "Apple Push Services").certificatePEM)
         let problems = keys.tokens().reload()
-        #expect(problems.count == 1 && problems[0].description.contains("takes no certificate"))
+        #expect(problems.count == 1 && problems[0].description.contains("accepts no certificate"))
         let files = ProviderTokens(.files([name: "/keys/push.p12"]), metrics: Metrics())
-        #expect(files.reload().first?.description.contains("takes no certificate") == true)
+        #expect(files.reload().first?.description.contains("accepts no certificate") == true)
     }
 
-    @Test func `a problem is told once, and again when the file has changed`() throws {
+    @Test func `a problem is reported once, and again when the file has changed`() throws {
         let keys = try KeyDirectory()
         try keys.put("not a key")
         let tokens = keys.tokens()
@@ -101,7 +101,7 @@ private struct KeyDirectory {
         #expect(tokens.bearer(name, at: minutes(0)) != nil)
     }
 
-    @Test func `another key in the file is taken up at once, the same key changes nothing`() throws {
+    @Test func `a different key in the file is used at once, and the same key changes nothing`() throws {
         let keys = try KeyDirectory()
         let pem = SigningKey().pem
         try keys.put(pem)
@@ -117,7 +117,7 @@ private struct KeyDirectory {
         #expect(other.keyRevision != first.keyRevision && other.text != first.text)
     }
 
-    @Test func `a key that becomes unreadable stays in use, one that is gone does not`() throws {
+    @Test func `a key that becomes unreadable stays in use, and a removed key does not`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let tokens = keys.tokens()
@@ -130,7 +130,7 @@ private struct KeyDirectory {
         #expect(tokens.bearer(name, at: minutes(0)) == nil)
     }
 
-    @Test func `a wall clock that is stepped makes one token, and when it is back that before is good again`()
+    @Test func `a stepped clock causes one token, and after the step back the previous token is used again`()
         throws
     {
         let keys = try KeyDirectory()
@@ -147,10 +147,10 @@ private struct KeyDirectory {
         wall.withLock { $0 = WallTime(milliseconds: 1_700_000_180_000) }
         let back = tokens.bearer(name, at: minutes(3))
         #expect(back?.text == first?.text)
-        #expect(back?.turn != second?.turn, "no connection that had the other one takes it")
+        #expect(back?.turn != second?.turn, "connections that used the other token must not take it")
     }
 
-    @Test func `where APNs refuses a young token, another clock is tried that says otherwise`() throws {
+    @Test func `if APNs refuses a young token, a clock that disagrees with it is used`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let trusted = Mutex<Int64>(0)
@@ -168,13 +168,13 @@ private struct KeyDirectory {
         #expect(wrong.text != first.text)
         #expect(tokens.expired(name, revision: wrong.revision, at: minutes(3)))
         let right = try #require(tokens.bearer(name, at: minutes(3)))
-        #expect(right.text == first.text, "it says the time that the other clock says, and is young")
-        #expect(tokens.expired(name, revision: wrong.revision, at: minutes(3)), "a newer one is there")
+        #expect(right.text == first.text, "its time agrees with the other clock, and it is young")
+        #expect(tokens.expired(name, revision: wrong.revision, at: minutes(3)), "a newer token exists")
         #expect(tokens.bearer(name, at: minutes(40))?.text == first.text)
         #expect(tokens.bearer(name, at: minutes(50))?.text != first.text)
     }
 
-    @Test func `a thousand expired answers make one token, and a young token none`() throws {
+    @Test func `a thousand expired answers cause one token, and a young token is not replaced`() throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let tokens = keys.tokens()
@@ -190,7 +190,7 @@ private struct KeyDirectory {
         #expect(second.revision == first.revision + 1)
     }
 
-    @Test func `after too many updates the token before comes back, and no other is made for twenty minutes`()
+    @Test func `after too many updates the previous token returns, and none is made for twenty minutes`()
         throws
     {
         let keys = try KeyDirectory()
@@ -206,10 +206,10 @@ private struct KeyDirectory {
         #expect(tokens.bearer(name, at: minutes(41))?.text == first.text)
         tokens.tooMany(name, revision: second.revision, at: minutes(41))
         #expect(
-            tokens.bearer(name, at: minutes(51))?.text != first.text, "of an older token it means nothing")
+            tokens.bearer(name, at: minutes(51))?.text != first.text, "answers for older tokens are ignored")
     }
 
-    @Test func `many threads at once get one token`() async throws {
+    @Test func `many concurrent threads get one token`() async throws {
         let keys = try KeyDirectory()
         try keys.put(SigningKey().pem)
         let tokens = keys.tokens()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import APNs
 
-/// What differs between pushes is written eight digits at a time; here digit by digit.
+/// Compares `PushLine`, which writes eight digits at a time, with code that writes one digit at a time.
 @Suite struct PushLineTests {
     private func text(_ bytes: some Collection<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    @Test func `every token is in its path as hexadecimal digits, whatever stood there before`() {
+    @Test func `every token is in its path as hexadecimal digits, whatever the previous content`() {
         var random = SeededGenerator(1)
         let line = PushLine()
         defer { line.free() }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a path that is fixed stays as it is`() {
+    @Test func `a fixed path is not changed`() {
         let line = PushLine()
         defer { line.free() }
         let fixed = "/4/broadcasts/apps/" + String(repeating: "x", count: 300)

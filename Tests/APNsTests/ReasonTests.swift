@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-/// Apple's table once more, in its own words and by hand: a change of one must be a change of both.
+/// Apple's table, copied by hand a second time, so that each change must be made twice.
 private let documented: [(String, Int, Disposition)] = [
     ("BadCollapseId", 400, .requestFaulty), ("BadDeviceToken", 400, .tokenSuspect),
     ("BadExpirationDate", 400, .requestFaulty), ("BadMessageId", 400, .requestFaulty),
@@ -31,7 +31,7 @@ private let documented: [(String, Int, Disposition)] = [
     ("ServiceUnavailable", 503, .serverTrouble), ("Shutdown", 503, .connectionOver),
 ]
 
-@Test func `every documented reason has its status and its reaction`() {
+@Test func `every documented reason has its status and its disposition`() {
     #expect(documented.count == Reason.allCases.count)
     let reader = JSONReader()
     for (text, status, disposition) in documented {
@@ -42,21 +42,21 @@ private let documented: [(String, Int, Disposition)] = [
     }
 }
 
-@Test func `a dead token's answer carries when it died`() {
+@Test func `the answer for a dead token carries the time of its death`() {
     let body = #"{"reason":"Unregistered","timestamp":1763600000123}"#
     let answer = Answer(status: 410, body: Array(body.utf8), with: JSONReader())
     #expect(answer.timestamp == 1_763_600_000_123)
     #expect(answer.disposition == .tokenGone)
 }
 
-@Test func `no token is ever dropped for a reason that nobody knows`() {
+@Test func `no token is dropped for an unknown reason`() {
     let reader = JSONReader()
     for status in [100, 201, 204, 301, 400, 401, 403, 404, 410, 413, 418, 429, 499, 500, 502, 503, 599] {
         for body in ["", "{}", #"{"reason":"Novelty"}"#, "<html>", #"{"reason":7}"#, "[]", "null"] {
             let answer = Answer(status: status, body: Array(body.utf8), with: reader)
             #expect(
                 answer.disposition != .tokenGone && answer.disposition != .tokenSuspect, "\(status) \(body)")
-            // Channels are answered with 201 and 204: whatever succeeded has been processed.
+            // The channel hosts answer 201 and 204. Every success was processed.
             #expect((answer.disposition == .accepted) == (200..<300).contains(status))
         }
     }
@@ -66,7 +66,7 @@ private let documented: [(String, Int, Disposition)] = [
     #expect(Answer(status: 200, body: Array("{".utf8), with: reader).disposition == .accepted)
 }
 
-@Test func `the reason's text is kept for people only where it is harmless`() {
+@Test func `the text of a reason is kept only if it is harmless`() {
     let reader = JSONReader()
     #expect(
         Answer(status: 400, body: Array(#"{"reason":"Novelty"}"#.utf8), with: reader).reasonText == "Novelty")

@@ -3,9 +3,10 @@ import Testing
 
 @testable import HTTP2
 
-/// SETTINGS, GOAWAY, RST_STREAM, PING and flow control: what the other side is told and what is known after.
+/// SETTINGS, GOAWAY, RST_STREAM, PING and flow control: what the peer receives, and which outcome follows.
+/// afterwards.
 @Suite struct ControlTests {
-    @Test func `one stream is open until the first SETTINGS, then as many as they say`() {
+    @Test func `one stream is open until the first SETTINGS, then as many as they allow`() {
         var limits = ServerLimits()
         limits.streamsMax = 37
         let wire = Wire(server: limits)
@@ -37,7 +38,7 @@ import Testing
         #expect(wire.client.room == 500)
     }
 
-    @Test func `requests taken before the limit fell wait and are not refused`() {
+    @Test func `requests taken before the limit was lowered wait and are not refused`() {
         let wire = Wire.open()
         for tag in 0..<10 { wire.client.push(tag: UInt64(tag)) }
         wire.server.change(SettingsChange(concurrentStreamsMax: 3))
@@ -53,7 +54,7 @@ import Testing
         #expect(answered.sorted() == Array(0..<10))
     }
 
-    @Test func `above the last stream of a GOAWAY nothing was processed, below it answers still come`() {
+    @Test func `streams above the last one of a GOAWAY were not processed, and the others get answers`() {
         let wire = Wire.open()
         for tag in 0..<10 { wire.client.push(tag: UInt64(tag)) }
         wire.settle()
@@ -74,7 +75,7 @@ import Testing
         #expect(wire.client.isOver && wire.server.isOver)
     }
 
-    @Test func `what had not left when GOAWAY came was not processed`() {
+    @Test func `requests that were not sent before GOAWAY are not processed`() {
         let wire = Wire.open()
         wire.server.goaway(lastStream: 0)
         let goaway = wire.serverSends()
@@ -101,7 +102,7 @@ import Testing
         #expect(wire.client.takeOutcomes().isEmpty && wire.client.isOver && wire.client.push() == nil)
     }
 
-    @Test func `a request is unknown from when its last frame begins to leave, and unprocessed before`() {
+    @Test func `a request is unprocessed until its last frame begins to be sent, and then unknown`() {
         for (body, end) in [(Push.body, RequestOutcome.End.notProcessed), ([], .connectionLost)] {
             let wire = Wire.open()
             wire.client.push(body: body)
@@ -117,7 +118,7 @@ import Testing
     @Test(arguments: [
         ErrorCode.refusedStream, .cancel, .enhanceYourCalm, .internalError, ErrorCode(rawValue: 99),
     ])
-    func `a reset is told with its code, a refusal apart`(code: ErrorCode) {
+    func `a reset carries its code, and a refusal has its own outcome`(code: ErrorCode) {
         let wire = Wire.open()
         wire.client.push(tag: 5)
         wire.settle()
@@ -143,7 +144,7 @@ import Testing
         #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0 && wire.bytesMoved < 150_000)
     }
 
-    @Test func `a header list above the limit is cut and said`() throws {
+    @Test func `a header list above the limit is truncated and marked`() throws {
         var limits = ServerLimits()
         limits.headerListBytesMax = 1_000
         let wire = Wire.open(server: limits)
@@ -158,7 +159,7 @@ import Testing
         #expect(wire.client.takeOutcomes().map(\.status) == [431])
     }
 
-    @Test func `an answer's header list above the limit resets the stream only`() throws {
+    @Test func `an answer's header list above the limit resets only its stream`() throws {
         var limits = ClientLimits()
         limits.headerListBytesMax = 1_000
         let wire = Wire.open(client: limits)
@@ -188,7 +189,7 @@ import Testing
         #expect(wire.client.ping(3))
     }
 
-    @Test func `held windows stall bodies and nothing is lost when they are released`() {
+    @Test func `held windows stall bodies, and nothing is lost when they are released`() {
         var limits = ServerLimits()
         limits.connectionWindowBytes = 65_535
         let wire = Wire.open(server: limits)
@@ -207,7 +208,7 @@ import Testing
         #expect(wire.client.takeOutcomes().count == 200 - arrived)
     }
 
-    @Test func `a small stream window lets bodies through in pieces`() {
+    @Test func `a small stream window passes bodies in pieces`() {
         var limits = ServerLimits()
         limits.streamWindowBytes = 100
         let wire = Wire.open(server: limits)
@@ -226,7 +227,7 @@ import Testing
         #expect(wire.server.requests.requests.count == 1)
     }
 
-    @Test func `a client that finishes gets its answers and then is over`() {
+    @Test func `a client that finishes gets its answers and is then over`() {
         let wire = Wire.open()
         wire.client.push()
         wire.settle()
@@ -240,7 +241,7 @@ import Testing
         #expect(wire.client.isOver)
     }
 
-    @Test func `a connection takes no more than its number of requests`() {
+    @Test func `a connection takes no more than its limit of requests`() {
         var limits = ClientLimits()
         limits.requestsMax = 3
         let wire = Wire.open(client: limits)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP2
 
-/// Requests that their owner or their deadline ends.
+/// Requests that end by their owner or by their deadline.
 @Suite struct DeadlineTests {
     let start = Instant(nanoseconds: 1_000_000_000)
 
@@ -26,7 +26,7 @@ import Testing
         #expect(wire.client.takeOutcomes().map(\.tag) == [2])
     }
 
-    @Test func `a deadline before the request has left means that it was not processed`() {
+    @Test func `a request whose deadline passes before it is sent is not processed`() {
         let wire = Wire.open()
         wire.client.push(deadline: start)
         wire.client.expire(at: start)
@@ -36,7 +36,7 @@ import Testing
         #expect(wire.server.requests.requests.isEmpty && wire.client.openRequests == 0)
     }
 
-    @Test func `a late answer is told as late, once`() {
+    @Test func `a late answer is reported as late, once`() {
         var limits = ClientLimits()
         limits.lateAnswerMilliseconds = 3_000
         let wire = Wire.open(client: limits)
@@ -72,10 +72,10 @@ import Testing
         #expect(wire.server.openStreams == 0)
         #expect(!wire.client.cancel(request))
         #expect(wire.client.push() != nil)
-        #expect(!wire.client.cancel(request), "the name of an ended request names no other")
+        #expect(!wire.client.cancel(request), "the id of an ended request is not reused")
     }
 
-    @Test func `an overdue request that waits for a parked peer ends and frees its slot later`() {
+    @Test func `an overdue request that waits for a stream ends, and its slot is freed later`() {
         let wire = Wire.open()
         wire.server.change(SettingsChange(concurrentStreamsMax: 0))
         wire.client.push(tag: 1, deadline: start)
@@ -89,9 +89,9 @@ import Testing
         #expect(wire.client.room == 10)
     }
 
-    // MARK: Leaving
+    // MARK: Time to leave
 
-    @Test func `what had to leave before does not leave, though the connection has room again`() {
+    @Test func `a request whose time to leave has passed is not sent, even if there is room again`() {
         let wire = Wire.open()
         wire.client.push(tag: 1, leaveBy: start)
         wire.client.push(tag: 2)
@@ -105,8 +105,7 @@ import Testing
         #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
     }
 
-    @Test func `a request whose body waits for the peer's window until it is too late is reset, unprocessed`()
-    {
+    @Test func `a request whose body waits for the window too long is reset as unprocessed`() {
         var server = ServerLimits()
         server.streamWindowBytes = 100
         let wire = Wire.open(server: server)
@@ -124,7 +123,7 @@ import Testing
         #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 0)
     }
 
-    @Test func `a request that has not left to its end is unprocessed, however its connection ends`() throws {
+    @Test func `a request that was not fully sent is unprocessed, however its connection ends`() throws {
         var server = ServerLimits()
         server.streamWindowBytes = 100
         let wire = Wire.open(server: server)
@@ -144,7 +143,7 @@ import Testing
         #expect(known[4]?.end == .connectionLost && known[4]?.mayHaveBeenProcessed == true)
     }
 
-    @Test func `all that has not left is taken back at once, and what has left goes on`() {
+    @Test func `all requests that were not fully sent are withdrawn at once, and sent ones continue`() {
         let wire = Wire.open()
         wire.client.push(tag: 1)
         wire.toServer(wire.clientSends())

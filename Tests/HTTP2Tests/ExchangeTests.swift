@@ -3,10 +3,10 @@ import Testing
 
 @testable import HTTP2
 
-/// Requests and answers between the two sessions, whatever the pieces in which bytes arrive.
+/// Requests and answers between the two sessions, with bytes arriving in pieces of any size.
 @Suite struct ExchangeTests {
     @Test(arguments: [1, 2, 3, 7, 9, 10, 100, 601, 16_384, 65_536])
-    func `a push and its answer cross in fragments of any size`(fragment: Int) throws {
+    func `a push and its answer arrive in fragments of any size`(fragment: Int) throws {
         let wire = Wire.open(fragment: fragment)
         for tag in 0..<20 {
             wire.client.push("/3/device/\(Push.token)\(tag)", id: "id-\(tag)", tag: UInt64(tag))
@@ -40,7 +40,7 @@ import Testing
         #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0)
     }
 
-    @Test func `a request without a body and an answer without a body end`() {
+    @Test func `a request and an answer without bodies both end`() {
         let wire = Wire.open()
         wire.client.push(body: [], tag: 7)
         wire.settle()
@@ -51,7 +51,7 @@ import Testing
         #expect(outcome?.tag == 7 && outcome?.status == 200)
     }
 
-    @Test func `a varying field without a value is left out`() {
+    @Test func `a varying field without a value is omitted`() {
         let wire = Wire.open()
         wire.client.push(id: "")
         wire.settle()
@@ -59,7 +59,7 @@ import Testing
         #expect(batch.requests.count == 1 && batch.value("apns-id", of: batch.requests[0]) == nil)
     }
 
-    @Test func `many bodies larger than a frame arrive whole`() {
+    @Test func `many bodies larger than a frame arrive complete`() {
         var limits = ServerLimits()
         limits.bodyBytesMax = 200_000
         let wire = Wire.open(server: limits, fragment: 5_000)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `fields that nobody asked for are dropped, long values too`() throws {
+    @Test func `fields that are not kept are dropped, and so are long values`() throws {
         let wire = Wire.open()
         wire.client.push()
         wire.settle()
@@ -99,11 +99,12 @@ import Testing
         #expect(fields["apns-id"] == nil)
     }
 
-    @Test func `an informational answer is not the answer`() throws {
+    @Test func `an informational answer is not the final answer`() throws {
         let wire = Wire.open()
         wire.client.push(tag: 3)
         wire.settle()
-        // 103 with END_HEADERS on stream 1: a literal field without indexing, ":status" by static index 8.
+        // Status 103 with END_HEADERS on stream 1. The field is a literal without indexing, and its name has
+        // static index 8.
         wire.toClient([0, 0, 5, 1, 4, 0, 0, 0, 1, 0x08, 3] + Array("103".utf8))
         #expect(wire.client.outcomes.outcomes.isEmpty)
         wire.server.answerAll()
@@ -111,7 +112,7 @@ import Testing
         #expect(wire.client.takeOutcomes().map(\.status) == [200])
     }
 
-    @Test func `a body is sent by many requests and freed after the last`() {
+    @Test func `many requests send one body, and it is freed after the last`() {
         let wire = Wire.open()
         weak var watched: SharedBody?
         do {
@@ -130,7 +131,7 @@ import Testing
         #expect(watched == nil)
     }
 
-    @Test func `path and authorization never enter the peer's table, repeating fields do`() {
+    @Test func `path and authorization never enter the peer's table, and repeated fields do`() {
         let wire = Wire.open()
         let template = Push.template()
         var sizes: [Int] = []
@@ -138,7 +139,8 @@ import Testing
             wire.client.push("/3/device/\(turn)", body: [], template: template)
             sizes.append(wire.clientSends().count)
         }
-        // 9 bytes of frame, 6 indexed fields, the path, and the bearer with its name, not in Huffman code.
+        // Nine bytes of frame header, six indexed fields, the path, and the bearer with its name, without
+        // Huffman code.
         #expect(sizes[0] > sizes[1] && sizes[1] == sizes[2])
         let literal = Push.bearer.utf8.count
         #expect((literal..<literal + 60).contains(sizes[2]), "\(sizes)")

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HTTP2
 
-/// Whatever a peer sends, a session neither traps nor forgets a request. A failing case is run again
-/// by its seed alone.
+/// Random and damaged bytes from a peer. A session neither traps nor loses a request. The seed alone repeats
+/// a failing case.
 @Suite struct FuzzTests {
-    /// Cases of each kind; the seeds are 0..<cases.
+    /// Number of cases of each kind. The seeds are 0..<cases.
     static let cases = trials(6_000)
 
     @Test func `random bytes never harm a client`() {
@@ -65,9 +65,9 @@ import Testing
         }
     }
 
-    // MARK: What is sent
+    // MARK: Input
 
-    /// Recorded once from sessions that did everything they can.
+    /// Bytes of two sessions that used every feature, recorded once.
     static let (requests, answers): ([UInt8], [UInt8]) = {
         let wire = Wire()
         var up = wire.clientSends()
@@ -93,7 +93,7 @@ import Testing
     }()
 
     private let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    /// 100 streams.
+    /// SETTINGS with 100 streams.
     private let settings: [UInt8] = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100]
     private let small: ClientLimits = {
         var limits = ClientLimits()
@@ -110,7 +110,7 @@ import Testing
         return limits
     }()
 
-    /// Bytes of any value, or frames with a fitting length, any type, flags and stream, and any payload.
+    /// Returns random bytes, or frames with a correct length and random type, flags, stream and payload.
     private func noise(_ random: inout SeededGenerator) -> [UInt8] {
         guard random.below(3) > 0 else {
             return (0..<random.below(200)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -144,9 +144,9 @@ import Testing
         return bytes
     }
 
-    // MARK: What must hold
+    // MARK: Checks
 
-    /// Every request ended once, and the session holds nothing any more.
+    /// Checks that every request ended once and that the session holds no requests.
     private func finish(_ client: ClientSession, _ open: Int, _ seed: Int) {
         client.end()
         let ends = client.outcomes.outcomes.filter { !$0.isLate }.map(\.tag)

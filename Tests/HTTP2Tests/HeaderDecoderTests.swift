@@ -3,10 +3,10 @@ import Testing
 
 @testable import HTTP2
 
-/// Header blocks that others wrote: the examples of RFC 7541, nghttp2, and blocks that are none.
+/// Header blocks from other sources: the examples of RFC 7541, blocks of nghttp2, and invalid blocks.
 @Suite struct HeaderDecoderTests {
-    /// The examples of appendix C.4: requests, in Huffman code.
-    @Test func `the requests of the RFC are read`() throws {
+    /// The examples of appendix C.4: requests in Huffman code.
+    @Test func `the RFC's example requests are decoded`() throws {
         let decoder = HeaderDecoder()
         #expect(
             try decoder.read("8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff")
@@ -23,8 +23,8 @@ import Testing
             ])
     }
 
-    /// The examples of appendix C.6: answers, with a table of 256 bytes, which fields leave again.
-    @Test func `the answers of the RFC are read, and its table forgets what it has no room for`() throws {
+    /// The examples of appendix C.6: answers with a table of 256 bytes, which evicts fields.
+    @Test func `the RFC's example answers are decoded, and its table evicts old fields`() throws {
         let decoder = HeaderDecoder()
         let rest = [
             "cache-control: private", "date: Mon, 21 Oct 2013 20:13:21 GMT",
@@ -49,17 +49,17 @@ import Testing
 
     @Test(
         arguments: [
-            ("80", "index 0"), ("be", "an entry that is not there"), ("4882", "a string that ends early"),
-            ("ffffffffff7f", "an index without end"), ("88 3f e1 01", "a size after a field"),
+            ("80", "index 0"), ("be", "an entry that does not exist"), ("4882", "a string that ends early"),
+            ("ffffffffff7f", "an endless index"), ("88 3f e1 01", "a size after a field"),
             ("3f e2 1f", "a table larger than this side allows"), ("40 81 ff 81 1f", "padding of eight ones"),
             ("40 84 ffff ffff 00", "the end of a string in a string"), ("40 81 00 00", "padding with a zero"),
             ("7f", "an index that ends early"),
         ])
-    func `what is no header block is told`(block: String, what: String) {
+    func `an invalid header block is reported`(block: String, what: String) {
         #expect(throws: HeaderDecoder.Broken.self, "\(what)") { try HeaderDecoder().read(block) }
     }
 
-    @Test func `whatever nghttp2 writes arrives, in any order, as often as it comes`() throws {
+    @Test func `everything that nghttp2 encodes arrives, in any order and with repetitions`() throws {
         let names: [StaticString] = [
             "a", "apns-id", "retry-after", "server", "x-long-name-that-is-not-known",
         ]
@@ -85,7 +85,7 @@ import Testing
                 let batch = wire.client.outcomes
                 let outcome = try #require(batch.outcomes.first, "seed \(seed)")
                 let seen = batch.fields(of: outcome).map { "\(text($0.name)!): \(text($0.value)!)" }
-                // Longer values are not kept.
+                // Longer values are dropped.
                 let kept = fields.filter { $0.value.utf8.count <= ClientLimits().keptValueBytesMax }
                 #expect(seen == kept.map { "\($0.name): \($0.value)" }, "seed \(seed)")
                 wire.client.clearOutcomes()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `the table holds what a list would hold`() {
+    @Test func `the table behaves like a list`() {
         for seed in 0..<trials(30) {
             var random = SeededGenerator(seed)
             let table = HeaderTable()
@@ -131,7 +131,7 @@ import Testing
 extension HeaderDecoder {
     struct Broken: Error {}
 
-    /// The fields of a block that is given in hexadecimal.
+    /// Returns the fields of a block in hexadecimal.
     fileprivate func read(_ hexadecimal: String) throws -> [String] {
         let digits = hexadecimal.filter { $0 != " " }.map { UInt8($0.hexDigitValue!) }
         let bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import HTTP2
 
-/// Header blocks written from templates, read by nghttp2's decoder, which knows nothing of them.
+/// Header blocks written from templates and read by nghttp2's independent decoder.
 @Suite struct HeaderEncoderTests {
     static let seeds = trials(300)
 
-    @Test func `whatever templates alternate and whatever table the peer has, the fields arrive`() throws {
+    @Test func `all fields arrive for any sequence of templates and any table of the peer`() throws {
         for seed in 0..<HeaderEncoderTests.seeds {
             var random = SeededGenerator(seed)
             let wire = Wire.open(fragment: [50, 16_384][random.below(2)])
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `fields that HTTP/2 does not allow are refused by name, never with their value`() {
+    @Test func `a field that HTTP/2 forbids is refused with its name, never with its value`() {
         func fault(_ fields: [HeaderField]) -> HeaderFault? {
             do throws(HeaderFault) {
                 _ = try RequestTemplate(method: "POST", authority: "a", headers: fields)

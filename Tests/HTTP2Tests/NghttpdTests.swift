@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTP2
 
-/// The client session against `nghttpd`, which nobody here wrote.
+/// The client session against `nghttpd`, an independent server.
 @Suite struct NghttpdTests {
     @Test(arguments: [false, true])
     func `thousands of posts over few streams all get their answer`(isSecure: Bool) async throws {
@@ -38,7 +38,7 @@ import Testing
         #expect(misses.allSatisfy { $0.outcome.status == 404 && $0.body.contains("404") })
     }
 
-    @Test func `a server that dies leaves what was sent unknown`() async throws {
+    @Test func `a killed server leaves sent requests unknown`() async throws {
         let run = try RunningLoop()
         let server = try Nghttpd()
         let template = try RequestTemplate(
@@ -51,7 +51,7 @@ import Testing
         let port = try await server.process.listeningPort()
         server.process.send(signal: SIGSTOP)
         client.connect(port: port, on: run.loop)
-        // Nothing but the first SETTINGS can leave a stopped server, and those it has not sent.
+        // A stopped server can have sent only its first SETTINGS, and it has not sent them.
         #expect(client.ended.isEmpty)
         server.process.send(signal: SIGKILL)
         try await eventually("the end of the connection") { client.closeReason != nil }
@@ -60,7 +60,7 @@ import Testing
     }
 }
 
-/// `nghttpd`, serving one file. Killed with this object.
+/// An `nghttpd` that serves one file. It is killed with this object.
 final class Nghttpd: Sendable {
     let process: ChildProcess
     private let directory: TemporaryDirectory

@@ -4,7 +4,7 @@ import Lifecycle
 import ProcessTesting
 import TLS
 
-/// A loop that ends with the test.
+/// A loop that stops with the test.
 final class RunningLoop: Sendable {
     let loop: EventLoop
 
@@ -16,7 +16,7 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
-/// A certificate for this machine that signs itself, made by `openssl`.
+/// A self-signed certificate for this machine, made by `openssl`.
 final class TestCertificate: Sendable {
     private let directory: TemporaryDirectory
     var key: String { directory.file("key.pem") }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import HTTP2
 
-/// What a server must not do (RFC 9113), and what a client says then. Where one stream is concerned the others go on.
+/// Violations by a server (RFC 9113), and the client's reaction. A violation in one stream leaves the other
+/// streams open.
 @Suite struct PeerRulesTests {
     private static let settings = Frame(.settings, [])
     private static let status200: [UInt8] = [0x88]
@@ -10,28 +11,28 @@ import Testing
     @Test(
         arguments: [
             ("no status", [Frame.headers([0x0F, 0x27, 1, 0x61])]),
-            ("two of them", [.headers([0x88, 0x88])]),
+            ("two statuses", [.headers([0x88, 0x88])]),
             ("a status of letters", [.headers([0x08, 3] + Array("2oo".utf8))]),
             ("a status of four digits", [.headers([0x08, 4] + Array("2000".utf8))]),
-            ("101, which HTTP/2 has not", [.headers([0x08, 3] + Array("101".utf8))]),
+            ("101, which HTTP/2 forbids", [.headers([0x08, 3] + Array("101".utf8))]),
             ("a request's pseudo field", [.headers([0x88, 0x84])]),
             ("a pseudo field after others", [.headers([0x0F, 0x27, 1, 0x61, 0x88])]),
             ("a field of HTTP/1.1", [.headers([0x88] + literal("connection", "close"))]),
-            ("another", [.headers([0x88] + literal("transfer-encoding", "chunked"))]),
-            ("an informational answer that is the last", [.headers([0x08, 3] + Array("103".utf8))]),
-            ("a length that is none", [.headers([0x88] + literal("content-length", "1x"))]),
+            ("another field of HTTP/1.1", [.headers([0x88] + literal("transfer-encoding", "chunked"))]),
+            ("an informational answer with END_STREAM", [.headers([0x08, 3] + Array("103".utf8))]),
+            ("an invalid length", [.headers([0x88] + literal("content-length", "1x"))]),
             (
                 "two lengths",
                 [.headers([0x88] + literal("content-length", "0") + literal("content-length", "0"))]
             ),
-            ("a length and another body", [.headers([0x88] + literal("content-length", "5"))]),
+            ("a length that differs from the body", [.headers([0x88] + literal("content-length", "5"))]),
             ("a body before the answer", [.data([1])]),
-            ("trailers that are not the last", [.headers([0x88], flags: 4), .headers([], flags: 4)]),
+            ("trailers without END_STREAM", [.headers([0x88], flags: 4), .headers([], flags: 4)]),
             ("trailers with a status", [.headers([0x88], flags: 4), .headers([0x88])]),
-            ("a window opened by nothing", [Frame(.windowUpdate, [0, 0, 0, 0], stream: 1)]),
-            ("a window beyond all bounds", [Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF], stream: 1)]),
+            ("a window update of 0", [Frame(.windowUpdate, [0, 0, 0, 0], stream: 1)]),
+            ("a window above the limit", [Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF], stream: 1)]),
         ] as [(String, [Frame])])
-    func `a malformed answer resets its stream alone`(what: String, frames: [Frame]) {
+    func `a malformed answer resets only its stream`(what: String, frames: [Frame]) {
         let client = ClientSession()
         client.feed([Self.settings])
         client.push(body: [], tag: 1)
@@ -48,36 +49,35 @@ import Testing
     @Test(
         arguments: [
             ("a push", Frame(.pushPromise, [0, 0, 0, 2, 0x82], stream: 1), ErrorCode.protocolError),
-            ("an answer to what was not asked", .headers([0x88], stream: 3), .protocolError),
-            ("an answer on a stream of the server's", .headers([0x88], stream: 2), .protocolError),
-            ("a reset of what was not asked", Frame(.reset, [0, 0, 0, 0], stream: 5), .protocolError),
+            ("an answer to no request", .headers([0x88], stream: 3), .protocolError),
+            ("an answer on a server stream", .headers([0x88], stream: 2), .protocolError),
+            ("a reset of an idle stream", Frame(.reset, [0, 0, 0, 0], stream: 5), .protocolError),
             ("a short reset", Frame(.reset, [0, 0, 0], stream: 1), .frameSizeError),
             ("a body on no stream", .data([1], stream: 0), .protocolError),
             ("padding longer than its frame", Frame(.data, [5, 1, 2], flags: 8, stream: 1), .protocolError),
-            ("an index that is not there", .headers([0xBE]), .compressionError),
-            ("a continuation of nothing", Frame(.continuation, [0x88], flags: 4, stream: 1), .protocolError),
+            ("an unknown index", .headers([0xBE]), .compressionError),
+            ("a lone continuation", Frame(.continuation, [0x88], flags: 4, stream: 1), .protocolError),
             ("SETTINGS on a stream", Frame(.settings, [], stream: 1), .protocolError),
             ("SETTINGS of five bytes", Frame(.settings, [0, 1, 0, 0, 0]), .frameSizeError),
-            ("pushes that a server allows", Frame(.settings, [0, 2, 0, 0, 0, 1]), .protocolError),
+            ("SETTINGS that enable push", Frame(.settings, [0, 2, 0, 0, 0, 1]), .protocolError),
             ("a window too large", Frame(.settings, [0, 4, 0x80, 0, 0, 0]), .flowControlError),
             ("frames too small", Frame(.settings, [0, 5, 0, 0, 0, 1]), .protocolError),
             (
-                "an acknowledgement with words", Frame(.settings, [0, 1, 0, 0, 0, 0], flags: 1),
+                "an acknowledgement with a payload", Frame(.settings, [0, 1, 0, 0, 0, 0], flags: 1),
                 .frameSizeError
             ),
             ("33 settings", Frame(.settings, Array(repeating: 0, count: 33 * 6)), .enhanceYourCalm),
             ("a PING of seven bytes", Frame(.ping, Array(repeating: 0, count: 7)), .frameSizeError),
             ("a PING on a stream", Frame(.ping, Array(repeating: 0, count: 8), stream: 1), .protocolError),
             ("a short GOAWAY", Frame(.goaway, [0, 0, 0, 0]), .frameSizeError),
-            ("all windows opened by nothing", Frame(.windowUpdate, [0, 0, 0, 0]), .protocolError),
-            ("all windows beyond bounds", Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF]), .flowControlError),
+            ("a connection window update of 0", Frame(.windowUpdate, [0, 0, 0, 0]), .protocolError),
+            ("excess connection window", Frame(.windowUpdate, [0x7F, 0xFF, 0xFF, 0xFF]), .flowControlError),
             (
-                "a frame too long", Frame(.data, Array(repeating: 0, count: 16_385), stream: 1),
+                "a frame above the size limit", Frame(.data, Array(repeating: 0, count: 16_385), stream: 1),
                 .frameSizeError
             ),
         ] as [(String, Frame, ErrorCode)])
-    func `who breaks the connection's rules is told by a GOAWAY`(what: String, frame: Frame, code: ErrorCode)
-    {
+    func `a violation of the connection's rules causes GOAWAY`(what: String, frame: Frame, code: ErrorCode) {
         let client = ClientSession()
         client.feed([Self.settings])
         client.push(body: [], tag: 1)
@@ -93,7 +93,7 @@ import Testing
         #expect(client.takeOutcomes().map(\.end) == [.connectionLost])
     }
 
-    @Test func `between the parts of a header block nothing else may come, and not too many parts`() {
+    @Test func `no other frame may interrupt a header block, and its continuations are limited`() {
         for (frames, code) in [
             ([Frame.headers([0x88], flags: 0), .data([1])], ErrorCode.protocolError),
             ([.headers([0x88], flags: 0), Frame(.continuation, [], flags: 4, stream: 3)], .protocolError),
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a header block may come in parts, with padding and priorities`() {
+    @Test func `a header block may have continuations, padding and priorities`() {
         let client = ClientSession(keeping: ["a"])
         client.feed([Self.settings])
         client.push(body: [], tag: 4)
@@ -127,7 +127,7 @@ import Testing
         #expect(text(batch.fields(of: batch.outcomes[0])["a"]) == "b")
     }
 
-    @Test func `who speaks something else is told apart`() {
+    @Test func `a peer that does not speak HTTP/2 has its own failure`() {
         for words in ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2p1 Debian\r\n"] {
             let client = ClientSession()
             client.feed(Array(words.utf8))
@@ -138,7 +138,7 @@ import Testing
         #expect(client.events.failure == .notHTTP2)
     }
 
-    @Test func `acknowledgements that nobody fetches end the session`() {
+    @Test func `acknowledgements that are never pulled end the session`() {
         var limits = ClientLimits()
         limits.controlAcksMax = 10
         let client = ClientSession(limits: limits)
@@ -150,7 +150,7 @@ import Testing
         #expect(client.events.failure == .flooded && client.isOver)
     }
 
-    @Test func `a body that the peer has no window for keeps its request here, where it can be taken back`() {
+    @Test func `a request whose body has no window stays here and can be withdrawn`() {
         let client = ClientSession()
         client.feed([Self.settings])
         client.push(body: [UInt8](repeating: 1, count: 65_535), tag: 1)
@@ -159,7 +159,7 @@ import Testing
         #expect(!client.wantsToSend)
         client.withdrawAll()
         #expect(client.takeOutcomes().map { "\($0.tag) \($0.end) \($0.hasLeft)" } == ["2 cancelled false"])
-        #expect(client.sent().isEmpty, "the peer has never heard of it")
+        #expect(client.sent().isEmpty, "the peer does not know the request")
         client.push(tag: 3)
         client.feed([Frame(.windowUpdate, [0, 1, 0, 0])])
         #expect(client.sent().map(\.stream) == [3, 3])
@@ -170,7 +170,7 @@ import Testing
     }
 }
 
-/// One frame, as bytes and as what it says.
+/// One frame, with its parts and its bytes.
 struct Frame: Equatable {
     enum Kind: UInt8 {
         case data, headers, priority, reset, settings, pushPromise, ping, goaway, windowUpdate, continuation
@@ -185,7 +185,7 @@ struct Frame: Equatable {
         (self.kind, self.payload, self.flags, self.stream) = (kind, payload, flags, stream)
     }
 
-    /// With the ends of headers and stream, where nothing else is said.
+    /// Returns HEADERS, by default with END_HEADERS and END_STREAM.
     static func headers(_ block: [UInt8], flags: UInt8 = 5, stream: Int32 = 1) -> Frame {
         Frame(.headers, block, flags: flags, stream: stream)
     }
@@ -205,7 +205,7 @@ extension ClientSession {
     fileprivate func feed(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receive($0) } }
     fileprivate func feed(_ frames: [Frame]) { for frame in frames { feed(frame.bytes) } }
 
-    /// The frames that it gives out now, without the preface.
+    /// Returns the frames that the session sends now, without the preface.
     fileprivate func sent() -> [Frame] {
         var bytes = withUnsafeTemporaryAllocation(byteCount: 200_000, alignment: 16) { buffer in
             Array(buffer[..<pull(into: buffer)])

@@ -4,12 +4,12 @@ import Testing
 
 @testable import HTTP2
 
-/// Seeded sequences of everything that can happen on a connection, against a model of what each
-/// request may have become. A failing sequence is run again by its seed alone.
+/// Seeded sequences of all events on a connection, compared with a model of each request's possible outcomes.
+/// The seed alone repeats a failing sequence.
 @Suite struct RandomEventsTests {
     static let seeds = trials(1_000)
 
-    @Test func `each request ends exactly once, and what is called unprocessed was not`() {
+    @Test func `each request ends exactly once, and no processed request is reported as unprocessed`() {
         for seed in 0..<RandomEventsTests.seeds {
             var run = RandomRun(seed: seed)
             for _ in 0..<40 { run.step() }
@@ -20,13 +20,13 @@ import Testing
     }
 }
 
-/// One connection under random events, and what the server saw of each request.
+/// One connection under random events, and the requests that the server saw.
 private struct RandomRun {
     let wire: Wire
     var random: SeededGenerator
     var submitted: [UInt64: RequestID] = [:]
     var ends: [UInt64: RequestOutcome] = [:]
-    /// Requests of which the last word was said after they had ended.
+    /// Requests that had a late outcome after they had ended.
     var lasts: Set<UInt64> = []
     var answeredByServer: Set<UInt64> = []
     var unanswered: [IncomingRequest] = []
@@ -93,7 +93,7 @@ private struct RandomRun {
             let id = wire.client.push(
                 "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.below(900)), tag: tag,
                 template: template, leaveBy: leaveBy, deadline: deadline)
-            if (id != nil) != (room > 0) { faults.append("room was \(room) and submit said \(id != nil)") }
+            if (id != nil) != (room > 0) { faults.append("room was \(room) and submit gave \(id != nil)") }
             if let id { submitted[tag] = id }
         }
     }
@@ -136,7 +136,7 @@ private struct RandomRun {
         let tag = UInt64(random.below(submitted.count))
         guard let id = submitted[tag] else { return }
         let wasOpen = ends[tag] == nil
-        if wire.client.cancel(id) != wasOpen { faults.append("cancel of \(tag) said \(!wasOpen)") }
+        if wire.client.cancel(id) != wasOpen { faults.append("cancel of \(tag) returned \(!wasOpen)") }
         collect()
     }
 
@@ -151,7 +151,7 @@ private struct RandomRun {
         }
     }
 
-    /// The end of the connection, and the reckoning.
+    /// Ends the connection and checks the result.
     mutating func close() {
         if random.below(2) == 0 {
             up()
@@ -167,7 +167,7 @@ private struct RandomRun {
         for tag in submitted.keys where ends[tag] == nil { faults.append("\(tag) never ended") }
         for (tag, end) in ends {
             let isGivenUp = end.end == .overdue || end.end == .cancelled
-            if isGivenUp != lasts.contains(tag) { faults.append("no last word on \(tag), or one too many") }
+            if isGivenUp != lasts.contains(tag) { faults.append("\(tag): wrong number of late ends") }
             if end.end == .answered, !answeredByServer.contains(tag) { faults.append("\(tag) has no answer") }
             if !end.mayHaveBeenProcessed, answeredByServer.contains(tag) {
                 faults.append("\(tag) was answered but called unprocessed (\(end.end))")

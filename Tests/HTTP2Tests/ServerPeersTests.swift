@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTP2
 
-/// The server session against clients that nobody here wrote.
+/// The server session against independent clients.
 @Suite struct ServerPeersTests {
     @Test(arguments: [false, true]) func `h2load gets every answer`(isSecure: Bool) async throws {
         let server = try AnsweringServer(isSecure ? await TestCertificate() : nil)
@@ -49,7 +49,7 @@ import Testing
         #expect(curl.output.contains("HTTP/2 400") && curl.output.hasSuffix("POST /echo hello"))
     }
 
-    @Test func `nghttp is told that its body is too large before it has sent it`() async throws {
+    @Test func `nghttp learns that its body is too large before it has sent it`() async throws {
         let server = try AnsweringServer()
         let directory = try TemporaryDirectory()
         let body = try directory.write("body", String(repeating: "x", count: 2_000_000))
@@ -59,7 +59,7 @@ import Testing
         #expect(nghttp.output.contains("(error_code=NO_ERROR(0x00))"), "\(nghttp.output)")
     }
 
-    @Test func `a client that speaks HTTP/1.1 is sent away`() async throws {
+    @Test func `a client that speaks HTTP/1.1 is rejected`() async throws {
         let server = try AnsweringServer()
         let curl = try ChildProcess(
             "curl", ["--silent", "--http1.1", "--max-time", "5", "http://127.0.0.1:\(server.port)/echo"])
@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-/// Answers 200 to `/3/device/…`, 413 to what is too large, and anything else with 400 and what it read.
+/// Answers 200 to `/3/device/…`, 413 to bodies above the limit, and 400 with an echo to all other requests.
 private final class AnsweringServer: Sendable {
     private let run: RunningLoop
     private let listener: Listener

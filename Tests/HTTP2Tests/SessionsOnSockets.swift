@@ -4,8 +4,8 @@ import TLS
 
 @testable import HTTP2
 
-/// A client session on TLS, or on plain TCP: sends `total` requests as fast as the server lets it and
-/// gathers how they ended. `@unchecked Sendable`: all but `ended` is touched on the loop only.
+/// A client session on TLS or plain TCP. It sends `total` requests as fast as the server allows and collects
+/// the outcomes. `@unchecked Sendable`: everything but `ended` is used on the loop only.
 final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unchecked Sendable {
     struct Answer: Sendable {
         var outcome: RequestOutcome
@@ -92,7 +92,7 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
     }
 }
 
-/// A server session on TLS, or on plain TCP: has each request answered.
+/// A server session on TLS or plain TCP. It passes each request to a closure that answers it.
 final class ServerOnSocket: TCPConnectionDelegate, TLSConnectionDelegate {
     private let session = ServerSession()
     private var connection: TCPConnection?

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP2
 
 @Suite struct StreamTableTests {
-    @Test func `a stream is found in the table as long as it is open`() throws {
+    @Test func `a stream is in the table as long as it is open`() throws {
         for seed in 0..<trials(30) {
             var random = SeededGenerator(seed)
             let capacity = 1 + random.below(60)
@@ -25,7 +25,7 @@ import Testing
                 }
                 table.remove(next)
                 let found = stride(from: 1, to: next + 4, by: 2).filter { table.slot(of: $0) != nil }
-                // A table that has lost its way may go round for ever.
+                // A corrupt table may cause an endless loop, so the test stops at the first error.
                 try #require(found == model.keys.sorted(), "seed \(seed)")
                 for (stream, slot) in model { try #require(table.slot(of: stream) == slot, "seed \(seed)") }
             }

@@ -2,8 +2,8 @@ import Lifecycle
 
 @testable import HTTP2
 
-/// A client and a server session joined in memory. Bytes travel in fragments of at most `fragment`,
-/// pulled with buffers of that size too, so that every seam is met.
+/// A client and a server session connected in memory. Bytes move in fragments of at most `fragment`, and
+/// pulls use buffers of that size too, so that every boundary is tested.
 final class Wire {
     let client: ClientSession
     let server: ServerSession
@@ -19,7 +19,7 @@ final class Wire {
         self.fragment = fragment
     }
 
-    /// Joined, and the SETTINGS of both sides exchanged.
+    /// Returns connected sessions that have exchanged SETTINGS.
     static func open(
         client: ClientLimits = ClientLimits(), server: ServerLimits = ServerLimits(), fragment: Int = 16_384
     ) -> Wire {
@@ -38,7 +38,7 @@ final class Wire {
     func toServer(_ bytes: [UInt8]) { feed(bytes) { [server] in server.receive($0) } }
     func toClient(_ bytes: [UInt8]) { feed(bytes) { [client] in client.receive($0) } }
 
-    /// Moves bytes both ways until neither side has any.
+    /// Moves bytes in both directions until no side has any.
     func settle() {
         while true {
             let up = clientSends()
@@ -74,7 +74,7 @@ final class Wire {
     }
 }
 
-/// What a push looks like.
+/// The parts of a push.
 enum Push {
     static let bearer = "bearer " + String(repeating: "eyJhbGciOiJFUzI1NiJ9", count: 9)
     static let token = String(repeating: "0123456789abcdef", count: 4)
@@ -97,7 +97,7 @@ enum Push {
         valid { () throws(HeaderFault) in try AnswerTemplate(status: status, varying: varying) }
     }
 
-    /// The fields are constants of this file: a fault in them is a fault of the test.
+    /// Traps on a fault, because the fields are constants of this file.
     private static func valid<T>(_ make: () throws(HeaderFault) -> T) -> T {
         do { return try make() } catch { preconditionFailure("\(error)") }
     }
@@ -123,7 +123,7 @@ extension ClientSession {
 }
 
 extension ServerSession {
-    /// Answers everything that came.
+    /// Answers all requests that arrived.
     func answerAll(_ template: AnswerTemplate = Push.answer(200), id: String = "", body: [UInt8] = []) {
         let shared = body.isEmpty ? nil : SharedBody(body.span)
         for request in requests.requests {

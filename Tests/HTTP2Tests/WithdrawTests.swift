@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTP2
 
-@Test func `a request is withdrawn before it has left to its end, and not after`() throws {
+@Test func `a request can be withdrawn before it is fully sent, and not after`() throws {
     let wire = Wire.open()
     let first = try #require(wire.client.push("/1", id: "1", tag: 1))
     let wasTaken = wire.client.withdraw(first)
@@ -12,5 +12,5 @@ import Testing
     let second = try #require(wire.client.push("/2", id: "2", tag: 2))
     wire.toServer(wire.clientSends())
     let isTooLate = !wire.client.withdraw(second)
-    #expect(isTooLate && wire.client.takeOutcomes().map(\.end) == [.released], "the first one's stream")
+    #expect(isTooLate && wire.client.takeOutcomes().map(\.end) == [.released], "of the first request")
 }

@@ -42,19 +42,19 @@ import Testing
         return text.replacing(/127\.0\.0\.1:\d+/, with: "PEER")
     }
 
-    @Test func `a client without h2, with TLS 1_1, or that does not trust us is told apart`() async throws {
+    @Test func `a client without h2, with TLS 1.1, or without our CA has its own message`() async throws {
         #expect(
             try await sentence(for: [])
-                == "PEER does not speak h2: it agreed to none by ALPN; check host and port")
+                == "PEER does not speak h2: ALPN agreed on no protocol; check host and port")
         #expect(
             try await sentence(for: ["-alpn", "http/1.1"])
-                == "PEER does not speak h2: it agreed to none by ALPN; check host and port")
+                == "PEER does not speak h2: ALPN agreed on no protocol; check host and port")
         #expect(
             try await sentence(for: ["-alpn", "h2", "-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"])
-                == "PEER speaks only TLS 1.1 or older: TLS 1.2 is the least accepted")
+                == "PEER speaks only TLS 1.1 or older: TLS 1.2 or newer is required")
     }
 
-    @Test func `a client that speaks plain text is told so`() async throws {
+    @Test func `a client that speaks plain text gets its own message`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import TLS
 
-/// Our client against OpenSSL's server: the good one, and six that must be refused before a byte of
-/// the application has left.
+/// Our client against OpenSSL's server: a good server, and bad servers that must be refused before any
+/// application byte is sent.
 @Suite struct OpenSSLServerTests {
     private static let secret = "token-that-must-not-leave"
 
-    @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a good server is spoken to`(version: String) async throws {
+    @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a good server is accepted`(version: String) async throws {
         let certificates = try Certificates()
         let (server, port) = try await certificates.opensslServer(["-alpn", "h2", version])
         let running = try RunningLoop()
@@ -34,7 +34,7 @@ import Testing
         #expect(client.read(\.closed) == [])
     }
 
-    /// Connects, waits for the refusal, and makes sure that the server never saw what we would have said.
+    /// Connects, waits for the refusal, and checks that the server never saw the client's data.
     private func refusal(
         from server: (process: ChildProcess, port: Int), by context: TLSContext, host: String = "localhost"
     ) async throws -> String {
@@ -43,29 +43,29 @@ import Testing
             context, host: host, port: server.port, on: running.loop, saying: Self.secret)
         try await eventually("the refusal") { !client.read(\.closed).isEmpty }
         #expect(client.read(\.closed).count == 1)
-        #expect(client.read(\.taken) == 0, "nothing may be asked for")
+        #expect(client.read(\.taken) == 0, "fill must not be called")
         #expect(!server.process.output.contains(Self.secret))
         #expect(client.read(\.applicationProtocol) == nil)
         return client.read(\.closed)[0].replacing("localhost:\(server.port)", with: "HOST")
             .replacing("127.0.0.1:\(server.port)", with: "HOST")
     }
 
-    @Test func `a certificate for another host`() async throws {
+    @Test func `a certificate for another host is refused`() async throws {
         let certificates = try Certificates()
         let identity = certificates.authority.issue(for: ["other.example", "192.0.2.7"])
         let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
         let context = try certificates.client()
         #expect(
             try await refusal(from: server, by: context)
-                == "certificate of HOST is for other.example, 192.0.2.7: the name is wrong or somebody else answers"
+                == "certificate of HOST is for other.example, 192.0.2.7: the host name is wrong, or another server answers"
         )
         #expect(
             try await refusal(from: server, by: context, host: "127.0.0.1")
-                == "certificate of HOST is for other.example, 192.0.2.7: the name is wrong or somebody else answers"
+                == "certificate of HOST is for other.example, 192.0.2.7: the host name is wrong, or another server answers"
         )
     }
 
-    @Test func `an expired certificate`() async throws {
+    @Test func `an expired certificate is refused`() async throws {
         let certificates = try Certificates()
         let day: Int64 = 86_400_000
         let identity = certificates.authority.issue(
@@ -78,7 +78,7 @@ import Testing
         )
     }
 
-    @Test func `a certificate that is not valid yet`() async throws {
+    @Test func `a certificate that is not valid yet is refused`() async throws {
         let certificates = try Certificates()
         let day: Int64 = 86_400_000
         let identity = certificates.authority.issue(
@@ -90,7 +90,7 @@ import Testing
                 == "certificate of HOST is not valid before 2079-07-08: check this machine's clock")
     }
 
-    @Test func `a certificate of an unknown CA`() async throws {
+    @Test func `a certificate of an unknown CA is refused`() async throws {
         let certificates = try Certificates()
         let stranger = CertificateAuthority(name: "Stranger")
         let server = try await certificates.opensslServer(
@@ -104,10 +104,10 @@ import Testing
             "the system's CAs do not know it either")
     }
 
-    @Test func `a server without ALPN, and one with another protocol`() async throws {
+    @Test func `a server without ALPN or with another protocol is refused`() async throws {
         let certificates = try Certificates()
         let context = try certificates.client()
-        let sentence = "HOST does not speak h2: it agreed to none by ALPN; check host and port"
+        let sentence = "HOST does not speak h2: ALPN agreed on no protocol; check host and port"
         let silent = try await certificates.opensslServer([])
         #expect(try await refusal(from: silent, by: context) == sentence)
         let others = try Certificates()
@@ -115,17 +115,17 @@ import Testing
         #expect(try await refusal(from: other, by: try others.client()) == sentence)
     }
 
-    @Test func `a server that speaks TLS 1.1 only`() async throws {
+    @Test func `a server that speaks only TLS 1.1 is refused`() async throws {
         let certificates = try Certificates()
         let server = try await certificates.opensslServer([
             "-alpn", "h2", "-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0",
         ])
         #expect(
             try await refusal(from: server, by: try certificates.client())
-                == "HOST speaks only TLS 1.1 or older: TLS 1.2 is the least accepted")
+                == "HOST speaks only TLS 1.1 or older: TLS 1.2 or newer is required")
     }
 
-    @Test func `a server that speaks plain text`() async throws {
+    @Test func `a server that speaks plain text is refused`() async throws {
         let running = try RunningLoop()
         let certificates = try Certificates()
         let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
@@ -143,7 +143,7 @@ import Testing
         #expect(client.read(\.taken) == 0)
     }
 
-    @Test func `a server that says nothing, and one that hangs up`() async throws {
+    @Test func `a silent server and a server that hangs up are refused`() async throws {
         let running = try RunningLoop()
         let certificates = try Certificates()
         let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {

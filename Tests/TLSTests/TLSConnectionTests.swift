@@ -6,7 +6,7 @@ import Testing
 
 /// Our client and our server over real sockets.
 @Suite struct TLSConnectionTests {
-    @Test func `a slow reader holds the sender back and gets every byte`() async throws {
+    @Test func `a slow reader makes the sender wait and gets every byte`() async throws {
         let certificates = try Certificates()
         let near = try RunningLoop()
         let far = try RunningLoop()
@@ -26,7 +26,7 @@ import Testing
         try await eventually("the last byte", seconds: 20) { server.first?.read(\.receivedCount) == total }
     }
 
-    @Test func `finish sends what the owner still has, and both ends learn of a good end`() async throws {
+    @Test func `finish sends the remaining data, and both ends see an orderly close`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop) { Endpoint(keepsBytes: false) }
@@ -45,7 +45,7 @@ import Testing
         #expect(client.read(\.closed) == ["connection closed by this process"])
     }
 
-    @Test func `a peer that hangs up without a word is told apart`() async throws {
+    @Test func `a peer that hangs up without a close alert has its own reason`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)
@@ -53,10 +53,10 @@ import Testing
         try await eventually("the handshake") { server.first?.read(\.applicationProtocol) != nil }
         _ = running.loop.perform { client.tls.close() }
         try await eventually("the end") { server.first?.read(\.closed).count == 1 }
-        #expect(server.first?.read(\.closed) == ["connection closed by the peer without a word"])
+        #expect(server.first?.read(\.closed) == ["connection closed by the peer without a TLS close alert"])
     }
 
-    @Test func `a turn's writes become few records`() async throws {
+    @Test func `the writes of a turn become few records`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop) { Endpoint(echoes: true) }
@@ -69,7 +69,7 @@ import Testing
         #expect(client.read(\.received) == message)
     }
 
-    @Test func `nobody listening is told in a sentence, once`() async throws {
+    @Test func `a refused connect is reported once, in a sentence`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
@@ -86,7 +86,7 @@ import Testing
             ])
     }
 
-    @Test func `a connection given up in any phase ends once`() async throws {
+    @Test func `a connection that is closed in any phase ends once`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)

@@ -14,7 +14,7 @@ import Testing
         } catch { return "\(error)" }
     }
 
-    @Test func `a file that cannot be used is named with the reason`() throws {
+    @Test func `an unusable file is named with the reason`() throws {
         let certificates = try Certificates()
         let identity = certificates.authority.issue(for: ["localhost"])
         let directory = certificates.directory
@@ -38,7 +38,7 @@ import Testing
                 == "\(chain) holds a certificate, not a private key")
         #expect(
             sentence { try .server(chain: .file(chain), key: .file(other)) }
-                == "certificate \(chain) does not belong to key \(other): give the key it was made with, and the "
+                == "certificate \(chain) does not belong to key \(other): use the key that it was made with, and the "
                 + "server's own certificate first")
         #expect(
             sentence { try .client(trust: .authorities(.file(garbage))) }
@@ -52,7 +52,7 @@ import Testing
                 .hasPrefix("certificate \(chain) expired on ") == true)
     }
 
-    @Test func `an authority that was stored signs on`() throws {
+    @Test func `a stored authority can issue certificates again`() throws {
         let certificates = try Certificates()
         let key = try certificates.directory.write("ca.key", certificates.authority.keyPEM)
         #expect(chmod(key, 0o600) == 0)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `openssl finds nothing wrong with a certificate of ours`() async throws {
+    @Test func `openssl accepts our certificates`() async throws {
         let certificates = try Certificates()
         let identity = certificates.authority.issue(for: ["a.example", "10.1.2.3", "::1"])
         let chain = try certificates.directory.write("leaf.pem", identity.chainPEM)

@@ -6,7 +6,7 @@ import Telemetry
 
 @testable import TLS
 
-/// A started loop that is stopped when the test lets go of it.
+/// A running loop that stops when the test releases it.
 final class RunningLoop: Sendable {
     let loop: EventLoop
 
@@ -18,7 +18,7 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
-/// One end of a TLS connection: records what it is told and sends what the test gives it.
+/// One end of a TLS connection. It records its events and sends the test's data.
 final class Endpoint: TLSConnectionDelegate, Sendable {
     struct State {
         var applicationProtocol: String?
@@ -33,7 +33,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     private let connection = TracedLock<TLSConnection?>(nil)
     private let keepsBytes: Bool
     private let echoes: Bool
-    /// Bytes it is asked for at most in one call, to try small pieces.
+    /// Limit on the bytes of one `fill`, to test small pieces.
     private let piece: Int
 
     init(echoes: Bool = false, keepsBytes: Bool = true, piece: Int = .max) {
@@ -47,7 +47,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     func read<T>(_ path: (State) -> T) -> T { state.withLock { path($0) } }
     var text: String { String(decoding: read(\.received), as: UTF8.self) }
 
-    /// To be sent; on the loop.
+    /// Sends bytes. Call on the loop.
     func send(_ bytes: [UInt8]) {
         state.withLock { $0.outgoing += bytes }
         tls.wantsToSend()
@@ -93,7 +93,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     }
 }
 
-/// A TLS server of ours on a port of the system's choice.
+/// A TLS server on a port that the system chooses.
 final class Server: Sendable {
     let listener: Listener
     private let made: Ends
@@ -150,14 +150,16 @@ struct Certificates {
             chain: .text(identity.chainPEM), key: .text(identity.keyPEM), protocols: protocols)
     }
 
-    /// `openssl s_server` with these options, ready to accept; what it decrypts is its output.
+    /// Starts `openssl s_server` with these options and waits until it accepts. Its output is the decrypted
+    /// data.
     func opensslServer(
         _ options: [String], identity: CertificateAuthority.Identity? = nil
     ) async throws -> (process: ChildProcess, port: Int) {
         let identity = identity ?? authority.issue(for: ["localhost", "127.0.0.1"])
         let chain = try directory.write("server.pem", identity.chainPEM)
         let key = try directory.write("server.key", identity.keyPEM)
-        // A named pipe that is its own writer: a standard input that says nothing and never ends.
+        // A named pipe that is opened for reading and writing: a standard input that stays silent and never
+        // ends.
         let script = "mkfifo \"$0\" && exec \"$@\" <>\"$0\""
         let process = try ChildProcess(
             "sh",

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TLS
 
-/// Sessions joined in memory: no socket, no loop.
+/// Sessions connected in memory, without a socket or a loop.
 @Suite struct TLSSessionTests {
-    /// A client's and a server's session, and the wires between them.
+    /// A client session and a server session, and the wires between them.
     private final class Pair {
         let client: TLSSession
         let server: TLSSession
@@ -18,7 +18,7 @@ import Testing
             server = TLSSession(try certificates.server(), host: nil, peer: "client", scratch: TLSScratch())
         }
 
-        /// Carries what both have to say, in pieces of `size` bytes, until nobody has anything more.
+        /// Moves bytes in both directions, in pieces of `size` bytes, until no side has any.
         func exchange(size: Int, flipping: (inout [UInt8]) -> Void = { _ in }) {
             drain(client, "client")
             while true {
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7, 1_400, 16_389, 1_000_000])
-    func `ciphertext may come in any pieces`(size: Int) throws {
+    func `ciphertext may arrive in any pieces`(size: Int) throws {
         let pair = try Pair(try Certificates())
         pair.exchange(size: size)
         #expect(pair.told.sorted() == ["client h2", "server h2"])
@@ -87,7 +87,7 @@ import Testing
         #expect(pair.told.filter { $0 == "server ended" }.count == 1)
     }
 
-    @Test func `a full record is one record`() throws {
+    @Test func `a full buffer becomes one record`() throws {
         let pair = try Pair(try Certificates())
         pair.exchange(size: 1_000_000)
         let message = [UInt8](repeating: 1, count: TLSScratch.recordBytes)
@@ -116,7 +116,7 @@ import Testing
             pair.told.contains { $0.hasPrefix("client TLS with server is broken: ") }, "the alert arrives")
     }
 
-    @Test(arguments: 0..<64) func `any changed byte of a handshake never traps and never passes`(seed: Int)
+    @Test(arguments: 0..<64) func `any changed byte of a handshake neither traps nor passes`(seed: Int)
         throws
     {
         let pair = try Pair(try Certificates())
@@ -133,7 +133,7 @@ import Testing
         #expect(!pair.told.filter { $0.contains("h2") }.contains("server h2") || pair.atServer.isEmpty)
     }
 
-    @Test func `a host that is none is refused and never means any host`() throws {
+    @Test func `an invalid host name is refused and never means any host`() throws {
         let pair = try Pair(try Certificates(), host: "a\u{1}b c")
         pair.exchange(size: 1_000)
         #expect(!pair.told.contains("client h2"))

@@ -1,28 +1,28 @@
-/// Why a request about channels came to nothing.
+/// The reason why a channel request failed.
 package enum ChannelProblem: Error, Sendable, CustomStringConvertible {
-    /// APNs said no: the answer's disposition says what now.
+    /// APNs refused the request. The answer's disposition decides the next step.
     case refused(Answer)
-    /// There was no answer; whether it was done is said by the end.
+    /// APNs did not answer. The end tells whether APNs may have processed the request.
     case unanswered(PushEnd)
-    /// The request was not even begun.
+    /// The client did not take the request.
     case notTaken(PushRefusal)
-    /// The bundle id or the channel id cannot stand in a request.
+    /// The bundle id or channel id has characters that a request cannot contain.
     case badName
-    /// The answer could not be read.
+    /// The answer could not be parsed.
     case unreadable
 
     package var description: String {
         switch self {
         case .refused(let answer):
-            "apns refuses with status \(answer.status)\(answer.reasonText.map { " (\($0))" } ?? "")"
+            "apns refused this with status \(answer.status)\(answer.reasonText.map { " (\($0))" } ?? "")"
         case .unanswered(.unknown):
-            "apns did not answer, and may have done it; list the channels before you try again"
+            "apns did not answer and may have processed the request; list the channels before you try again"
         case .unanswered: "apns could not be reached; try again"
-        case .notTaken(.full): "too many requests about channels are open; try again later"
-        case .notTaken(.stopped): "this process is stopping; try again when it runs"
-        case .notTaken(.noProviderKey): "there is no key file for the app's team and key id; put it there"
-        case .badName: "bundle id or channel id has characters that cannot be sent; correct it"
-        case .unreadable: "the answer of apns could not be understood; look at its status page"
+        case .notTaken(.full): "too many channel requests are open; try again later"
+        case .notTaken(.stopped): "this process is stopping; try again after it has restarted"
+        case .notTaken(.noProviderKey): "no key file exists for the app's team id and key id; add the file"
+        case .badName: "the bundle id or channel id has characters that cannot be sent; correct the id"
+        case .unreadable: "the answer of apns could not be parsed; check apple's status page"
         }
     }
 }

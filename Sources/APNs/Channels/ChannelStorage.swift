@@ -1,7 +1,8 @@
-/// What a broadcast channel keeps for phones that come later. Chosen when it is made, for good.
+/// The storage policy of a broadcast channel, for phones that connect later. It cannot change after creation.
 package enum ChannelStorage: Int, Sendable, CaseIterable {
-    /// Nothing: for frequent news, such as scores. Apple allows more broadcasts; `expiration` must be 0.
+    /// Stores nothing. For frequent updates, such as scores. Apple allows more broadcasts. `expiration` must
+    /// be 0.
     case none = 0
-    /// The newest message, for at most eight hours: for rare news, such as flights.
+    /// Stores the newest message for at most eight hours. For rare updates, such as flights.
     case newest = 1
 }

@@ -2,19 +2,20 @@ internal import HTTP2
 internal import JSON
 internal import Lifecycle
 
-/// Makes, reads, deletes and lists the broadcast channels of an app, on the hosts that Apple keeps for
-/// that. For commands and planners, a few times a minute: each call is one request.
+/// Creates, reads, deletes and lists an app's broadcast channels on Apple's management hosts. It is meant for
+/// a few calls a minute: each call is one request.
 package struct Channels: Sendable {
-    /// As Apple limits them, for each app and environment.
+    /// Apple's limit on channels for each app and environment.
     package static let perAppMax = 10_000
     private static let deadlineMilliseconds = 15_000
 
     private let client: LoopOwned<APNsClient>
 
-    /// On the client's loop.
+    /// Call on the client's loop.
     package init(_ client: APNsClient) { self.client = LoopOwned(client, on: client.loop) }
 
-    /// The id of a new channel: random, and the app's only in this environment.
+    /// Creates a channel and returns its id. The id is random, and is valid only for this app and
+    /// environment.
     package func create(_ profile: PushProfile, storing storage: ChannelStorage) async throws(ChannelProblem)
         -> String
     {
@@ -30,7 +31,7 @@ package struct Channels: Sendable {
         return id
     }
 
-    /// What a channel keeps.
+    /// Returns the storage policy of a channel.
     package func read(_ profile: PushProfile, _ channelID: String) async throws(ChannelProblem)
         -> ChannelStorage
     {
@@ -42,7 +43,7 @@ package struct Channels: Sendable {
         return storage
     }
 
-    /// Ends a channel. Messages that are under way may still arrive.
+    /// Deletes a channel. Messages in transit may still arrive.
     package func delete(_ profile: PushProfile, _ channelID: String) async throws(ChannelProblem) {
         _ = try await ask(profile, "DELETE", on: "channels", of: channelID)
     }

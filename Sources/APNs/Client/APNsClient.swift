@@ -4,14 +4,15 @@ package import Lifecycle
 internal import LiveActivity
 internal import Telemetry
 
-/// Pushes to APNs from one event loop: pools of connections for each app and environment, and separate
-/// ones for tokens that are not to be trusted. No lock, no task and no allocation for a push.
+/// Sends pushes to APNs from one event loop. Each app and environment has a pool of connections, and a
+/// separate pool for suspect tokens. A push takes no lock, no task and no allocation.
 ///
-/// Push as many as there is `room` for in one turn of the loop: they leave together at its end. What
-/// ended in a turn comes in one call. Nothing queues without a limit, and each pool has its own: `push`
-/// says no, and the caller waits for outcomes of that pool.
+/// Push as many as `room` allows in one turn of the loop: they are sent together at its end. All outcomes of
+/// a turn are delivered in one call. No queue is unbounded, and each pool has its own limit. At the limit
+/// `push` refuses, and the caller waits for outcomes of that pool.
 ///
-/// Confined to its loop; holds itself until `stop`, which must come before the loop's end.
+/// The client is confined to its loop. It retains itself until `stop`, which must be called before the loop
+/// ends.
 package final class APNsClient: TurnHook {
     package let provider: Provider
     package let loop: EventLoop
@@ -21,10 +22,11 @@ package final class APNsClient: TurnHook {
     private var growing: [ConnectedPool] = []
     private var flushing: [ConnectedPool] = []
     private var flushed: [ConnectedPool] = []
-    /// Unchecked, as are the counters: pushes touch them on one thread, and nothing called meanwhile does.
+    /// Exclusivity is unchecked here and for the counters. Pushes access them on one thread, and no call made
+    /// during an access uses them again.
     @safe @exclusivity(unchecked) private var outcomes = PushOutcomes()
     private var lent = PushOutcomes()
-    /// Pushes that have not ended.
+    /// Number of pushes that have not ended.
     @safe @exclusivity(unchecked) package private(set) var open = 0
     private var openTold = 0
     @safe @exclusivity(unchecked) private var latency = LatencyRun()
@@ -32,14 +34,14 @@ package final class APNsClient: TurnHook {
     private var timer: LoopTimer?
     @safe @exclusivity(unchecked) private var isHooked = false
     @safe @exclusivity(unchecked) package private(set) var isStopped = false
-    /// When a stopped client closes what is still open, and who waits for its end.
+    /// Timer that closes the open connections of a stopped client, and callbacks for its end.
     private var closeTimer: LoopTimer?
     private var stopWaiters: [() -> Void] = []
 
-    /// Pushes wait for a connection no longer than this before somebody looks.
+    /// Longest wait of a new push before its pool is ticked.
     private static let busyTickMilliseconds = 50
 
-    /// On the loop.
+    /// Call on the loop.
     package init(_ provider: Provider, on loop: EventLoop, receiver: any PushReceiver) {
         loop.preconditionOnLoop()
         self.provider = provider
@@ -50,17 +52,17 @@ package final class APNsClient: TurnHook {
 
     // MARK: Pushes
 
-    /// How many pushes of this template are taken now: those of other apps take nothing from it. Where it
-    /// is 0, pushes of this pool are open or wait, and it changes with their outcomes.
+    /// Returns how many pushes of this template are accepted now. Pushes of other apps do not reduce it. If
+    /// it is 0, pushes of this pool are open or waiting, and it changes with their outcomes.
     package func room(for template: PushTemplate, isSuspect: Bool = false) -> Int {
         isStopped ? 0 : template.pool(isSuspect: isSuspect).pool.room
     }
 
-    /// Takes a push, or says why not; then nothing becomes of it.
+    /// Takes a push, or throws a refusal, after which the push has no effect.
     ///
     /// - Parameters:
     ///   - token: the bytes of the push token; empty for a broadcast.
-    ///   - isSuspect: the token was never seen to work, or failed the last time.
+    /// - isSuspect: whether the token was never accepted, or failed the last time.
     @discardableResult
     package func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, limits: PushLimits,
@@ -84,19 +86,20 @@ package final class APNsClient: TurnHook {
         return try taken.get()
     }
 
-    /// Takes back a push that has not left to its end; its outcome says `withdrawn`. False when it is too late.
+    /// Withdraws a push that was not fully sent. Its outcome is `withdrawn`. Returns false if it is too late.
     package func withdraw(_ handle: PushHandle) -> Bool {
         pools[handle.pool]?.withdraw(handle.ticket) ?? false
     }
 
-    /// Takes back every push of an app that has not left: each ends as `withdrawn`. What is on its way goes on.
+    /// Withdraws every push of an app that was not fully sent. Each ends as `withdrawn`. Sent pushes
+    /// continue.
     package func withdrawAll(of profile: PushProfile) {
         for pool in pools.all where pool.key.profile == profile && pool.key.purpose != .channels {
             pool.withdrawAll()
         }
     }
 
-    /// One request whose outcome goes to its caller, not to the receiver.
+    /// Sends one request and passes its outcome to `completion`, not to the receiver.
     func ask(
         _ template: PushTemplate, within limits: PushLimits,
         then completion: @escaping (PushOutcome, PushDetails?) -> Void
@@ -116,7 +119,7 @@ package final class APNsClient: TurnHook {
 
     // MARK: Templates
 
-    /// What pushes of one send to tokens have in common.
+    /// Returns a template for the pushes of one send to tokens.
     package func template(
         _ profile: PushProfile, _ headers: LiveActivityHeaders, body: [UInt8]
     ) throws(HeaderFault) -> PushTemplate {
@@ -127,7 +130,7 @@ package final class APNsClient: TurnHook {
             suspects: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .suspects)))
     }
 
-    /// One broadcast to a channel.
+    /// Returns a template for one broadcast to a channel.
     package func template(
         _ profile: PushProfile, broadcast headers: BroadcastHeaders, body: [UInt8]
     ) throws(HeaderFault) -> PushTemplate {
@@ -165,7 +168,8 @@ package final class APNsClient: TurnHook {
             key, number: pools.nextNumber(), settings, answerBytesMax: answerBytesMax, client: self)
     }
 
-    /// How it stands with an app: nil before its first template, and after it had nothing to do for a while.
+    /// Returns the state of an app's pool. Returns nil before its first template and after the pool was idle
+    /// for a while.
     package func health(of profile: PushProfile) -> PoolHealth? {
         let endpoint = provider.settings.hosts(profile.environment).push
         guard let pool = pools[ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)]
@@ -174,7 +178,7 @@ package final class APNsClient: TurnHook {
             isWorking: pool.pool.isAuthorised, connections: pool.pool.openConnections, trouble: pool.trouble)
     }
 
-    /// Pools that have pushes or connections, or had them lately.
+    /// Number of pools that have pushes or connections, or had them recently.
     var poolCount: Int { pools.all.count }
 
     // MARK: Ends
@@ -200,14 +204,14 @@ package final class APNsClient: TurnHook {
         }
     }
 
-    /// No answer will come any more to a push that was told as unknown.
+    /// Reports that no answer will follow for a push that was reported as unknown.
     func lateOver(in pool: ConnectedPool, _ slot: Int) {
         let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
         if parcel.completion == nil { outcomes.append(tag: parcel.tag, .unknown(.overdue), isLate: true) }
         hook()
     }
 
-    /// - Parameter keeps: an answer may still come for it.
+    /// - Parameter keeps: whether an answer may still follow.
     private func settle(
         in pool: ConnectedPool, _ slot: Int, isLate: Bool, keeps: Bool = false,
         _ append: (inout PushOutcomes, UInt64) -> Void
@@ -276,7 +280,7 @@ package final class APNsClient: TurnHook {
         lent.removeAll()
     }
 
-    /// Also of what was pushed by whoever was just told of outcomes.
+    /// Also sends the pushes that the receiver made when it got the outcomes.
     private func flush() {
         guard !flushing.isEmpty else { return }
         swap(&flushing, &flushed)
@@ -297,7 +301,7 @@ package final class APNsClient: TurnHook {
 
     // MARK: Time
 
-    /// Each pool has its own time: one that is busy wakes no other.
+    /// Ticks the pools that are due. Each pool has its own due time, so a busy pool wakes no other.
     private func tick() {
         let now = loop.now
         for pool in pools.all where pool.tickAt <= now {
@@ -309,17 +313,18 @@ package final class APNsClient: TurnHook {
         letGoIfOver()
     }
 
-    /// Something happens in a pool: it is looked after soon.
+    /// Makes the pool's next tick come soon, after an event.
     private func watchSoon(_ pool: ConnectedPool) {
         let due = loop.now.advanced(byMilliseconds: APNsClient.busyTickMilliseconds)
         if pool.tickAt > due { pool.tickAt = due }
         if let timer, !timer.isScheduled || timer.due > pool.tickAt { timer.schedule(at: pool.tickAt) }
     }
 
-    // MARK: The end
+    // MARK: Stop
 
-    /// Takes no more pushes; what waits ends as `notProcessed(.stopped)`, what has left is awaited until the
-    /// deadline and is unknown then. All have ended, and were told, when `done` is called. On the loop.
+    /// Stops taking pushes. Waiting pushes end as `notProcessed(.stopped)`. The client awaits sent pushes
+    /// until the deadline, and then they end as unknown. When `done` is called, all pushes have ended and all
+    /// outcomes are delivered. Call on the loop.
     package func stop(by deadline: Instant? = nil, _ done: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
         stopWaiters.append(done)
@@ -340,8 +345,8 @@ package final class APNsClient: TurnHook {
         hook()
     }
 
-    /// A client that is stopped lets go of its pools, which hold it, when the last connection has gone and
-    /// the last outcome was told.
+    /// Releases the pools of a stopped client when the last connection has closed and the last outcome is
+    /// delivered. Until then the pools retain the client.
     private func letGoIfOver() {
         guard isStopped, !isHooked, outcomes.isEmpty,
             !pools.all.contains(where: { $0.pool.connectionCount > 0 })
@@ -355,11 +360,11 @@ package final class APNsClient: TurnHook {
     }
 }
 
-/// How it stands with an app.
+/// State of an app's pool.
 package struct PoolHealth: Sendable, Hashable {
-    /// A connection is open over which APNs has accepted the provider token.
+    /// Whether an open connection exists on which APNs has accepted the provider token.
     package let isWorking: Bool
     package let connections: Int
-    /// Why no connection could be opened the last time, until one works.
+    /// The reason why the last connection failed. Nil once a connection works.
     package let trouble: String?
 }

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// The numbers of all clients of a process.
+/// Metrics of all clients in a process.
 package final class APNsMetrics: Sendable {
     private let registry: Metrics
     let accepted: Counter
@@ -16,20 +16,20 @@ package final class APNsMetrics: Sendable {
         accepted = APNsMetrics.answers(metrics, status: "200", reason: "")
         late = metrics.counter(
             "flotilla_apns_late_answers_total",
-            help: "Answers to pushes that had been given up at their deadline.")
+            help: "Answers that arrived after the push had ended at its deadline.")
         again = metrics.counter(
             "flotilla_apns_resent_total",
-            help: "Pushes sent again at once because APNs surely had not processed them.")
+            help: "Pushes sent again at once, because it is safe or the answer asks for it.")
         open = metrics.gauge("flotilla_apns_pushes_open", help: "Pushes that have not ended.")
         connections = metrics.gauge("flotilla_apns_connections", help: "Connections to APNs that are open.")
         seconds = metrics.histogram(
-            "flotilla_apns_push_seconds", help: "From when a push was taken to its answer.")
+            "flotilla_apns_push_seconds", help: "Time from accepting a push to its end.")
         unanswered = Dictionary(
             uniqueKeysWithValues: PushFault.allCases.map { fault in
                 let counters = ["not_processed", "unknown"].map { known in
                     metrics.counter(
                         "flotilla_apns_unanswered_total",
-                        help: "Pushes that ended without an answer, by what is known of them and why.",
+                        help: "Pushes that ended without an answer, by certainty and fault.",
                         labels: ["known": known, "fault": fault.rawValue])
                 }
                 return (fault, (counters[0], counters[1]))
@@ -42,7 +42,7 @@ package final class APNsMetrics: Sendable {
             labels: ["status": status, "reason": reason])
     }
 
-    /// An answer other than a plain 200. Reasons that the table does not know share a label.
+    /// Counts an answer other than a plain 200. Unknown reasons share one label.
     func refused(_ answer: Answer) {
         let reason = answer.reason?.rawValue ?? (answer.reasonText == nil ? "" : "other")
         let status = (100...599).contains(answer.status) ? String(answer.status) : "other"
@@ -59,7 +59,7 @@ package final class APNsMetrics: Sendable {
 
     func connected(_ result: String) {
         registry.counter(
-            "flotilla_apns_connects_total", help: "Attempts to connect to APNs, by how they ended.",
+            "flotilla_apns_connects_total", help: "Attempts to connect to APNs, by result.",
             labels: ["result": result]
         ).add()
     }

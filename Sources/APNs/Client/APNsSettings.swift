@@ -1,8 +1,8 @@
 package import LiveActivity
 package import TLS
 
-/// Where APNs is and how it is spoken to. The defaults are Apple's hosts and limits that keep to what
-/// Apple asks of a provider. There is no switch that makes TLS less strict.
+/// Hosts, limits and timeouts for APNs. The defaults are Apple's hosts, and limits that follow Apple's rules
+/// for providers. No setting makes TLS less strict.
 package struct APNsSettings: Sendable {
     /// The hosts of one environment.
     package struct Hosts: Sendable {
@@ -24,21 +24,23 @@ package struct APNsSettings: Sendable {
         push: Endpoint(host: "api.sandbox.push.apple.com"),
         broadcast: Endpoint(host: "api.sandbox.push.apple.com"),
         channels: Endpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195))
-    /// Who may vouch for these hosts.
+    /// Certificate authorities that are trusted for these hosts.
     package var trust = TLSTrust.system
     package var pool = PoolSettings()
-    /// A connection that is not there by then has failed: name, TCP and TLS together.
+    /// Time to establish a connection: name lookup, TCP and TLS together. After it the attempt has failed.
     package var connectMilliseconds = 10_000
-    /// Bytes that APNs does not acknowledge for so long end the connection.
+    /// Time after which unacknowledged bytes end the connection.
     package var unacknowledgedMilliseconds = 10_000
-    /// One connection to a host in so long, after a burst; all loops of the process together.
+    /// Interval in which one connection to a host may be opened, after a burst. All loops of the process
+    /// share it.
     package var connectIntervalMilliseconds = 1_000
     package var connectsBurst = 1
-    /// A pool without pushes and connections goes after so long, and comes back with the next push.
+    /// Time after which a pool without pushes and connections is removed. The next push creates it again.
     package var idlePoolMilliseconds = 60_000
-    /// A client that is told to stop closes what is still open after so long, where nobody says how long.
+    /// Time after which a stopped client closes open connections, if the caller gives no deadline.
     package var stopMilliseconds = 30_000
-    /// Bytes of an answer on the channel hosts: a list of 10,000 channels has more than an error.
+    /// Limit on the bytes of an answer of the channel hosts. A list of 10,000 channels is longer than an
+    /// error.
     package var channelAnswerBytesMax = 2 * 1_024 * 1_024
 
     package init() {}

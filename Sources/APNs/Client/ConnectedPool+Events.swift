@@ -4,7 +4,7 @@ internal import Lifecycle
 internal import TLS
 internal import Telemetry
 
-/// What connections tell their pool.
+/// Events from the connections of a pool.
 extension ConnectedPool {
     private var now: Instant { client.loop.now }
 
@@ -24,7 +24,7 @@ extension ConnectedPool {
         flush()
     }
 
-    /// A connection that was full has sent enough to take more.
+    /// Handles a connection that was full and has sent enough to take more.
     func drained(_ connection: PushConnection) {
         pool.drained(connection.number)
         if pool.isWorkWaiting { wantsFlush() }
@@ -39,7 +39,7 @@ extension ConnectedPool {
         if let goaway = events.goaway {
             client.provider.metrics.goaway(goaway.code.description)
             client.provider.log.info(
-                "apns says goodbye to a connection", .field("host", key.endpoint.host),
+                "apns closes a connection with goaway", .field("host", key.endpoint.host),
                 .field("code", goaway.code.description),
                 .field("reason", String(decoding: goaway.debug, as: UTF8.self)))
             pool.goaway(connection.number, isCalm: goaway.code == .enhanceYourCalm, at: now)
@@ -71,7 +71,7 @@ extension ConnectedPool {
         if case .refused = reason {
             client.provider.metrics.connected("refused")
             client.provider.log.error(
-                "apns cannot be trusted; nothing was sent, correct what the reason names",
+                "apns endpoint is not trusted and nothing was sent; correct the cause in the reason field",
                 .field("endpoint", key.endpoint.description), .field("reason", reason.description))
         } else {
             client.provider.metrics.connected("failed")
@@ -110,7 +110,7 @@ extension ConnectedPool {
         }
     }
 
-    /// An answer to a push that was given up before it had left to its end: its stream has closed with it.
+    /// Handles an answer to a push that ended before it was fully sent. The answer has closed its stream.
     private func takeStale(
         _ ticket: PoolTicket, _ outcome: RequestOutcome, on connection: PushConnection
     ) {
@@ -161,7 +161,7 @@ extension ConnectedPool {
         unsafe parcels[Int(ticket.index)].pointee.bearerRevision
     }
 
-    /// What an answer says about the connection and the provider token.
+    /// Returns the effect of an answer on the connection and the provider token.
     private func effect(of details: PushDetails, _ ticket: PoolTicket) -> AnswerEffect {
         switch details.answer.disposition {
         case .accepted, .tokenGone, .tokenSuspect, .tokenThrottled, .channelGone, .channelLimit:
@@ -177,7 +177,7 @@ extension ConnectedPool {
         case .providerTokenTooMany:
             guard pool.isCurrent(ticket) else { return .nothing }
             client.provider.log.error(
-                "apns finds that provider tokens are made too often; is another process using the key?",
+                "apns reports too many provider tokens; find the other process that uses this key",
                 .field("key", key.profile.key.description))
             client.provider.tokens.tooMany(
                 key.profile.key, revision: bearerRevision(of: ticket), at: now)

@@ -1,15 +1,15 @@
 internal import HTTP2
 internal import Lifecycle
 
-/// A `Pool` with its connections: does what the pool decides, and tells it what happens.
+/// A `Pool` with its connections. It carries out the pool's actions and passes events to the pool.
 final class ConnectedPool {
-    /// What a connection is bound to, and for what: each purpose has room of its own.
+    /// The endpoint, app and purpose of a pool. Each purpose has its own limits.
     struct Key: Hashable {
         enum Purpose {
             case pushes
-            /// Pushes to tokens that are not to be trusted.
+            /// Pushes to suspect tokens.
             case suspects
-            /// The management of channels.
+            /// Management of channels.
             case channels
         }
 
@@ -19,31 +19,33 @@ final class ConnectedPool {
     }
 
     let key: Key
-    /// Unique in the life of the client.
+    /// Number of the pool, unique in the client's lifetime.
     let number: Int32
-    /// Its name in the budget of connects: unique in the process.
+    /// Number of the pool in the connect budget, unique in the process.
     private let asker: UInt64
     let client: APNsClient
     let answerBytesMax: Int
-    /// Unchecked, as what follows: pushes touch it many times, on one thread, and no call into it calls back.
+    /// Exclusivity is unchecked, also below. Each push accesses these several times on one thread, and no
+    /// call made during an access uses them again.
     @safe @exclusivity(unchecked) var pool: Pool
     let parcels = ParcelTable()
     var connections: [PushConnection] = []
     @safe @exclusivity(unchecked) var bearer: ProviderBearer?
-    /// Why there is no connection, until there is one that works.
+    /// The reason why no connection could be opened. Nil once a connection works.
     @safe @exclusivity(unchecked) var trouble: String?
-    /// When the client looks after it next.
+    /// Time of the next tick.
     var tickAt: Instant
-    /// When somebody last made a template for it.
+    /// Time at which a template was last made for the pool.
     var wantedAt: Instant
-    /// The client looks after it.
+    /// Whether the client's directory contains the pool.
     var isListed = false
 
     private let line = PushLine()
-    /// Pushes taken since the last `flush`.
+    /// Number of pushes taken since the last `flush`.
     @safe @exclusivity(unchecked) private var gathered = 0
     @safe @exclusivity(unchecked) private var isFlushWanted = false
-    /// Pushes go to their connections so many at a time: bearer and connection are looked up once for them.
+    /// Number of pushes that are passed to connections in one batch. A batch looks up the bearer and the
+    /// connection once.
     private static let gatheredMax = 32
 
     init(_ key: Key, number: Int32, _ settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
@@ -65,7 +67,7 @@ final class ConnectedPool {
 
     // MARK: Pushes
 
-    /// - Parameter token: its bytes, empty where the path is fixed.
+    /// - Parameter token: the bytes of the token, empty if the path is fixed.
     func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, _ limits: PushLimits,
         completion: ((PushOutcome, PushDetails?) -> Void)? = nil
@@ -82,7 +84,7 @@ final class ConnectedPool {
         return ticket
     }
 
-    /// Takes back a push that has not left.
+    /// Withdraws a push that was not fully sent.
     func withdraw(_ ticket: PoolTicket) -> Bool {
         guard pool.isCurrent(ticket) else { return false }
         let slot = Int(ticket.index)
@@ -99,7 +101,7 @@ final class ConnectedPool {
         return true
     }
 
-    /// Takes back all that has not left.
+    /// Withdraws all pushes that were not fully sent.
     func withdrawAll() {
         for ticket in pool.takeWaiting() { client.ended(in: self, Int(ticket.index), .withdrawn) }
         for connection in connections where connection.session.openRequests > 0 {
@@ -109,7 +111,7 @@ final class ConnectedPool {
         }
     }
 
-    /// Asks for `turnEnds`.
+    /// Requests a call of `turnEnds`.
     func wantsFlush() {
         guard !isFlushWanted else { return }
         isFlushWanted = true
@@ -122,7 +124,7 @@ final class ConnectedPool {
         flush()
     }
 
-    /// Sends what has a connection to go over.
+    /// Sends the requests that have a connection.
     func flush() {
         gathered = 0
         guard pool.isWorkWaiting else { return }
@@ -130,7 +132,7 @@ final class ConnectedPool {
         var next = pool.nextSend(at: now)
         while let first = next {
             guard let connection = connection(first.connection) else {
-                preconditionFailure("a pool sends over what is there")
+                preconditionFailure("the pool chose a connection that does not exist")
             }
             connection.wantsToSend()
             next = send(from: first, over: connection, by: bearer)
@@ -139,10 +141,10 @@ final class ConnectedPool {
         if pool.isWorkWaiting { client.wantsGrowth(self) }
     }
 
-    /// Sends one after the other over a connection. Neighbours are nearly always of one send, and what they share is
-    /// held once.
+    /// Sends consecutive requests over one connection. Neighbors nearly always belong to one send, so their
+    /// shared parts are looked up once.
     ///
-    /// - Returns: the first that goes over another one.
+    /// - Returns: the first request that uses another connection.
     private func send(
         from first: Pool.Send, over connection: PushConnection, by bearer: ProviderBearer
     ) -> Pool.Send? {
@@ -159,7 +161,7 @@ final class ConnectedPool {
                 next = following
             } while unsafe parcels[Int(next.ticket.index)].pointee.isOf(template)
         }
-        preconditionFailure("an open push has its template")
+        preconditionFailure("an open push has no template")
     }
 
     private func send(
@@ -178,7 +180,7 @@ final class ConnectedPool {
         return true
     }
 
-    /// Without a key nothing can be sent, and waiting would not help.
+    /// Ends the waiting pushes. Without a key no push can be sent, and waiting does not help.
     private func endWithoutKey() {
         for ticket in pool.takeWaiting() {
             client.ended(in: self, Int(ticket.index), .notProcessed(.noProviderKey))
@@ -208,15 +210,15 @@ final class ConnectedPool {
         bearer != nil && client.provider.mayConnect(to: key.endpoint.host, for: asker, ask, at: now)
     }
 
-    /// Nothing is open or connected, and nobody has wanted it for a while.
+    /// Whether no request and no connection exists, and the pool was not used for a while.
     var isOver: Bool {
         pool.isQuiet && pool.connectionCount == 0
             && now.milliseconds(since: max(wantedAt, pool.usedAt ?? wantedAt))
                 >= client.provider.settings.idlePoolMilliseconds
     }
 
-    /// The present token; connections that were opened with another key are over, and so are those that take no
-    /// other token so soon.
+    /// Fetches the current provider token. Connections that were opened with another key are retired. So are
+    /// connections that may not yet get another token.
     func refreshBearer() {
         let fresh = client.provider.tokens.bearer(key.profile.key, at: now)
         if let bearer, fresh?.keyRevision != bearer.keyRevision || fresh?.turn != bearer.turn {

@@ -8,7 +8,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// As `:authority` has it.
+    /// The form used in `:authority`.
     var authority: String { port == 443 ? host : description }
     package var description: String { "\(host):\(port)" }
 }

@@ -1,7 +1,7 @@
 internal import Telemetry
 
-/// Pushes that took equally long follow one another, because they leave and are answered in batches:
-/// a run of them enters the histogram at once.
+/// A run of equal latencies that enters the histogram in one call. Pushes are sent and answered in batches,
+/// so equal latencies often follow one another.
 struct LatencyRun {
     private var milliseconds = 0
     private var count = 0

@@ -1,9 +1,9 @@
 internal import HTTP2
 internal import Lifecycle
 
-/// What is sent, beside the pool's own entry for it; its token lies in the table.
+/// The content of one push, beside the pool's own entry. The token is stored in the table.
 @safe struct Parcel {
-    /// It counts the parcels that have it.
+    /// The push's template, which counts the parcels that use it.
     private var held: Unmanaged<PushTemplate>?
     private(set) var id = PushID(high: 0, low: 0)
     private(set) var tag: UInt64 = 0
@@ -27,15 +27,15 @@ internal import Lifecycle
         self.completion = completion
     }
 
-    /// What an open push is of.
+    /// The template of an open push.
     var template: PushTemplate? { unsafe held?.takeUnretainedValue() }
 
-    /// Without a look at its count of references.
+    /// Compares the template without touching its reference count.
     func isOf(_ template: PushTemplate) -> Bool {
         unsafe held?.toOpaque() == Unmanaged.passUnretained(template).toOpaque()
     }
 
-    /// Its table goes.
+    /// Releases the template.
     mutating func drop() {
         if let template = unsafe held { unsafe PushTemplate.letGo(template) }
         unsafe held = nil
@@ -46,14 +46,14 @@ internal import Lifecycle
         bearerRevision = bearer.revision
     }
 
-    /// - Parameter keeps: an answer may still come for it.
+    /// - Parameter keeps: whether an answer may still follow.
     mutating func ended(keeps: Bool) -> (tag: UInt64, takenAt: Instant, completion: Completion?) {
         defer {
             if !keeps {
                 drop()
                 request = nil
             }
-            // Whoever asked has been told; a late answer is for nobody.
+            // The caller already has the outcome, so a late answer is dropped.
             if completion != nil { completion = keeps ? { _, _ in } : nil }
         }
         return (tag, takenAt, completion)

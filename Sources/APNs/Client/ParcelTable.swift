@@ -1,13 +1,13 @@
-/// The parcels of one pool, by slot, and their tokens beside them: as many as pushes were ever open at
-/// once, each used again. A push touches a parcel when it is taken, sent and ended, and with thousands of
-/// them open each touch may miss the processor's caches: so parcels lie side by side, and a token is
-/// no array of its own.
+/// The parcels of one pool by slot, with their tokens in a second table. It grows to the largest number of
+/// open pushes, and slots are reused. A push touches its parcel when it is taken, sent and ended. With
+/// thousands of open pushes each touch may miss the processor's caches. So parcels are contiguous, and a
+/// token is not a separate array.
 @safe final class ParcelTable {
     private static let rowsAtFirst = 64
     private static let tokenBytesAtFirst = 32
 
     private var parcels: UnsafeMutablePointer<Parcel>
-    /// One row for each parcel; how long a token is stands before it.
+    /// One row for each parcel. The token's length precedes its bytes.
     private var tokens: UnsafeMutableRawPointer
     private var rows = ParcelTable.rowsAtFirst
     private var rowBytes = MemoryLayout<Int>.size + ParcelTable.tokenBytesAtFirst
@@ -25,13 +25,13 @@
         unsafe tokens.deallocate()
     }
 
-    /// Valid until `begin` takes the next parcel.
+    /// Valid until the next call of `take`.
     subscript(slot: Int) -> UnsafeMutablePointer<Parcel> {
         precondition(slot >= 0 && slot < rows, "no such parcel")
         return unsafe parcels + slot
     }
 
-    /// The parcel of a slot that a push has taken, with its token in place.
+    /// Stores the token for a slot and returns the slot's parcel.
     func take(_ slot: Int, _ token: Span<UInt8>) -> UnsafeMutablePointer<Parcel> {
         if slot >= rows { grow(rows: max(slot + 1, 2 * rows), rowBytes: rowBytes) }
         let needed = MemoryLayout<Int>.size + token.count
@@ -46,7 +46,7 @@
         return unsafe self[slot]
     }
 
-    /// Lent until `take` is called again.
+    /// Returns the token. It is valid until the next call of `take`.
     func token(_ slot: Int) -> UnsafeBufferPointer<UInt8> {
         precondition(slot >= 0 && slot < rows, "no such parcel")
         let row = unsafe tokens + slot * rowBytes

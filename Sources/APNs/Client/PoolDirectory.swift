@@ -1,4 +1,4 @@
-/// The pools of a client that have something to do or had lately, by what they are for and by number.
+/// The pools of a client that are busy or were used recently, by key and by number.
 struct PoolDirectory {
     private(set) var all: [ConnectedPool] = []
     private var ofKey: [ConnectedPool.Key: ConnectedPool] = [:]

@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import TLS
 package import Telemetry
 
-/// What all event loops of a process share when they speak to APNs: settings, keys and tokens, the
-/// budgets of connections. To Apple, a process is one provider.
+/// The state that all event loops of a process share to use APNs: settings, keys and tokens, and the connect
+/// budgets. To Apple, a process is one provider.
 package final class Provider: Sendable {
     package let settings: APNsSettings
     package let tokens: ProviderTokens
@@ -28,14 +28,14 @@ package final class Provider: Sendable {
         tls = try .client(trust: settings.trust, protocols: ["h2"])
     }
 
-    /// Whether a connection to the host may be opened now; taken out of the budget if so.
+    /// Returns whether a connection to the host may be opened now. If so, takes it from the budget.
     func mayConnect(to host: String, for asker: UInt64, _ ask: ConnectAsk, at now: Instant) -> Bool {
         let fresh = ConnectBudget(
             intervalMilliseconds: settings.connectIntervalMilliseconds, burst: settings.connectsBurst)
         return budgets.withLock { $0.ofHost[host, default: fresh].take(for: asker, ask, at: now) }
     }
 
-    /// The name of one more pool that will ask.
+    /// Returns the number of a new pool for the connect budget.
     func nextAsker() -> UInt64 {
         budgets.withLock { budgets in
             budgets.lastAsker += 1

@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import TLS
 internal import Telemetry
 
-/// One connection of a pool: a session over TLS. It carries events to its pool and decides nothing.
+/// One connection of a pool: an HTTP/2 session over TLS. It passes events to its pool and decides nothing.
 final class PushConnection: TLSConnectionDelegate {
     let number: UInt32
     let session: ClientSession
@@ -11,9 +11,10 @@ final class PushConnection: TLSConnectionDelegate {
     private(set) var tls: TLSConnection?
     private var pings: UInt64 = 0
     private(set) var isEstablished = false
-    /// Socket or window take no more: requests stay with the pool, which has other connections.
+    /// Whether the socket or the window takes no more. Requests then stay in the pool, which has other
+    /// connections.
     private var isFull = false
-    /// Bytes of bodies that a session gathers before they leave; what cannot leave then is not taken.
+    /// Limit on the body bytes that a session buffers. If they cannot be sent, the next request is not taken.
     private static let unsentBytesMax = 128 * 1024
 
     init(_ number: UInt32, _ pool: ConnectedPool) {
@@ -28,7 +29,7 @@ final class PushConnection: TLSConnectionDelegate {
             limits: limits, keeping: ["retry-after", "apns-unique-id", "apns-channel-id"])
     }
 
-    /// The host's name is looked up anew for each connection.
+    /// Connects. The host name is resolved again for each connection.
     func connect(_ provider: Provider, on loop: EventLoop) {
         var options = TCPOptions()
         options.unacknowledgedMillisecondsMax = provider.settings.unacknowledgedMilliseconds
@@ -38,8 +39,8 @@ final class PushConnection: TLSConnectionDelegate {
             deadline: deadline, options: options, delegate: self)
     }
 
-    /// Takes one request, or gives nil when there is no room. Many of them do not wait for the turn's end:
-    /// what is kept of a request is still in the processor's caches when it leaves soon.
+    /// Takes one request, or returns nil if the connection is full. A full buffer is sent before the turn
+    /// ends, while the data of its requests is still in the processor's caches.
     func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
         leaveBy: Instant, deadline: Instant
@@ -61,7 +62,7 @@ final class PushConnection: TLSConnectionDelegate {
         if session.ping(pings) { wantsToSend() }
     }
 
-    /// Says GOAWAY; closed when that has left.
+    /// Sends GOAWAY and closes when it has been sent.
     func finish() {
         guard isEstablished else { return close() }
         session.finish()
@@ -70,7 +71,7 @@ final class PushConnection: TLSConnectionDelegate {
 
     func close() { tls?.close() }
 
-    // MARK: The connection's calls
+    // MARK: Calls from the TLS connection
 
     func established(applicationProtocol: String) {
         isEstablished = true
@@ -85,7 +86,7 @@ final class PushConnection: TLSConnectionDelegate {
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe session.pull(into: buffer, at: pool.client.loop.now)
-        // Not taken here: whoever is told may push, and this may be within a push.
+        // Outcomes are not taken here. Their receiver may push, and this call may already be inside a push.
         if session.hasOutcomes { pool.wantsFlush() }
         if isFull, session.unsentBytes < PushConnection.unsentBytesMax {
             isFull = false

@@ -1,4 +1,4 @@
-/// A push's `apns-id`: a UUID, by which Apple's support and our receipts speak of the same push.
+/// The `apns-id` of a push, a UUID. It identifies the push to Apple's support and in our receipts.
 package struct PushID: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64
@@ -10,7 +10,7 @@ package struct PushID: Hashable, Sendable, CustomStringConvertible {
 
     package static let textBytes = 36
 
-    /// Writes the canonical form, lower case, to the beginning.
+    /// Writes the canonical lower-case form to the start of `text`.
     package func write(to text: UnsafeMutableRawBufferPointer) {
         let first = HexWord.digits(UInt32(truncatingIfNeeded: high >> 32))
         let second = HexWord.digits(UInt32(truncatingIfNeeded: high))
@@ -22,7 +22,7 @@ package struct PushID: Hashable, Sendable, CustomStringConvertible {
         unsafe text.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// A dash and four digits, twice.
+    /// Writes a dash and four digits, twice.
     private static func write(_ digits: UInt64, to text: UnsafeMutableRawBufferPointer, at start: Int) {
         let halves = (UInt32(truncatingIfNeeded: digits >> 32), UInt32(truncatingIfNeeded: digits))
         unsafe text[start] = UInt8(ascii: "-")

@@ -1,15 +1,16 @@
-/// Writes what differs between the pushes of a send, id and path, to where the session copies it from:
-/// each push in the place of the one before. It runs for every push, so digits are made eight at a time.
+/// Writes the id and path, which differ between the pushes of a send, to a buffer. The session copies them
+/// from there, and each push overwrites the previous one. This runs for every push, so it writes eight digits
+/// at a time.
 @safe struct PushLine {
     private static let devicePath: StaticString = "/3/device/"
-    /// With a token of the longest kind.
+    /// Enough for the longest token.
     private static let bytesMax = 4_096
 
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: PushLine.bytesMax, alignment: 16)
 
     func free() { unsafe bytes.deallocate() }
 
-    /// Both are valid until the next one is written.
+    /// Writes the path and the id. Both are valid until the next call.
     func write(
         _ kind: PushTemplate.Kind, token: UnsafeBufferPointer<UInt8>, id: PushID
     ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
@@ -28,7 +29,7 @@
     ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
         let digits = PushID.textBytes + start.count
         let end = digits + 2 * token.count
-        precondition(end <= Self.bytesMax, "a token and a path have their bounds")
+        precondition(end <= Self.bytesMax, "the token and the path are too long for the buffer")
         unsafe id.write(to: bytes)
         unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[PushID.textBytes...]).copyMemory(from: start)
         unsafe Self.write(UnsafeRawBufferPointer(token), to: bytes, at: digits)

@@ -1,33 +1,33 @@
-/// How one push ended. A plain value; what APNs said beyond "accepted" lies in the batch it came with.
+/// The end of one push. Answers other than a plain 200 have details in the same batch.
 package struct PushOutcome: Sendable {
-    /// What `push` was given.
+    /// The tag that was passed to `push`.
     package let tag: UInt64
     package let end: PushEnd
-    /// The last word on a push that was told as `unknown(.overdue)` before, and there is one for each: its
-    /// answer, so that it is known now – or `unknown(.overdue)` again, when no answer will come any more.
-    /// With either the push is off the wire, and its token free. If it was sent again meanwhile, it was
-    /// perhaps sent twice.
+    /// Whether this is the final outcome after `unknown(.overdue)`. Exactly one such outcome follows: the
+    /// late answer, or `unknown(.overdue)` again if no answer can arrive any more. After it the push is no
+    /// longer in flight and its token is free. If the push was sent again in the meantime, it may have been
+    /// sent twice.
     package let isLate: Bool
-    /// 0 without an answer.
+    /// Status of the answer, 0 without an answer.
     package let status: UInt16
-    /// What the answer asks for; nil without one.
+    /// The disposition of the answer. Nil without an answer.
     package let disposition: Disposition?
     let details: Int32
 }
 
-/// What APNs said beyond a plain 200.
+/// The content of an answer other than a plain 200.
 package struct PushDetails: Sendable {
     package let answer: Answer
-    /// Seconds that the answer asks to wait; Apple documents none.
+    /// Seconds that the answer asks to wait. Apple documents no such header.
     package let retryAfterSeconds: Int?
-    /// `apns-unique-id`, in the sandbox and for broadcasts.
+    /// `apns-unique-id`, which the sandbox and broadcasts return.
     package let uniqueID: String?
-    /// `apns-channel-id`, of a channel that was created.
+    /// `apns-channel-id` of a created channel.
     package let channelID: String?
     package let body: [UInt8]
 }
 
-/// What ended in one turn of a client. Lent for one call: copy what is to be kept.
+/// The outcomes of one turn of a client. Valid during one call only: copy the values that you keep.
 package struct PushOutcomes {
     package private(set) var list: [PushOutcome] = []
     private var details: [PushDetails] = []
@@ -64,15 +64,15 @@ package struct PushOutcomes {
     }
 }
 
-/// Who pushes.
+/// The receiver of a client's outcomes.
 package protocol PushReceiver: AnyObject {
-    /// What ended in this turn of the loop, on the loop. It may push more at once.
+    /// Receives the outcomes of this turn, on the loop. It may push at once.
     func ended(_ outcomes: PushOutcomes)
 }
 
-/// Names one push of one client, to take it back. Stale once the push has ended.
+/// The identity of one push of one client, used to withdraw it. It is stale once the push has ended.
 package struct PushHandle: Hashable, Sendable {
-    /// Its number in the client.
+    /// The pool's number in the client.
     let pool: Int32
     let ticket: PoolTicket
 }

@@ -1,13 +1,13 @@
 internal import HTTP2
 internal import LiveActivity
 
-/// What all pushes of one send have in common, encoded once: headers and body. Made by a client and
-/// used on its loop only. The header block is made anew when the provider token changes.
+/// The headers and body that all pushes of one send share, encoded once. A client makes it and uses it on its
+/// loop only. The header block is encoded again when the provider token changes.
 @safe package final class PushTemplate {
     enum Kind {
-        /// To one token: the path ends with it.
+        /// A push to one token, which ends the path.
         case device
-        /// To all subscribers of a channel, or to the channels themselves: the path is fixed.
+        /// A broadcast to a channel, or a request about channels. The path is fixed.
         case fixed(path: [UInt8])
     }
 
@@ -15,17 +15,17 @@ internal import LiveActivity
     private(set) var pool: ConnectedPool {
         didSet { unsafe lent = .passUnretained(pool) }
     }
-    /// The same, for pushes, which come in thousands and need not count a reference each.
+    /// The pool, unretained. Thousands of pushes then need not count references.
     private var lent: Unmanaged<ConnectedPool>
-    /// For tokens that are not to be trusted; none for broadcasts and channels.
+    /// The pool for suspect tokens. Nil for broadcasts and channel requests.
     private var suspects: ConnectedPool?
     let body: SharedBody?
     private let method: String
     private let headers: [HeaderField]
     private var encoded: RequestTemplate?
     private var encodedRevision = 0
-    /// Open pushes of it, which hold it by one reference together: to count one for each was a twentieth of what
-    /// a push takes.
+    /// Number of open pushes of this template. Together they hold one reference: one reference for each push
+    /// took a twentieth of its time.
     private var pushes = 0
 
     init(
@@ -39,11 +39,11 @@ internal import LiveActivity
         self.pool = pool
         unsafe lent = .passUnretained(pool)
         self.suspects = suspects
-        // What is wrong with a header is told here, not with the first push.
+        // Encoding here reports a bad header now and not with the first push.
         encoded = try encode("bearer")
     }
 
-    /// For one push, until `letGo`.
+    /// Returns the template for one push, which holds it until `letGo`.
     func hold() -> Unmanaged<PushTemplate> {
         pushes += 1
         return unsafe pushes == 1 ? .passRetained(self) : .passUnretained(self)
@@ -57,10 +57,10 @@ internal import LiveActivity
         if isLast { unsafe held.release() }
     }
 
-    /// Whose pushes these are.
+    /// The app and key of these pushes.
     package var profile: PushProfile { pool.key.profile }
 
-    /// A pool that went because nobody needed it comes back here, or another in its place.
+    /// Returns the pool. A pool that was removed because it was idle is created again here.
     func pool(isSuspect: Bool) -> ConnectedPool {
         guard isSuspect, let suspects else {
             if !pool.isListed { pool = pool.client.pool(pool.key) }
@@ -72,7 +72,7 @@ internal import LiveActivity
         return fresh
     }
 
-    /// Likewise, for one call that does not ask for another pool meanwhile.
+    /// Returns the pool unretained, for one call that does not ask for another pool.
     func lentPool(isSuspect: Bool) -> Unmanaged<ConnectedPool> {
         if !isSuspect, unsafe lent._withUnsafeGuaranteedRef({ $0.isListed }) { return unsafe lent }
         return unsafe .passUnretained(pool(isSuspect: isSuspect))
@@ -91,8 +91,8 @@ internal import LiveActivity
 
     func request(_ bearer: ProviderBearer) -> RequestTemplate {
         if let encoded, bearer.revision == encodedRevision { return encoded }
-        // All but the bearer was checked when this was made, and a bearer is base64.
-        guard let fresh = try? encode(bearer.text) else { preconditionFailure("a bearer that is no header") }
+        // Everything but the bearer was checked in `init`, and a bearer is base64.
+        guard let fresh = try? encode(bearer.text) else { preconditionFailure("bearer is no valid header") }
         encoded = fresh
         encodedRevision = bearer.revision
         return fresh
@@ -104,7 +104,7 @@ package struct LiveActivityHeaders: Sendable, Hashable {
     /// `<bundle id>.push-type.liveactivity`
     package var topic: String
     package var priority: Int
-    /// Seconds since 1970; 0 is "now or never".
+    /// Seconds since 1970. 0 means that APNs tries to deliver only once.
     package var expiration: Int64
     package var collapseID: String?
 
@@ -126,11 +126,11 @@ package struct LiveActivityHeaders: Sendable, Hashable {
     }
 }
 
-/// The headers of a broadcast; Apple requires all four.
+/// The headers of a broadcast. Apple requires all four.
 package struct BroadcastHeaders: Sendable, Hashable {
     package var channelID: String
     package var priority: Int
-    /// Seconds since 1970; must be 0 for a channel that stores no message.
+    /// Seconds since 1970. Must be 0 for a channel that stores no message.
     package var expiration: Int64
 
     package init(channelID: String, priority: Int, expiration: Int64) {

@@ -1,8 +1,8 @@
 package import Lifecycle
 
-/// How long a pool waits after connections that came to nothing: a random part of a limit that doubles
-/// each time ("full jitter"). A connection counts as a success with its first authorised answer, not
-/// when it is there: a server that takes connections and refuses all work must not be hammered.
+/// The pause before a pool connects again after failed connections. Each pause is random, below a limit that
+/// doubles with each failure ("full jitter"). A connection succeeds with its first authorized answer, not
+/// when it opens. Otherwise a pool would hammer a server that accepts connections but refuses all work.
 package struct Backoff: Sendable {
     private let limits: ClosedRange<Int>
     package private(set) var failures = 0

@@ -1,12 +1,12 @@
 package import Lifecycle
 
-/// A pool asks whether it may open a connection, and says what its claim rests on.
+/// A pool's request to open a connection, with the facts that decide its priority.
 package struct ConnectAsk: Sendable {
-    /// It has no connection that works.
+    /// Whether the pool has no working connection.
     package var isFirst: Bool
-    /// Connections in a row that came to nothing.
+    /// Number of consecutive failed connections.
     package var failures: Int
-    /// When it last opened one.
+    /// Time at which the pool last opened a connection.
     package var lastAt: Instant?
 
     package init(isFirst: Bool, failures: Int = 0, lastAt: Instant? = nil) {

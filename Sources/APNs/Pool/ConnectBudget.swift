@@ -1,11 +1,12 @@
 package import Lifecycle
 
-/// How often a process may open connections to one host, and who of those that ask is next: APNs takes a
-/// peer that opens and closes many for an attack.
+/// Limits how often a process opens connections to one host, and decides which pool is next. APNs treats a
+/// peer that opens and closes many connections as an attacker.
 ///
-/// The apps take turns. Two turns of four belong to pools that have no connection, the third to pools that
-/// want one more, the fourth to pools whose connections fail; within these, who has waited longest goes
-/// first. So an app whose connections fail for ever costs the others a quarter of the budget at most.
+/// The pools take turns. Two turns of four go to pools without a connection. The third goes to pools that
+/// want one more, and the fourth to pools whose connections fail. Within each kind, the pool that has waited
+/// longest goes first. So an app whose connections always fail costs the others at most a quarter of the
+/// budget.
 package struct ConnectBudget: Sendable {
     private enum Claim: Int {
         case first
@@ -20,19 +21,19 @@ package struct ConnectBudget: Sendable {
         var claim: Claim { ask.failures > 0 ? .failing : ask.isFirst ? .first : .more }
     }
 
-    /// Which claims go before which, turn by turn.
+    /// Order of the claims in each turn.
     private static let turns: [[Claim]] = [
         [.first, .more, .failing], [.first, .more, .failing], [.more, .first, .failing],
         [.failing, .first, .more],
     ]
-    /// A pool asks once a second at least while it wants a connection; one that has not asked for longer
-    /// wants none any more, and holds no other up.
+    /// Time after which a pool that stopped asking no longer counts. A pool that wants a connection asks at
+    /// least once a second. Without this limit, a pool that stopped asking would block the others.
     private static let askMilliseconds = 1_500
 
-    /// One connection in this time, after a burst.
+    /// Time in which one connection is allowed, after the burst is used up.
     private let intervalMilliseconds: Int
     private let burst: Int
-    /// When the budget would be full again.
+    /// Time at which the budget is full again.
     private var fullAt = Instant(nanoseconds: 0)
     private var asking: [UInt64: Asking] = [:]
     private var turn = 0
@@ -43,9 +44,9 @@ package struct ConnectBudget: Sendable {
         self.burst = burst
     }
 
-    /// Takes one connection out of the budget, or says no: ask again.
+    /// Takes one connection from the budget. Returns false if the pool must ask again later.
     ///
-    /// - Parameter asker: the pool; each in the process has a number of its own.
+    /// - Parameter asker: the pool's number, unique in the process.
     package mutating func take(for asker: UInt64, _ ask: ConnectAsk, at now: Instant) -> Bool {
         let mine = Asking(ask: ask, at: now)
         asking[asker] = mine

@@ -1,13 +1,13 @@
 package import Lifecycle
 
-/// What happens to connections.
+/// Events of connections.
 extension Pool {
     package var openConnections: Int { connections.count { $0.phase == .open } }
     package var connectionCount: Int { connections.count }
-    /// An answer has shown that requests are taken: the pool works.
+    /// Whether an answer on an open connection has shown that APNs accepts the provider token.
     package var isAuthorised: Bool { connections.contains { $0.phase == .open && $0.isAuthorised } }
 
-    /// TLS is there and the peer speaks HTTP/2.
+    /// Handles a connection that has completed TLS and speaks HTTP/2.
     package mutating func connected(_ number: UInt32, at now: Instant) {
         guard let index = index(of: number), connections[index].phase == .connecting else { return }
         connections[index].phase = .open
@@ -17,27 +17,27 @@ extension Pool {
         if isStopped { retire(index, at: now) }
     }
 
-    /// The peer's SETTINGS hold from now on.
+    /// Applies the peer's SETTINGS.
     package mutating func settings(_ number: UInt32, streamsMax: Int) {
         guard let index = index(of: number) else { return }
         connections[index].streamsMax = streamsMax
         connections[index].isBlocked = false
     }
 
-    /// GOAWAY. What becomes of its streams their outcomes say.
+    /// Handles GOAWAY. The outcomes of the streams follow separately.
     package mutating func goaway(_ number: UInt32, isCalm: Bool, at now: Instant) {
         guard let index = index(of: number) else { return }
         retire(index, at: now)
         if isCalm { backoff.failed(at: now, &jitter) }
     }
 
-    /// It takes requests again.
+    /// Handles a connection that can take requests again.
     package mutating func drained(_ number: UInt32) {
         guard let index = index(of: number) else { return }
         connections[index].isBlocked = false
     }
 
-    /// Bytes were read.
+    /// Records that bytes were read.
     package mutating func read(_ number: UInt32, at now: Instant) {
         guard let index = index(of: number) else { return }
         connections[index].readAt = now
@@ -48,7 +48,7 @@ extension Pool {
         connections[index].pingedAt = nil
     }
 
-    /// The connection is gone, or never came to be. Requests of it that did not end before end here.
+    /// Handles a connection that was closed or could not be opened. Ends the requests that are still on it.
     package mutating func closed(_ number: UInt32, at now: Instant) {
         guard let index = index(of: number) else { return }
         let connection = connections.remove(at: index)
@@ -56,7 +56,7 @@ extension Pool {
         for other in connections.indices where connections[other].replacement == number {
             connections[other].replacement = 0
         }
-        // One that was closed here without ever having been used has not failed.
+        // A connection that this side closed before its first request has not failed.
         let isUnused =
             connection.phase == .closing && connection.requestsLeft == settings.requestsPerConnectionMax
         if !connection.isAuthorised, !isUnused { backoff.failed(at: now, &jitter) }
@@ -78,7 +78,7 @@ extension Pool {
         }
     }
 
-    /// No new requests from now on.
+    /// Stops sending new requests over the connection.
     mutating func retire(_ index: Int, at now: Instant) {
         switch connections[index].phase {
         case .open: break
@@ -92,20 +92,21 @@ extension Pool {
         connections[index].retiredAt = now
     }
 
-    /// The provider's key has changed or is gone: nothing more goes over what was opened with it.
+    /// Retires all connections, because the provider's key was replaced or removed. Nothing more may be sent
+    /// over connections that were opened with the old key.
     package mutating func retireAll(at now: Instant) {
         for index in connections.indices { retire(index, at: now) }
     }
 
-    /// Takes no more requests and ends those that wait or rest; connections close when theirs have ended.
-    /// It opens nothing again, and is over when `connectionCount` is 0.
+    /// Stops taking requests and ends those that wait or rest. Each connection closes when its own requests
+    /// have ended. The pool opens no more connections and has stopped when `connectionCount` is 0.
     package mutating func stop(at now: Instant) {
         isStopped = true
         for ticket in takeWaiting() { actions.append(.end(ticket, .notProcessed(.stopped))) }
         retireAll(at: now)
     }
 
-    /// Closes every connection at once, whatever is open on it.
+    /// Closes every connection at once, even with open requests.
     package mutating func closeAll() {
         for index in connections.indices {
             connections[index].phase = .closing

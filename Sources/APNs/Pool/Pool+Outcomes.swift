@@ -1,6 +1,6 @@
 package import Lifecycle
 
-/// What an outcome does to its request and to its connection.
+/// Effects of an outcome on its request and its connection.
 extension Pool {
     package mutating func ended(_ ticket: PoolTicket, _ outcome: PoolOutcome, at now: Instant) -> PoolVerdict
     {
@@ -17,7 +17,7 @@ extension Pool {
         return verdict
     }
 
-    /// What it says of its connection.
+    /// Applies the outcome to its connection.
     private mutating func take(_ outcome: PoolOutcome, _ index: Int, at now: Instant) {
         connections[index].live -= 1
         connections[index].isBlocked = false
@@ -43,7 +43,8 @@ extension Pool {
         case .notProcessed:
             return goAgain(ticket, at: now)
                 ? .again : .ended(.notProcessed(isStopped ? .stopped : .overdue))
-        // Reset before its end had left, it is as unprocessed as a refused one.
+        // If a stream is reset before the whole request was sent, APNs has not processed it, as after a
+        // refusal.
         case .refused, .reset(_, hasLeft: false): return refused(ticket, at: now)
         case .reset: return .ended(.unknown(.reset))
         case .connectionLost: return .ended(.unknown(.connectionLost))
@@ -77,7 +78,7 @@ extension Pool {
         return .again
     }
 
-    /// What an answer does to the connection it came on.
+    /// Applies an answer to the connection that it arrived on.
     private mutating func apply(_ effect: AnswerEffect, _ index: Int, at now: Instant) {
         connections[index].answered(isTrouble: effect == .serverTrouble, settings, at: now)
         switch effect {
@@ -122,8 +123,8 @@ extension Pool {
         return .late
     }
 
-    /// A stream has closed whose request had been told as overdue or withdrawn, without an answer: the
-    /// connection has room again, and an overdue request is over for good.
+    /// Handles a closed stream whose request was already reported as overdue or withdrawn, and that got no
+    /// answer. The stream is free again, and no answer can follow for an overdue request.
     package mutating func freed(_ ticket: PoolTicket, on number: UInt32) -> PoolVerdict {
         guard let connection = index(of: number) else { return .stale }
         connections[connection].isBlocked = false

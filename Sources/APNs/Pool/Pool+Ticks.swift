@@ -1,8 +1,8 @@
 package import Lifecycle
 
-/// What time does.
+/// Actions that depend on time.
 extension Pool {
-    /// - Parameter mayConnect: asks the host's budget; called when a connection would be opened.
+    /// - Parameter mayConnect: asks the host's budget. It is called before each new connection.
     package mutating func tick(at now: Instant, mayConnect: (ConnectAsk) -> Bool) {
         if restingCount > 0 { wake(at: now) }
         if waitingCount > 0 || isWorkWaiting { expire(at: now) }
@@ -14,7 +14,7 @@ extension Pool {
         grow(at: now, mayConnect: mayConnect)
     }
 
-    /// How soon `tick` is wanted again.
+    /// Milliseconds until `tick` must be called again.
     package var tickMilliseconds: Int {
         if restingCount > 0 { return 10 }
         return isQuiet && connections.allSatisfy { $0.phase == .open } ? 1_000 : 50
@@ -30,7 +30,8 @@ extension Pool {
         }
     }
 
-    /// Ends what waited in vain. The queues are swept in between: what ended must not pile up there.
+    /// Ends the requests whose time to leave has passed. Then sweeps the queues, so that stale tickets do not
+    /// pile up.
     private mutating func expire(at now: Instant) {
         for index in requests.indices where requests[index].phase == .waiting {
             guard requests[index].leaveBy <= now else { continue }
@@ -67,7 +68,8 @@ extension Pool {
         actions.append(.close(connections[index].number))
     }
 
-    /// Replaces what is old and retires it when its replacement works; retires what nobody needs.
+    /// Replaces an old connection and retires it when its replacement works. Retires a connection that is no
+    /// longer needed.
     private mutating func recycle(_ index: Int, at now: Instant) {
         guard connections[index].phase == .open else { return }
         let isUsedUp = connections[index].requestsLeft < settings.requestsPerConnectionMax / 10
@@ -84,8 +86,8 @@ extension Pool {
         if isReplaced || isUnused { retire(index, at: now) }
     }
 
-    /// Ends a retired connection when its last request has ended, or its time is up. Late answers are waited
-    /// for, but not by a pool that stops.
+    /// Closes a retired connection when its last request has ended or its time is up. It also waits for late
+    /// answers, unless the pool stops.
     private mutating func conclude(_ index: Int, at now: Instant) {
         guard connections[index].phase == .retiring else { return }
         if connections[index].live == 0, connections[index].late == 0 || isStopped {
@@ -96,15 +98,15 @@ extension Pool {
         }
     }
 
-    /// Requests came lately, so that a connection is kept for the next.
+    /// Whether requests came recently enough to keep a connection open for the next one.
     private func isWarm(at now: Instant) -> Bool {
         usedAt.map { now.milliseconds(since: $0) < settings.keptMilliseconds } ?? false
     }
 
-    // MARK: More of them
+    // MARK: Growth
 
-    /// Opens a connection where one is needed, one at a time. Also asked for outside of ticks, when
-    /// requests wait.
+    /// Opens a connection if one is needed, one at a time. It is also called between ticks while requests
+    /// wait.
     package mutating func grow(at now: Instant, mayConnect: (ConnectAsk) -> Bool) {
         guard !isStopped, now >= backoff.nextAttempt else { return }
         guard !connections.contains(where: { $0.isComing(settings, at: now) }) else { return }

@@ -1,11 +1,11 @@
 package import Lifecycle
 
-/// Decides, for one app in one environment, over which connection each request goes, when connections
-/// are opened, asked, replaced and closed, and what is known of a request that got no answer. It has no
-/// socket, no clock and no thread: events come in with their time, actions go out.
+/// The connections and requests of one app in one environment. The pool decides which connection each request
+/// uses, when connections are opened, pinged, replaced and closed, and how a request without an answer ends.
+/// It has no socket, no clock and no thread: it takes events with their times and returns actions.
 ///
-/// A request ends exactly once, with `.ended` or `.end`; after `unknown(.overdue)` there follows exactly one
-/// `.late` or `.lateOver`, with which its token is free again.
+/// A request ends exactly once, with `.ended` or `.end`. After `unknown(.overdue)` exactly one `.late` or
+/// `.lateOver` follows, and then its token is free again.
 package struct Pool {
     package let settings: PoolSettings
     var jitter: Jitter
@@ -13,10 +13,10 @@ package struct Pool {
 
     var requests: [PoolRequest] = []
     private var free: [Int32] = []
-    /// Those that go again come before those that come for the first time.
+    /// Requests that are sent again. They go before new requests.
     var again = PoolQueue()
     var waiting = PoolQueue()
-    /// How many requests are in each phase; what sweeps look at.
+    /// Number of requests in each phase that the sweeps look for.
     var waitingCount = 0
     var restingCount = 0
     var lateCount = 0
@@ -25,15 +25,16 @@ package struct Pool {
     private var run = SendRun()
     private var lastNumber: UInt32 = 0
     var usedAt: Instant?
-    /// When the last connection was opened.
+    /// Time at which the last connection was opened.
     var connectedAt: Instant?
     package internal(set) var isStopped = false
     var actions: [PoolAction] = []
 
-    /// Requests of one moment that go over one connection before the least loaded is looked for again.
+    /// Number of requests at one moment that use one connection before the pool looks for the least loaded
+    /// one again.
     private static let requestsPerRun = 32
 
-    /// What goes over which connection.
+    /// A request and the connection that it must use.
     package typealias Send = (ticket: PoolTicket, connection: UInt32)
 
     private struct SendRun {
@@ -49,16 +50,16 @@ package struct Pool {
         backoff = Backoff(milliseconds: settings.backoffMilliseconds)
     }
 
-    /// Requests that have not ended.
+    /// Number of requests that have not ended.
     package var openRequests: Int { requests.count - free.count - lateCount }
     package var waitingRequests: Int { waitingCount }
     package var isWorkWaiting: Bool { !again.isEmpty || !waiting.isEmpty }
-    /// Nothing is open, late, resting or queued.
+    /// Whether no request is open, late, resting or queued.
     package var isQuiet: Bool { free.count == requests.count }
 
     // MARK: Requests
 
-    /// How many requests are taken now.
+    /// Number of requests that the pool can take now.
     package var room: Int {
         guard !isStopped else { return 0 }
         let freeStreams = connections.reduce(0) { $0 + max(0, $1.room) }
@@ -66,12 +67,12 @@ package struct Pool {
         return max(0, min(settings.requestsMax - openRequests, waits))
     }
 
-    /// Takes a request, or says why not.
+    /// Takes a request, or throws the reason why it cannot.
     package mutating func submit(
         leaveBy: Instant, attempts: Int = PushLimits.attemptsUsual, at now: Instant
     ) throws(PushRefusal) -> PoolTicket {
         guard !isStopped else { throw .stopped }
-        // What is known without a look at the connections decides nearly always.
+        // This cheap check, which does not look at the connections, nearly always decides.
         let isPlenty =
             waitingCount + restingCount < settings.waitingMax && openRequests < settings.requestsMax
         guard isPlenty || room > 0 else { throw .full }
@@ -84,8 +85,8 @@ package struct Pool {
         return ticket
     }
 
-    /// The next request that has a connection to go over. The caller sends it, or says `notTaken`. What had
-    /// to leave before ends here: look at the actions.
+    /// Returns the next request that has a connection. The caller sends it or calls `notTaken`. Requests
+    /// whose time to leave has passed end here, so the caller must look at the actions.
     package mutating func nextSend(at now: Instant) -> Send? {
         while let ticket = again.first ?? waiting.first {
             let isAgain = !again.isEmpty
@@ -115,7 +116,8 @@ package struct Pool {
         if isAgain { again.removeFirst() } else { waiting.removeFirst() }
     }
 
-    /// The session had no room after all: the connection rests until something happens on it.
+    /// Requeues a request that the session could not take. The connection takes no requests until its next
+    /// event.
     package mutating func notTaken(_ ticket: PoolTicket) {
         guard isCurrent(ticket), requests[Int(ticket.index)].phase == .open else { return }
         if let index = index(of: requests[Int(ticket.index)].connection) {
@@ -126,7 +128,7 @@ package struct Pool {
         requeue(ticket)
     }
 
-    /// Ends a request that waits, because it had to leave before.
+    /// Ends a waiting request whose time to leave has passed.
     mutating func endTooLate(_ ticket: PoolTicket) {
         waitingCount -= 1
         let fault: PushFault = requests[Int(ticket.index)].refusals > 0 ? .refused : .noConnection
@@ -134,7 +136,7 @@ package struct Pool {
         actions.append(.end(ticket, .notProcessed(fault)))
     }
 
-    /// Takes back a request that has not been sent; false when it has, or has ended.
+    /// Withdraws a request that has not been sent. Returns false if it was sent or has ended.
     package mutating func withdraw(_ ticket: PoolTicket) -> Bool {
         guard isCurrent(ticket) else { return false }
         switch requests[Int(ticket.index)].phase {
@@ -146,7 +148,7 @@ package struct Pool {
         return true
     }
 
-    /// Ends all that wait or rest, for a reason that lies outside of the pool.
+    /// Removes and returns all requests that wait or rest, for a reason outside the pool.
     package mutating func takeWaiting() -> [PoolTicket] {
         var taken: [PoolTicket] = []
         for index in requests.indices {
@@ -157,13 +159,13 @@ package struct Pool {
         return taken
     }
 
-    /// The connection that a request is on.
+    /// Returns the connection that carries the request.
     package func connection(of ticket: PoolTicket) -> UInt32? {
         isCurrent(ticket) && requests[Int(ticket.index)].phase == .open
             ? requests[Int(ticket.index)].connection : nil
     }
 
-    /// Stays with a connection for a run of requests: then their frames are made and sent together.
+    /// Uses the same connection for a run of requests, so that their frames are built and sent together.
     private mutating func choose(avoiding avoided: UInt32, at now: Instant) -> Int? {
         if run.left > 0, run.at == now, run.number != avoided, run.index < connections.count,
             connections[run.index].number == run.number, connections[run.index].room > 0
@@ -177,7 +179,8 @@ package struct Pool {
         return index
     }
 
-    /// The least loaded connection with room, and one that stalls only where there is no other.
+    /// Returns the least loaded connection with a free stream. Returns a stalled connection only if there is
+    /// no other.
     private func leastLoaded(avoiding avoided: UInt32, at now: Instant) -> Int? {
         var best: Int?
         var bestLoad = Int.max
@@ -229,7 +232,7 @@ package struct Pool {
         return lastNumber
     }
 
-    /// What is to be done since this was last asked.
+    /// Returns the actions since the last call.
     package mutating func takeActions() -> [PoolAction] {
         guard !actions.isEmpty else { return [] }
         defer { actions.removeAll() }

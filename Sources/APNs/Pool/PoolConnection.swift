@@ -1,40 +1,41 @@
 internal import Lifecycle
 
-/// What a pool knows of one of its connections.
+/// The state of one connection, as its pool sees it.
 struct PoolConnection {
     enum Phase {
         case connecting
         case open
-        /// Takes no more requests: its open ones go on to their end.
+        /// Takes no more requests. Its open requests continue to their end.
         case retiring
-        /// The shell was told to close it; `closed` follows.
+        /// The caller was asked to close it. `closed` follows.
         case closing
     }
 
-    /// Unique in the life of the pool, from 1.
+    /// Number of the connection, unique within the pool and counted from 1.
     let number: UInt32
     var phase = Phase.connecting
-    /// What the peer allows; until it has said so, one.
+    /// Number of streams that the peer allows. It is 1 until the peer's SETTINGS arrive.
     var streamsMax = 1
-    /// Our own limit: it falls by half when the server has trouble, and rises in steps.
+    /// This side's own limit on streams. It is halved when the server has trouble, and rises in steps.
     var windowMax: Int
     private var fellAt: Instant?
     private var risesAt: Instant?
-    /// The share of the latest answers that told of trouble, in 65536ths.
+    /// Share of recent answers that reported trouble, in 1/65536.
     private var troubleShare = 0
-    /// An answer has shown that the provider token is accepted here.
+    /// Whether an answer has shown that APNs accepts the provider token on this connection.
     var isAuthorised = false
-    /// The session underneath did not take a request; until something happens there.
+    /// Whether the session did not take a request. Reset by the next event of the connection.
     var isBlocked = false
-    /// Old or used up: to be replaced, but used until the replacement works.
+    /// Whether the connection is old or used up. It is still used until its replacement works.
     var isStale = false
     var replacement: UInt32 = 0
-    /// Streams whose requests have not ended, streams that are overdue, and streams of requests that were
-    /// given up, whose reset has not left yet. Together they are what the session counts.
+    /// Streams with a request that has not ended, streams with an overdue request, and streams with a request
+    /// that was given up. The last kind ends when its reset is sent. Together they are the streams that the
+    /// session counts.
     var live = 0
     var late = 0
     var givenUp = 0
-    /// Requests that ended without an answer since the peer last answered one.
+    /// Number of requests that ended without an answer since the peer's last answer.
     var overdues = 0
     var requestsLeft: Int
     var readAt: Instant
@@ -51,7 +52,8 @@ struct PoolConnection {
 
     var streams: Int { live + late + givenUp }
 
-    /// One stream until the peer has accepted the provider token, then as many as it allows.
+    /// Number of streams allowed: one until the peer has accepted the provider token, then the lower of both
+    /// limits.
     var allowed: Int { isAuthorised ? min(streamsMax, windowMax) : min(streamsMax, 1) }
 
     var room: Int {
@@ -63,21 +65,23 @@ struct PoolConnection {
         streams > 0 && now.milliseconds(since: readAt) >= settings.stallMilliseconds
     }
 
-    /// It may be expected to give room soon.
+    /// Whether the connection will probably have a free stream soon.
     func isComing(_ settings: PoolSettings, at now: Instant) -> Bool {
         phase == .connecting
             || phase == .open && !isAuthorised && streamsMax > 0 && !isStalled(settings, at: now)
     }
 
-    /// It answers no request, though its peer may be there: every request that it may have is overdue.
+    /// Whether the connection answers no requests, even if its peer answers PINGs. All requests that it may
+    /// carry are overdue.
     func isDeaf(_ settings: PoolSettings) -> Bool { overdues >= min(settings.overduesMax, max(1, allowed)) }
 
-    /// An answer came: about the last sixteen count.
+    /// Counts an answer. The average covers about the last 16 answers.
     mutating func answered(isTrouble: Bool, _ settings: PoolSettings, at now: Instant) {
         if troubleShare > 0 { troubleShare -= troubleShare / 16 }
         guard isTrouble else { return }
         troubleShare += 65_536 / 16
-        // One in eight, which three in a row are: a few among thousands are no reason to go slow.
+        // The limit is one in eight, which three in a row reach. A few errors among thousands of answers must
+        // not slow the connection.
         if troubleShare >= 65_536 / 8 {
             narrow(settings, restMilliseconds: settings.riseMilliseconds, at: now)
         } else if let rises = risesAt {
@@ -85,12 +89,12 @@ struct PoolConnection {
         }
     }
 
-    /// ENHANCE_YOUR_CALM.
+    /// Handles ENHANCE_YOUR_CALM.
     mutating func calm(_ settings: PoolSettings, at now: Instant) {
         narrow(settings, restMilliseconds: settings.calmMilliseconds, at: now)
     }
 
-    /// Halves the window, once for trouble that comes in a burst.
+    /// Halves the window. Trouble that comes in a burst halves it only once.
     private mutating func narrow(_ settings: PoolSettings, restMilliseconds: Int, at now: Instant) {
         risesAt = max(risesAt ?? now, now.advanced(byMilliseconds: restMilliseconds))
         if let fellAt, now.milliseconds(since: fellAt) < settings.fallMilliseconds { return }

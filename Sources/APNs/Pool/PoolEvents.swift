@@ -1,59 +1,62 @@
-/// How a request ended on its connection, as the pool needs to know it.
+/// The end of a request on its connection, as reported to the pool.
 package enum PoolOutcome: Sendable, Hashable {
     case answered(AnswerEffect)
-    /// Not sent, or above the last stream of a GOAWAY: surely not processed.
+    /// Not sent, or above the last stream of a GOAWAY. APNs has certainly not processed it.
     case notProcessed
-    /// REFUSED_STREAM: surely not processed.
+    /// REFUSED_STREAM. APNs has certainly not processed it.
     case refused
-    /// Any other RST_STREAM; `isCalm` with ENHANCE_YOUR_CALM, and whether the request may have left.
+    /// Any other RST_STREAM. `isCalm` means ENHANCE_YOUR_CALM. `hasLeft` means that the whole request may
+    /// have been sent.
     case reset(isCalm: Bool, hasLeft: Bool)
     case connectionLost
-    /// The deadline passed, or the time to leave; whether it may have left. Its stream is still there.
+    /// The deadline or the time to leave has passed. `hasLeft` means that the request may have been sent. Its
+    /// stream is still open.
     case overdue(hasLeft: Bool)
-    /// The owner took it back before it had left. Its stream is still there.
+    /// The owner withdrew the request before it was sent. Its stream is still open.
     case withdrawn
 }
 
-/// What an answer means for the connection it came on, beside what it means for its request.
+/// The effect of an answer on the connection that it arrived on, in addition to the effect on its request.
 package enum AnswerEffect: Sendable, Hashable {
-    /// It shows that the provider token is accepted here.
+    /// The answer shows that APNs accepts the provider token on this connection.
     case authorises
     case nothing
-    /// A status of 5xx: fewer at a time.
+    /// A status of 5xx. Fewer requests are sent at a time.
     case serverTrouble
-    /// UnrelatedKeyIdInToken, IdleTimeout, Shutdown: nothing more goes over this connection.
+    /// UnrelatedKeyIdInToken, IdleTimeout or Shutdown. Nothing more is sent over this connection.
     case connectionOver
-    /// ExpiredProviderToken. The request goes again once: with a new token (`isRemade`), or, where the
-    /// token was too young to be made anew, over another connection.
+    /// ExpiredProviderToken. The request is sent again once. If `isRemade`, it uses a new token. Otherwise
+    /// the token is too young to be replaced, and the request uses another connection.
     case tokenExpired(isRemade: Bool)
-    /// TooManyProviderTokenUpdates: this connection rests, the request goes again once over another.
+    /// TooManyProviderTokenUpdates. This connection is retired, and the request is sent again once over
+    /// another one.
     case tokenTooMany
 }
 
-/// What became of an outcome.
+/// The pool's decision about an outcome.
 package enum PoolVerdict: Sendable, Hashable {
-    /// The request has ended: tell its owner.
+    /// The request has ended. Report it to its owner.
     case ended(PushEnd)
-    /// The answer to a request that was told as unknown: tell its owner that it is known now.
+    /// An answer to a request that was reported as unknown. Report the answer to its owner.
     case late
-    /// No answer to such a request will come any more: tell its owner.
+    /// No answer will follow for such a request. Report this to its owner.
     case lateOver
-    /// It goes again; nothing is told.
+    /// The request is sent again. Report nothing.
     case again
-    /// The request had ended before.
+    /// The request had already ended.
     case stale
 }
 
-/// What a pool wants done.
+/// An action that the caller must carry out for the pool.
 package enum PoolAction: Sendable, Hashable {
     case connect(UInt32)
     case ping(UInt32)
-    /// Say goodbye and close once all is sent.
+    /// Send GOAWAY and close when everything is sent.
     case finish(UInt32)
     /// Close at once.
     case close(UInt32)
-    /// A request ended otherwise than by an outcome.
+    /// Report the end of a request that ended without an outcome of a connection.
     case end(PoolTicket, PushEnd)
-    /// No answer will come any more to a request that was told as unknown.
+    /// Report that no answer will follow for a request that was reported as unknown.
     case lateOver(PoolTicket)
 }

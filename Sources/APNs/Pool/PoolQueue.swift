@@ -1,5 +1,5 @@
-/// Tickets in the order in which they came. What ended meanwhile stays until it is met: its ticket is
-/// stale, and the pool's sweep takes it out.
+/// A FIFO queue of tickets. A ticket whose request has ended stays until it reaches the head or the pool
+/// sweeps the queue. Such a ticket is stale.
 struct PoolQueue {
     private var tickets: [PoolTicket] = []
     private var head = 0
@@ -21,7 +21,7 @@ struct PoolQueue {
         }
     }
 
-    /// Keeps those for which the closure says so.
+    /// Keeps the tickets for which `isKept` returns true.
     mutating func sweep(_ isKept: (PoolTicket) -> Bool) {
         guard !isEmpty else { return }
         tickets.removeSubrange(..<head)

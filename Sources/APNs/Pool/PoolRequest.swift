@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// Names one request of one pool; stale once the request has ended.
+/// The identity of one request of one pool. It is stale once the request has ended.
 package struct PoolTicket: Hashable, Sendable {
     package let index: Int32
     package let generation: UInt32
@@ -10,7 +10,7 @@ package struct PoolTicket: Hashable, Sendable {
         self.generation = generation
     }
 
-    /// As a tag of the session underneath.
+    /// The ticket as a tag for the HTTP/2 session.
     package var tag: UInt64 { UInt64(generation) << 32 | UInt64(UInt32(bitPattern: index)) }
 
     package init(tag: UInt64) {
@@ -19,17 +19,17 @@ package struct PoolTicket: Hashable, Sendable {
     }
 }
 
-/// One request between `submit` and its end.
+/// One request, from `submit` to its end.
 struct PoolRequest {
     enum Phase: UInt8 {
         case free
-        /// For a stream.
+        /// Waits for a stream.
         case waiting
-        /// After a refusal, until `due`.
+        /// Waits until `due` after a refusal.
         case resting
         /// On a connection.
         case open
-        /// Reported as unknown; its answer may still come until its stream closes.
+        /// Reported as unknown. Its answer may still arrive until its stream closes.
         case late
     }
 
@@ -37,11 +37,12 @@ struct PoolRequest {
     var generation: UInt32 = 0
     var refusals: UInt8 = 0
     var moves: UInt8 = 0
-    /// How often it may still leave because of an answer.
+    /// Number of further attempts after an answer that permits a retry.
     var attemptsLeft = 0
-    /// It has been sent again because of the provider token, which is done once.
+    /// Whether the request was sent again because of the provider token. That happens only once.
     var hasRetriedToken = false
-    /// The connection it is on, or the one it should not be on again; 0 is none.
+    /// The connection that carries the request, or the one to avoid on the next attempt. 0 means no
+    /// connection.
     var connection: UInt32 = 0
     var leaveBy = Instant.distantFuture
     var due = Instant.distantFuture

@@ -1,28 +1,29 @@
-/// What is known of a push that has ended. Whether it may be sent again rests on this alone.
+/// The end of a push. Only this decides whether the push may be sent again.
 package enum PushEnd: Sendable, Hashable {
-    /// APNs answered; what it said stands beside.
+    /// APNs answered. The answer is given separately.
     case answered
-    /// APNs surely did nothing: sending again can double nothing.
+    /// APNs has certainly not processed the push, so sending it again cannot duplicate it.
     case notProcessed(PushFault)
-    /// It may have arrived or not: updates and ENDs can be repeated, a start would be doubled.
+    /// The push may have arrived. Updates and ENDs can be repeated, but a repeated start would be a
+    /// duplicate.
     case unknown(PushFault)
-    /// Taken back by its owner before a byte had left.
+    /// The owner withdrew the push before any byte was sent.
     case withdrawn
 }
 
-/// Why a push has no answer.
+/// The reason why a push has no answer.
 package enum PushFault: String, Sendable, Hashable, CaseIterable {
-    /// Its deadline passed, or the time by which it had to leave.
+    /// Its deadline or its time to leave has passed.
     case overdue
-    /// It had to leave before there was a connection with a free stream.
+    /// No connection had a free stream before the time to leave.
     case noConnection = "no_connection"
-    /// REFUSED_STREAM again and again.
+    /// REFUSED_STREAM, more often than the limit.
     case refused
     /// RST_STREAM with another code.
     case reset
     case connectionLost = "connection_lost"
-    /// There is no key file for the app's team and key id.
+    /// No key file exists for the app's team id and key id.
     case noProviderKey = "no_provider_key"
-    /// The client was told to stop before it left.
+    /// The client was stopped before the push was sent.
     case stopped
 }

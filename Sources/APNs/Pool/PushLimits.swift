@@ -1,19 +1,20 @@
 package import Lifecycle
 
-/// How long and how often a push may be tried. What a phone that is away may miss it by is none of this:
-/// that is `apns-expiration`, which stands in the headers.
+/// Limits on the time and the number of attempts of a push. They are independent of `apns-expiration` in the
+/// headers, which limits how late an offline phone may receive the push.
 package struct PushLimits: Sendable, Hashable {
-    /// It does not leave after this: what still waits ends as `notProcessed`, and nothing goes again.
+    /// Time after which the push is not sent. A push that still waits ends as `notProcessed`, and no push is
+    /// sent again.
     package var leaveBy: Instant
-    /// When it ends without an answer: as `unknown` if it had left.
+    /// Time at which the push ends without an answer: as `unknown` if it was sent.
     package var deadline: Instant
-    /// How often it may leave because of what APNs answered to it. What APNs surely did not process – a
-    /// refused stream, one above a GOAWAY's last – does not count.
+    /// Number of times that the push may be sent because of an answer from APNs. Attempts that APNs has
+    /// certainly not processed do not count: refused streams, and streams above the last one of a GOAWAY.
     package var attempts: Int
 
     package static let attemptsUsual = 4
 
-    /// - Parameter leaveBy: the deadline, unless it is sooner.
+    /// - Parameter leaveBy: the default, and the latest value, is the deadline.
     package init(leaveBy: Instant? = nil, deadline: Instant, attempts: Int = PushLimits.attemptsUsual) {
         self.leaveBy = min(leaveBy ?? deadline, deadline)
         self.deadline = deadline

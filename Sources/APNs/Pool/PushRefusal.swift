@@ -1,9 +1,9 @@
-/// Why a push was not taken. Nothing became of it, and nothing will.
+/// The reason why a push was refused. A refused push has no effect.
 package enum PushRefusal: String, Error, Sendable, Hashable, CaseIterable {
-    /// As many as there is room for are open or wait in this pool: push again when some of them have ended.
+    /// The pool holds as many pushes as its limits allow. Push again when some of them have ended.
     case full
-    /// The client has been told to stop.
+    /// The client was stopped.
     case stopped
-    /// There is no key file for the app's team and key id: put it there, which is seen within seconds.
+    /// No key file exists for the app's team id and key id. Put it in place: it is found within seconds.
     case noProviderKey = "no_provider_key"
 }

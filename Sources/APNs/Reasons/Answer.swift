@@ -1,16 +1,16 @@
 package import JSON
 
-/// What APNs said to one request, read and judged.
+/// The answer of APNs to one request, with its disposition.
 package struct Answer: Sendable, Hashable {
     package let status: Int
-    /// The reason's text as it came, also where the table does not know it; nil when there was none.
+    /// The text of the reason as received, even if it is unknown. Nil if the answer has no reason.
     package let reasonText: String?
     package let reason: Reason?
-    /// Milliseconds since 1970: when APNs found that the token was dead.
+    /// Milliseconds since 1970 at which APNs found that the token was dead.
     package let timestamp: Int64?
     package let disposition: Disposition
 
-    /// - Parameter body: as it came, possibly cut, possibly no JSON at all.
+    /// - Parameter body: the body as received. It may be truncated or not be JSON.
     package init(status: Int, body: some Collection<UInt8>, with reader: JSONReader) {
         self.status = status
         let content =
@@ -21,9 +21,9 @@ package struct Answer: Sendable, Hashable {
         disposition = reason?.disposition ?? Answer.disposition(ofStatus: status)
     }
 
-    /// Error bodies are short; longer ones are not read.
+    /// Error bodies are short. Longer bodies are not parsed.
     private static let bodyBytesMax = 4096
-    /// A reason goes into metrics and logs.
+    /// Limit on a reason, because it appears in metrics and logs.
     private static let reasonBytesMax = 64
 
     private static func read(
@@ -43,7 +43,7 @@ package struct Answer: Sendable, Hashable {
         }
     }
 
-    /// Letters, digits and blanks only: what comes from outside stands in labels and logs.
+    /// Whether the text has only letters, digits and blanks. Text from outside appears in labels and logs.
     private static func isWord(_ text: String) -> Bool {
         (1...reasonBytesMax).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -52,10 +52,10 @@ package struct Answer: Sendable, Hashable {
             }
     }
 
-    /// A status without a known reason. No token is ever dropped for one.
+    /// Returns the disposition of an answer without a known reason. Such an answer never costs a token.
     private static func disposition(ofStatus status: Int) -> Disposition {
         switch status {
-        // 201 and 204 come from the hosts of the channels.
+        // The channel hosts answer 201 and 204.
         case 200...299: .accepted
         case 403: .appMisconfigured
         case 429: .tokenThrottled

@@ -1,30 +1,32 @@
-/// What an answer of APNs means for the job, the token and the app. One word per reaction, so that a
-/// sender's reaction is a `switch` without a default.
+/// The meaning of an APNs answer for the job, the token and the app. Each reaction has one case, so the
+/// sender handles it in a `switch` without a default.
 package enum Disposition: String, Sendable, CaseIterable {
-    /// APNs took it. It does not say "shown".
+    /// APNs accepted the push. This does not mean that the phone shows it.
     case accepted
-    /// The token is dead since the answer's timestamp, unless the phone has reported it again since.
+    /// The token has been dead since the answer's timestamp, unless the phone has reported it again later.
     case tokenGone = "token_gone"
-    /// The token is wrong, or the app's environment or topic is: dropped when it is one of few, and the
-    /// breaker's business when it is one of many.
+    /// The token, the environment or the topic is wrong. A single such token is dropped. If there are many,
+    /// the breaker decides.
     case tokenSuspect = "token_suspect"
-    /// One phone gets too much: this token waits, the newest state only.
+    /// One phone gets too many pushes. The token waits, and only the newest state is kept.
     case tokenThrottled = "token_throttled"
-    /// A setting of the app is wrong: pause the app in this environment, drop nothing, tell a person.
+    /// A setting of the app is wrong. Pause the app in this environment, drop no token, and alert an
+    /// operator.
     case appMisconfigured = "app_misconfigured"
-    /// The provider token is too old: make a new one, once, and send again.
+    /// The provider token is too old. Make a new one once and send again.
     case providerTokenExpired = "provider_token_expired"
-    /// Provider tokens are made too often: go back to the one before, rest, tell a person.
+    /// Provider tokens are made too often. Use the previous token, pause, and alert an operator.
     case providerTokenTooMany = "provider_token_too_many"
-    /// This connection is the wrong one, or is going away: send again on another.
+    /// This connection is wrong or is closing. Send again on another one.
     case connectionOver = "connection_over"
-    /// Apple's trouble: send again later, while the state is still wanted.
+    /// Apple's servers have trouble. Send again later, if the state is still wanted.
     case serverTrouble = "server_trouble"
-    /// We built a request that APNs can never take: a mistake of ours, kept as a dead letter.
+    /// The request was built wrongly and APNs can never accept it. This is a bug of ours, kept as a dead
+    /// letter.
     case requestFaulty = "request_faulty"
-    /// The channel is gone: forget it, and reach its phones by token.
+    /// The channel no longer exists. Forget it and reach its phones by token.
     case channelGone = "channel_gone"
-    /// No more channels can be made: delete some, or use tokens.
+    /// No more channels can be created. Delete some, or use tokens.
     case channelLimit = "channel_limit"
 
     /// Whether sending the same request again can succeed.

@@ -1,5 +1,5 @@
-/// Every reason that APNs documents, as one table: the text on the wire, the status it comes with, and
-/// what to do. What is not in the table is judged by its status, and never costs a token.
+/// Every reason that APNs documents, in one table: its text, its status and its disposition. A reason that is
+/// not in the table is judged by its status and never costs a token.
 package enum Reason: String, Sendable, CaseIterable {
     // 400, both kinds of push
     case badCollapseID = "BadCollapseId"
@@ -25,7 +25,7 @@ package enum Reason: String, Sendable, CaseIterable {
     case badRequestParameters = "BadRequestParams"
     case badRequestPayload = "BadRequestPayload"
     case cannotCreateChannel = "CannotCreateChannelConfig"
-    /// Not documented; seen when a channel's storage policy is invalid.
+    /// Not documented. Observed with an invalid storage policy of a channel.
     case missingChannelQueueSize = "MissingChannelQueueSize"
     // 403
     case badCertificate = "BadCertificate"
@@ -35,9 +35,9 @@ package enum Reason: String, Sendable, CaseIterable {
     case invalidProviderToken = "InvalidProviderToken"
     case missingProviderToken = "MissingProviderToken"
     case unrelatedKeyID = "UnrelatedKeyIdInToken"
-    /// As the documentation spells it.
+    /// The spelling in the documentation.
     case badEnvironmentKeyID = "BadEnvironmentKeyIdInToken"
-    /// As the wire spells it.
+    /// The spelling in real answers.
     case badEnvironmentKey = "BadEnvironmentKeyInToken"
     case topicMismatch = "TopicMismatch"
     // the rest
@@ -52,7 +52,7 @@ package enum Reason: String, Sendable, CaseIterable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    /// The status that the documentation gives it.
+    /// The documented status.
     package var status: Int { rule.status }
     package var disposition: Disposition { rule.disposition }
 
@@ -88,7 +88,7 @@ package enum Reason: String, Sendable, CaseIterable {
         }
     }
 
-    /// The reason that a text names. The channel pages spell one with a space.
+    /// Returns the reason for a text. The channel pages spell one reason with a space.
     package init?(text: some StringProtocol) {
         self.init(rawValue: text == "Service Unavailable" ? "ServiceUnavailable" : String(text))
     }

@@ -1,12 +1,12 @@
-/// The value of `authorization` that pushes carry now. A secret: it prints as its revision.
+/// The current value of the `authorization` header. It is a secret, so it prints only its revision.
 package struct ProviderBearer: Sendable, CustomStringConvertible, CustomReflectable {
     /// `bearer eyJ…`
     package let text: String
-    /// Another one with each token; of two of one key the greater is the newer.
+    /// A different number for each token. For one key, the greater number is the newer token.
     package let revision: Int
-    /// Another one when the key file is another key: connections opened with the old one are over.
+    /// Changes with the key. Connections that were opened with the old key must close.
     package let keyRevision: Int
-    /// Another one when the token came before its time: connections that had the one before are over.
+    /// Changes when a token was made early. Connections that used the previous token must close.
     package let turn: Int
 
     package var description: String { "bearer \(revision)" }

@@ -1,7 +1,7 @@
 package import Telemetry
 
-/// What each of the clocks shows that a process may date its provider tokens by, the most trusted first. Another one
-/// is tried where APNs finds that a young token has expired.
+/// The times of the clocks that may date provider tokens, the most trusted clock first. Another clock is
+/// tried if APNs reports that a young token has expired.
 package struct ProviderClocks: Sendable {
     let times: [WallTime]
 

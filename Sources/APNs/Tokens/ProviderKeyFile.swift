@@ -2,10 +2,9 @@ internal import Cryptography
 internal import Glibc
 internal import Lifecycle
 
-/// One key file as it was when it was read: the key, parsed once, and by what to see that the file is
-/// another one now.
+/// A key file at the time when it was read: the parsed key, and a stamp that detects a changed file.
 struct ProviderKeyFile {
-    /// A look at a file that costs one system call.
+    /// The identity of a file's content, from one system call.
     struct Stamp: Hashable {
         let device: UInt
         let inode: UInt
@@ -20,7 +19,7 @@ struct ProviderKeyFile {
 
     init(_ path: String) throws(ProviderKeyProblem) {
         self.path = path
-        // The stamp first: a file that changes in between is read again.
+        // Take the stamp first. If the file changes before it is read, it is read again later.
         stamp = try ProviderKeyFile.stamp(path)
         do {
             key = try SigningKey(file: path)
@@ -32,8 +31,8 @@ struct ProviderKeyFile {
     }
 
     private static let onlyKeys =
-        "Live Activities go out with a key (.p8) alone, APNs takes no certificate for them: "
-        + "make a key with the APNs service in the developer account and give its file"
+        "Live Activities need a key (.p8), because APNs accepts no certificate for them; "
+        + "create a key with the APNs service in the developer account and use its file"
 
     private static func isCertificate(_ path: String) -> Bool {
         [".p12", ".pfx", ".cer", ".crt", ".der"].contains { path.hasSuffix($0) }

@@ -1,4 +1,4 @@
-/// Which key signs: Apple's team id and key id, ten capital letters and digits each.
+/// The name of a signing key: Apple's team id and key id, each of ten capital letters and digits.
 package struct ProviderKeyName: Hashable, Sendable, CustomStringConvertible {
     package let teamID: String
     package let keyID: String

@@ -2,16 +2,16 @@ internal import Glibc
 internal import Lifecycle
 internal import LiveActivity
 
-/// Where the key files are.
+/// The location of the key files.
 package enum ProviderKeySource: Sendable {
-    /// `DIRECTORY/<team id>/AuthKey_<key id>.p8`, each file as Apple hands it out.
+    /// `DIRECTORY/<team id>/AuthKey_<key id>.p8`, each file exactly as downloaded from Apple.
     case directory(String)
     case files([ProviderKeyName: String])
 
-    /// A directory with more is not one of keys.
+    /// Limit on the files in a directory. A directory of keys never has more.
     private static let filesMax = 10_000
 
-    /// The files, or why there is no saying which there are.
+    /// Returns the key files, or throws if they cannot be listed.
     func list() throws(ProviderKeyProblem) -> [ProviderKeyName: String] {
         switch self {
         case .files(let files): return files
@@ -41,7 +41,7 @@ package enum ProviderKeySource: Sendable {
         defer { unsafe closedir(directory) }
         var names: [String] = []
         while names.count < ProviderKeySource.filesMax, let entry = unsafe readdir(directory) {
-            // SAFETY: the kernel ends names with a zero.
+            // SAFETY: the kernel terminates names with a zero byte.
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
@@ -51,7 +51,7 @@ package enum ProviderKeySource: Sendable {
     }
 }
 
-/// A key file that cannot be used: which, why, and what to do. Holds nothing of what is in it.
+/// A key file that cannot be used: which file, why, and the remedy. It contains nothing from the file.
 package struct ProviderKeyProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

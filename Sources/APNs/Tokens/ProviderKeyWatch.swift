@@ -2,7 +2,7 @@ package import Lifecycle
 internal import Synchronization
 internal import Telemetry
 
-/// Looks at the key files every few seconds, so that a key is rotated by putting its file there.
+/// Checks the key files every few seconds, so that an operator rotates a key by replacing its file.
 package final class ProviderKeyWatch: Service {
     package let name = "provider-keys"
     private let tokens: ProviderTokens
@@ -14,7 +14,7 @@ package final class ProviderKeyWatch: Service {
         self.intervalMilliseconds = intervalMilliseconds
     }
 
-    /// Whoever starts the process reads the keys first, and refuses to start with what is wrong then.
+    /// The process has already read the keys and refused to start if one was unusable.
     package func start(_ context: ServiceContext) async throws {
         let tokens = tokens
         let pause = Duration.milliseconds(intervalMilliseconds)
@@ -22,7 +22,7 @@ package final class ProviderKeyWatch: Service {
             while (try? await Task.sleep(for: pause)) != nil {
                 for problem in tokens.reload() {
                     context.log.error(
-                        "provider key cannot be used; correct its file, the key before stays in use",
+                        "provider key cannot be used; correct its file; the previous key stays in use",
                         .field("problem", problem.description))
                 }
             }

@@ -2,24 +2,25 @@ internal import Cryptography
 internal import Lifecycle
 internal import Telemetry
 
-/// One key and the tokens made with it: the present one, and the one before, which Apple wants back
-/// when it finds that tokens are made too often, and which is right again when a clock was stepped and is back.
+/// One key with its current and its previous token. Apple expects the previous one again when tokens are made
+/// too often. It is also valid again when a clock was stepped and then corrected.
 struct ProviderSigner {
     private struct Made {
         let text: String
         let at: Instant
-        /// As it was when the token was made, or when another took its place.
+        /// The policy when the token was made, or when another token replaced it.
         var policy: ProviderTokenPolicy
     }
 
     let name: ProviderKeyName
     var file: ProviderKeyFile
-    /// Tokens and keys are numbered through the whole process, so that none is taken for another's.
+    /// Keys and tokens are numbered across the process, so that none is mistaken for another key's.
     private(set) var keyRevision: Int
-    /// Another one with each token that came before its time: Apple's twenty minutes are of each connection.
+    /// Incremented with each token that was made early. Apple's limit of 20 minutes applies to each
+    /// connection.
     private(set) var turn = 0
     private(set) var revision = 0
-    /// Which of the clocks fills in `iat`.
+    /// Index of the clock that dates `iat`.
     private var clock = 0
     private var policy = ProviderTokenPolicy()
     private var present: Made?
@@ -32,7 +33,8 @@ struct ProviderSigner {
         self.keyRevision = keyRevision
     }
 
-    /// The token for now, made if it is time. Signing takes some microseconds, and once in fifty minutes.
+    /// Returns the current token and makes a new one if it is time. Signing takes a few microseconds, about
+    /// every 50 minutes.
     mutating func bearer(at now: Instant, by clocks: ProviderClocks, revision next: () -> Int)
         -> ProviderBearer
     {
@@ -73,7 +75,8 @@ struct ProviderSigner {
         former?.policy = policy
     }
 
-    /// ExpiredProviderToken for the token of this revision. True when there is, or will be, a newer one.
+    /// Handles ExpiredProviderToken for the token of this revision. Returns true if there is, or will be, a
+    /// newer token.
     mutating func expired(_ revision: Int, at now: Instant, by clocks: ProviderClocks) -> Bool {
         if revision < self.revision { return true }
         let better = misdating(clocks, at: now)
@@ -82,12 +85,13 @@ struct ProviderSigner {
         return true
     }
 
-    /// The clock that says otherwise than the token, the one in use before others.
+    /// Returns the clock that disagrees with the token. The clock in use comes first.
     private func misdating(_ clocks: ProviderClocks, at now: Instant) -> Int? {
         ([clock] + clocks.times.indices).first { policy.isStepped(at: now, wall: clocks.times[$0]) }
     }
 
-    /// TooManyProviderTokenUpdates for the token of this revision: back to the one before, and rest.
+    /// Handles TooManyProviderTokenUpdates for the token of this revision. Returns to the previous token and
+    /// pauses.
     mutating func tooMany(_ revision: Int, at now: Instant, revision next: () -> Int) {
         guard revision == self.revision else { return }
         if let former, now.milliseconds(since: former.at) < ProviderTokenPolicy.refreshMilliseconds {
@@ -97,7 +101,7 @@ struct ProviderSigner {
         policy.tooMany(at: now)
     }
 
-    /// Another key under the same name: its first token is made at once.
+    /// Uses another key under the same name. Its first token is made at once.
     mutating func replaceKey(_ file: ProviderKeyFile, keyRevision: Int) {
         self.file = file
         self.keyRevision = keyRevision

@@ -2,9 +2,9 @@ package import Cryptography
 internal import JSON
 package import Telemetry
 
-/// Makes the JSON Web Token that says to APNs whose pushes these are.
+/// Makes the JSON Web Token that identifies the provider to APNs.
 package enum ProviderToken {
-    /// `iat` is a number, as the standard has it; the key id stands in the header.
+    /// Returns a token. `iat` is a number, as the standard requires, and the key id is in the header.
     package static func make(teamID: String, keyID: String, key: SigningKey, at time: WallTime) -> String {
         var header = JSONWriter(capacity: 64)
         header.beginObject()

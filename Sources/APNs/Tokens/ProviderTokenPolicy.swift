@@ -1,21 +1,22 @@
 package import Lifecycle
 package import Telemetry
 
-/// When a provider token is made anew. Apple refuses tokens older than an hour, and refuses whoever
-/// makes them more often than every twenty minutes; signing the same claims again makes another token.
+/// Decides when to make a new provider token. Apple refuses tokens older than one hour. It also refuses
+/// providers that make tokens more often than every 20 minutes. Signing the same claims again makes another
+/// token.
 ///
-/// Age is counted on the steady clock; a wall clock only fills in `iat`. When it has been stepped since,
-/// the token says a time that never was and APNs may refuse it: it is made anew, once in twenty minutes,
-/// however often the clock goes to and fro; and when APNs has refused it, once more.
+/// Age is measured on the steady clock. A wall clock only supplies `iat`. If the wall clock was stepped
+/// later, the token's `iat` is wrong and APNs may refuse it. Then a new token is made, at most once in 20
+/// minutes, however often the clock is stepped. If APNs has refused the token, one more is made.
 package struct ProviderTokenPolicy: Sendable {
-    /// Made anew at this age, well before Apple's hour ends.
+    /// Age at which a new token is made, well before Apple's limit of one hour.
     package static let refreshMilliseconds = 50 * 60_000
-    /// Never made anew before this age.
+    /// Minimum age before a new token is made.
     package static let leastMilliseconds = 20 * 60_000
     /// Apple's own limit.
     package static let lastMilliseconds = 60 * 60_000
-    /// A wall clock that has gone this much otherwise than the steady one was stepped: clocks that are
-    /// corrected slowly drift less in an hour.
+    /// Disagreement between the wall clock and the steady clock that counts as a step. A clock that is slewed
+    /// drifts less in an hour.
     package static let stepMilliseconds: Int64 = 60_000
 
     package enum Decision: Sendable, Hashable {
@@ -24,19 +25,19 @@ package struct ProviderTokenPolicy: Sendable {
     }
 
     private var madeAt: Instant?
-    /// The wall clock less the steady one, in milliseconds, when the token was made.
+    /// Wall clock minus steady clock, in milliseconds, when the token was made.
     private var madeOffset: Int64 = 0
     private var steppedAt: Instant?
-    /// APNs said that this token has expired.
+    /// Whether APNs reported that this token has expired.
     private var isExpired = false
-    /// The same of one that is young, and was made by a clock that says otherwise.
+    /// The same for a young token whose clock was wrong.
     private var isMisdated = false
     private var misdatedAt: Instant?
     private var restsUntil: Instant?
 
     package init() {}
 
-    /// Before a push leaves.
+    /// Decides whether the next push needs a new token.
     package func decide(at now: Instant, wall: WallTime) -> Decision {
         guard let madeAt else { return .make }
         if isMisdated { return .make }
@@ -47,7 +48,7 @@ package struct ProviderTokenPolicy: Sendable {
         return isExpired && age >= Self.leastMilliseconds ? .make : .keep
     }
 
-    /// Takes note of the token that was just made.
+    /// Records that a token was made.
     package mutating func made(at now: Instant, wall: WallTime) {
         if isMisdated { misdatedAt = now } else if isStepped(at: now, wall: wall) { steppedAt = now }
         madeAt = now
@@ -56,7 +57,7 @@ package struct ProviderTokenPolicy: Sendable {
         isMisdated = false
     }
 
-    /// The token before is in use again.
+    /// Records that the previous token is in use again.
     package mutating func returned(to former: ProviderTokenPolicy) {
         madeAt = former.madeAt
         madeOffset = former.madeOffset
@@ -64,13 +65,13 @@ package struct ProviderTokenPolicy: Sendable {
         isMisdated = false
     }
 
-    /// Whether a token that is not the present one may be that again: it says the right time, and is young.
+    /// Whether a previous token can be used again: its time is right, and it is young.
     package func isGood(at now: Instant, wall: WallTime) -> Bool {
         guard let madeAt, !isExpired, !isMisdated else { return false }
         return now.milliseconds(since: madeAt) < Self.refreshMilliseconds && !isStepped(at: now, wall: wall)
     }
 
-    /// Whether the clock says otherwise than the one that the token was made by.
+    /// Whether the clock disagrees with the time in the token.
     package func isStepped(at now: Instant, wall: WallTime) -> Bool {
         guard madeAt != nil else { return false }
         let (step, isFar) = ProviderTokenPolicy.offset(now, wall).subtractingReportingOverflow(madeOffset)
@@ -86,10 +87,10 @@ package struct ProviderTokenPolicy: Sendable {
         wall.milliseconds &- now.nanoseconds / 1_000_000
     }
 
-    /// APNs answered ExpiredProviderToken to the present token. False when it is too young to be made
-    /// anew: then the connection is at fault, and a new one is the remedy.
+    /// Handles ExpiredProviderToken for the current token. Returns false if the token is too young to be
+    /// replaced. Then the connection is at fault, and a new connection is the remedy.
     ///
-    /// - Parameter isMisdated: there is a clock that says otherwise than the token.
+    /// - Parameter isMisdated: whether a clock disagrees with the token.
     package mutating func expired(at now: Instant, isMisdated: Bool) -> Bool {
         guard let madeAt else { return false }
         if now.milliseconds(since: madeAt) >= Self.leastMilliseconds {
@@ -101,7 +102,8 @@ package struct ProviderTokenPolicy: Sendable {
         return true
     }
 
-    /// APNs answered TooManyProviderTokenUpdates: somebody, perhaps another process, makes too many.
+    /// Handles TooManyProviderTokenUpdates: this process, or another one with the same key, makes too many
+    /// tokens.
     package mutating func tooMany(at now: Instant) {
         isExpired = false
         isMisdated = false

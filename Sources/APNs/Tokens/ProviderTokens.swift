@@ -1,15 +1,15 @@
 package import Lifecycle
 package import Telemetry
 
-/// The provider keys and their tokens, for all event loops of a process: a token is made once, by
-/// whoever needs it first, and the others find it made.
+/// The provider keys and their tokens, for all event loops of a process. The first loop that needs a token
+/// makes it, and the others reuse it.
 ///
-/// Loops ask a few times a second, not per push, so the lock is nearly free; what is done under it is
-/// at most one signature, so that two loops never make two tokens.
+/// Loops ask a few times a second and not for each push, so the lock is rarely contended. The lock is held
+/// for at most one signature, so that two loops never make two tokens.
 package final class ProviderTokens: Sendable {
     private struct State {
         var signers: [ProviderKeyName: ProviderSigner] = [:]
-        /// Files that could not be read, as they were: they are tried again when they change.
+        /// Stamps of files that could not be read. A file is tried again when it changes.
         var refused: [String: ProviderKeyFile.Stamp] = [:]
         var lastRevision = 0
 
@@ -24,9 +24,10 @@ package final class ProviderTokens: Sendable {
     private let state = TracedLock(State())
     private let made: Counter
 
-    /// Reads nothing yet: `reload` does, and says what is wrong.
+    /// Creates the store without reading files. `reload` reads them and returns the problems.
     ///
-    /// - Parameter clocks: what they show at an instant, which is the present; always as many.
+    /// - Parameter clocks: returns the times of the clocks at an instant, which is the present. Always
+    ///   returns the same number of clocks.
     package init(
         _ source: ProviderKeySource, metrics: Metrics,
         clocks: @escaping @Sendable (Instant) -> ProviderClocks = { _ in ProviderClocks(.now()) }
@@ -35,14 +36,14 @@ package final class ProviderTokens: Sendable {
         self.clocks = clocks
         made = metrics.counter(
             "flotilla_apns_provider_tokens_total",
-            help: "Provider tokens made; more than three an hour and key make Apple refuse them.")
+            help: "Provider tokens made. Apple refuses a key with more than three an hour.")
         metrics.gauge(
             "flotilla_apns_provider_token_age_seconds",
-            help: "Age of the oldest provider token in use; Apple refuses them at 3600."
+            help: "Age of the oldest provider token in use. Apple refuses tokens older than 3600 s."
         ) { [weak self] in self?.ages(at: Instant.now()).values.max() ?? 0 }
     }
 
-    /// The token for pushes of this team and key, nil without a key file.
+    /// Returns the token for pushes of this team and key, or nil without a key file.
     package func bearer(_ name: ProviderKeyName, at now: Instant) -> ProviderBearer? {
         let clocks = clocks(now)
         let (bearer, isNew): (ProviderBearer?, Bool) = state.withLock { state in
@@ -56,14 +57,15 @@ package final class ProviderTokens: Sendable {
         return bearer
     }
 
-    /// APNs said that this token has expired. True when a newer one is there; false when this one is
-    /// too young to be made anew, no clock says otherwise than it, and a new connection is the remedy.
+    /// Handles the report of APNs that this token has expired. Returns true if a newer token exists. Returns
+    /// false if the token is too young to be replaced and no clock disagrees with it. Then a new connection
+    /// is the remedy.
     package func expired(_ name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
         let clocks = clocks(now)
         return state.withLock { $0.signers[name]?.expired(revision, at: now, by: clocks) ?? false }
     }
 
-    /// APNs said that tokens are made too often.
+    /// Handles the report of APNs that tokens are made too often.
     package func tooMany(_ name: ProviderKeyName, revision: Int, at now: Instant) {
         state.withLock { state in
             guard var signer = state.signers[name] else { return }
@@ -72,17 +74,17 @@ package final class ProviderTokens: Sendable {
         }
     }
 
-    /// The keys that are there, and the age of their tokens in seconds.
+    /// Returns the known keys, with the age of their tokens in seconds.
     package func ages(at now: Instant) -> [ProviderKeyName: Double] {
         state.withLock { $0.signers.mapValues { $0.ageSeconds(at: now) } }
     }
 
     // MARK: Files
 
-    /// Looks at every key file and reads those that changed. A key that is gone is forgotten; one that
-    /// cannot be read any more is kept as it was, and told.
+    /// Checks every key file and reads the changed ones. A key whose file was removed is forgotten. A key
+    /// whose file cannot be read any more stays in use, and the problem is returned.
     ///
-    /// Reads disks: not for event loops.
+    /// Reads from disk: do not call on an event loop.
     @discardableResult
     package func reload() -> [ProviderKeyProblem] {
         let files: [ProviderKeyName: String]

@@ -2,8 +2,8 @@ internal import APNs
 internal import JSON
 internal import LiveActivity
 
-/// What a good request on the management port asks for: done when it is answered, so that misbehaviour
-/// can come before or after.
+/// The action of a valid request on the management port. It is carried out when the request is answered, so
+/// that faults can come before or after it.
 enum ChannelAction {
     case create(Channels.Policy)
     case read(String)
@@ -11,7 +11,7 @@ enum ChannelAction {
     case list
 }
 
-/// The good answer to it.
+/// The successful answer to an action.
 struct ChannelAnswer {
     var status: Int
     var channelID: String?

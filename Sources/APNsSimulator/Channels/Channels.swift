@@ -1,8 +1,8 @@
 internal import Cryptography
 internal import LiveActivity
 
-/// The broadcast channels of all apps. Like Apple's they differ by environment, have an id that nobody
-/// chooses and a policy that never changes; unlike Apple's they end with the process.
+/// The broadcast channels of all apps. Like Apple's channels, they belong to one environment, have a random
+/// id and a policy that never changes. Unlike Apple's channels, they end with the process.
 final class Channels {
     enum Policy: Int {
         case storesNothing = 0
@@ -19,14 +19,15 @@ final class Channels {
         let number: Int
     }
 
-    /// Channels an app may have in one environment; one more is CannotCreateChannelConfig.
+    /// Channels that an app may have in one environment. At the limit, the answer is
+    /// CannotCreateChannelConfig.
     let perAppMax: Int
     private var channels: [App: [String: Channel]] = [:]
     private var made = 0
 
     init(perAppMax: Int) { self.perAppMax = perAppMax }
 
-    /// The new channel's id, base64; nil when there are as many as there may be.
+    /// Creates a channel and returns its base64 id, or nil at the limit.
     func create(_ policy: Policy, of app: App) -> String? {
         guard channels[app, default: [:]].count < perAppMax else { return nil }
         let id = Self.base64(Random.bytes(16))
@@ -37,17 +38,17 @@ final class Channels {
 
     func policy(of id: String, _ app: App) -> Policy? { channels[app]?[id]?.policy }
 
-    /// False when there is no such channel.
+    /// Deletes a channel. Returns false if it does not exist.
     func delete(_ id: String, of app: App) -> Bool {
         channels[app]?.removeValue(forKey: id) != nil
     }
 
-    /// In the order in which they were made.
+    /// Returns the ids in the order of creation.
     func ids(of app: App) -> [String] {
         (channels[app] ?? [:]).sorted { $0.value.number < $1.value.number }.map(\.key)
     }
 
-    /// Base64 of any length: Apple promises none.
+    /// Whether the text is base64. Any length is valid, because Apple documents none.
     static func isID(_ text: String) -> Bool {
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.utf8.count - digits.count

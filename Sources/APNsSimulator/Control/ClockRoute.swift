@@ -1,9 +1,9 @@
 internal import HTTPServer
 internal import JSON
 
-/// `/v1/clock`: what time it is for the simulated APNs and its phones, and putting it forward.
+/// `/v1/clock`: reads and advances the clock of the simulated APNs and its phones.
 struct ClockRoute {
-    /// A year at once.
+    /// One year, the most for one request.
     private static let advanceSecondsMax = 31_536_000
 
     let desk: ControlDesk
@@ -24,7 +24,7 @@ struct ClockRoute {
                 throw ControlRefusal(
                     409, "too_far_ahead",
                     message:
-                        "the clock can be put forward by \(days) days altogether; start the simulator anew")
+                        "the clock can be advanced by \(days) days in total; restart the simulator")
             }
             return Self.shown(desk.simulator.clock)
         }

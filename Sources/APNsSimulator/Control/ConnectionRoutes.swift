@@ -1,8 +1,8 @@
 internal import HTTPServer
 internal import JSON
 
-/// Faults that happen once and now, to every connection or to one: `/v1/goaway`, `/v1/settings`,
-/// `/v1/stall`, `/v1/close`. Each answers with how many connections it met.
+/// Faults that are injected once and immediately, into every connection or into one: `/v1/goaway`,
+/// `/v1/settings`, `/v1/stall`, `/v1/close`. Each answers with the number of affected connections.
 struct ConnectionRoutes {
     let desk: ControlDesk
 
@@ -26,7 +26,7 @@ struct ConnectionRoutes {
             }
             let met = try await desk.ask { $0.simulator.inflict(fault, on: number) }
             if let number, met == 0 {
-                throw ControlRefusal(404, "no_connection", message: "there is no connection \(number) now")
+                throw ControlRefusal(404, "no_connection", message: "connection \(number) does not exist now")
             }
             return .object { $0.field("connections", met) }
         }

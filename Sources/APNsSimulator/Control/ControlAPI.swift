@@ -1,8 +1,8 @@
 internal import HTTPServer
 internal import Telemetry
 
-/// The control API: what goes wrong, what was asked, and what phones make of it. It has no users and no
-/// TLS, and belongs on an address that only its operator reaches.
+/// The control API: faults, received requests, and the state of the phones. It has no authentication and no
+/// TLS, so it must listen on an address that only its operator can reach.
 struct ControlAPI {
     let routes: HTTPRoutes
 

@@ -3,10 +3,10 @@ internal import JSON
 internal import Lifecycle
 internal import Synchronization
 
-/// What the control API acts upon. All of it lives on the simulator's loop; requests come from the
-/// listener's thread and hop over.
+/// The state that the control API reads and changes. All of it is confined to the simulator's loop. Requests
+/// come from the listener's thread and hop to the loop.
 ///
-/// `@unchecked Sendable`: what changes is touched within `ask` only, which is on the loop.
+/// `@unchecked Sendable`: mutable state is used only inside `ask`, which runs on the loop.
 final class ControlDesk: @unchecked Sendable {
     let loop: EventLoop
     let simulator: Simulator
@@ -20,8 +20,8 @@ final class ControlDesk: @unchecked Sendable {
 
     var phones: Phones? { standings.phones }
 
-    /// Puts a simulator together; on its loop.
-    /// - Parameter makePhones: the phones as they are at the beginning, each time the same.
+    /// Assembles a simulator. Call on its loop.
+    /// - Parameter makePhones: returns the initial phones, the same at each call.
     init(
         _ settings: SimulatorSettings, _ credentials: SimulatorCredentials, on loop: EventLoop,
         script: Script, journal: Journal, clock: SimulatorClock, makePhones: @escaping () -> Phones?
@@ -40,7 +40,8 @@ final class ControlDesk: @unchecked Sendable {
         self.simulator = simulator
     }
 
-    /// Everything is as it was at the start, but the clock, which never goes back, and connections, which stay.
+    /// Restores the initial state, except for the clock, which never goes back, and the connections, which
+    /// stay open.
     func reset() {
         let sink = phones?.sink
         standings.begin(with: makePhones())
@@ -50,12 +51,12 @@ final class ControlDesk: @unchecked Sendable {
         mischief.replace(with: begunWith)
     }
 
-    /// Whoever waits is sent away.
+    /// Makes all waiting callers return.
     func beginToStop() { stopping.store(true, ordering: .relaxed) }
 
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
-    /// Runs on the loop, between two turns of pushes: it must be quick.
+    /// Runs `question` on the loop, between two turns of pushes. It must be quick.
     func ask<Value: Sendable>(
         _ question: @escaping @Sendable (ControlDesk) throws(ControlRefusal) -> Value
     ) async throws -> Value {
@@ -74,7 +75,7 @@ final class ControlDesk: @unchecked Sendable {
 }
 
 extension HTTPRoutes {
-    /// A route whose handler may refuse.
+    /// Adds a route whose handler may throw a refusal.
     mutating func control(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int = 64 * 1024,
         handle: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
@@ -94,14 +95,14 @@ extension HTTPRoutes {
 }
 
 extension HTTPRequest {
-    /// The body as one JSON value; a request without a body has an empty object.
+    /// Reads the body as one JSON value. A missing body counts as an empty object.
     func read<Value>(
         limits: JSONLimits = JSONLimits(bytesMax: 64 * 1024), _ decode: (JSONValue) -> Value
     ) throws -> Value {
         try JSONReader(limits: limits).read(body.isEmpty ? Array("{}".utf8) : body, decode)
     }
 
-    /// A number of the query; `fallback` where it is not given.
+    /// Returns a number of the query, or `fallback` if it is missing.
     func number(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws -> Int {
         guard let text = query(name) else { return fallback }
         guard let number = Int(text), range.contains(number) else {
@@ -112,7 +113,7 @@ extension HTTPRequest {
         return number
     }
 
-    /// `true` or `false` of the query; false where it is not given.
+    /// Returns a Boolean of the query, or false if it is missing.
     func flag(_ name: String) throws -> Bool {
         guard let text = query(name) else { return false }
         guard let flag = Bool(text) else {
@@ -125,7 +126,7 @@ extension HTTPRequest {
         for field in query where !known.contains(field.name) {
             throw ControlRefusal(
                 400, "bad_query",
-                message: "there is no \(field.name); known are \(known.joined(separator: ", "))")
+                message: "unknown field \(field.name); known fields are \(known.joined(separator: ", "))")
         }
     }
 }

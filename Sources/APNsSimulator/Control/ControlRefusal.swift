@@ -1,12 +1,12 @@
 internal import HTTPServer
 internal import JSON
 
-/// Why the control API does not do what it was asked: the answer.
+/// A refusal by the control API, which becomes the answer.
 struct ControlRefusal: Error {
     let status: Int
     let code: String
     let message: String
-    /// What is wrong with the request's body, all of it.
+    /// All problems of the request's body.
     var problems: [JSONProblem] = []
 
     init(_ status: Int, _ code: String, message: String) {
@@ -22,7 +22,7 @@ struct ControlRefusal: Error {
 
     static let stopping = ControlRefusal(503, "stopping", message: "the simulator is stopping")
 
-    /// As `HTTPResponse.error`, with the problems beside the message.
+    /// The answer: like `HTTPResponse.error`, with the problems in addition to the message.
     var response: HTTPResponse {
         if problems.isEmpty { return .error(status, code, message: message) }
         var json = JSONWriter()
@@ -47,7 +47,7 @@ struct ControlRefusal: Error {
 }
 
 extension HTTPResponse {
-    /// An answer with one object.
+    /// Returns an answer with one JSON object.
     static func object(status: Int = 200, _ fields: (inout JSONWriter) -> Void) -> HTTPResponse {
         var json = JSONWriter()
         json.beginObject()

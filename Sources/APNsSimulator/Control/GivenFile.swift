@@ -3,13 +3,13 @@ internal import JSON
 package import Lifecycle
 internal import LiveActivity
 
-/// A file that cannot be begun with: which, and everything that is wrong with it.
+/// An unusable input file, with all its problems.
 package struct GivenFileError: Fatal {
     package let description: String
     package var exitStatus: ExitStatus { .dataError }
 }
 
-/// What a person gives the simulator to begin with.
+/// The input files that an operator gives the simulator.
 enum GivenFile {
     static func script(_ path: String) throws -> Script {
         try read("script", from: path, within: Script.limits) { bytes, reader throws(JSONError) in
@@ -25,7 +25,7 @@ enum GivenFile {
         }
     }
 
-    /// Types of activities as an app has them, in an array.
+    /// Reads an array of activity types, in the format of an app's configuration.
     static func types(_ path: String) throws -> [ActivityType] {
         try read("activity types", from: path, within: typesLimits) { bytes, reader throws(JSONError) in
             try reader.read(bytes) { value in
@@ -33,7 +33,7 @@ enum GivenFile {
                     ActivityType(from: $0.object())
                 }
                 if types.isEmpty || Set(types.map(\.name)).count < types.count {
-                    value.report("must have at least one type, and each name once")
+                    value.report("must have at least one type and no repeated name")
                 }
                 return types
             }

@@ -2,7 +2,7 @@ internal import APNs
 internal import HTTPServer
 internal import JSON
 
-/// `/v1/journal` and `/v1/summary`: what was asked and what became of it.
+/// `/v1/journal` and `/v1/summary`: the received requests and their ends.
 struct JournalRoutes {
     static let limitMax = 1_000
     private static let limitUsual = 100
@@ -49,7 +49,7 @@ struct JournalRoutes {
             guard filter.tokens.insert(field.value) else {
                 throw ControlRefusal(
                     400, "bad_query",
-                    message: "token must be hexadecimal, or tok: and 8 digits as the journal shows it")
+                    message: "token must be hexadecimal, or tok: and 8 digits as shown in the journal")
             }
         }
         filter.channel = request.query("channel")
@@ -57,7 +57,7 @@ struct JournalRoutes {
             filter.id = PushID(canonical: text)
             if filter.id == nil {
                 throw ControlRefusal(
-                    400, "bad_query", message: "id must be a UUID in lower-case digits, as apns-id is")
+                    400, "bad_query", message: "id must be a lower-case UUID like apns-id")
             }
         }
         filter.connection = try request.query("connection").map { _ in
@@ -69,7 +69,8 @@ struct JournalRoutes {
         return filter
     }
 
-    /// Written off the loop: a page is some hundred kilobytes, with payloads some megabytes.
+    /// Writes a page. This runs off the loop, because a page has about a hundred kilobytes, and megabytes
+    /// with payloads.
     private static func answer(_ page: JournalRing.Page, showsPayload: Bool) -> HTTPResponse {
         .object { json in
             json.name("entries")

@@ -1,7 +1,7 @@
 internal import JSON
 internal import LiveActivity
 
-/// A page of the list of phones: enough of each to choose one.
+/// One page of the list of phones, with enough facts to choose one.
 struct PhonePage: Sendable {
     struct Listed: Sendable {
         var installation: String
@@ -9,12 +9,12 @@ struct PhonePage: Sendable {
         var environment: String
         var system: String
         var canBeReached: Bool
-        /// On the screen.
+        /// Number of activities on the screen.
         var activities: Int
     }
 
     var phones: [Listed] = []
-    /// Where the next page begins; nil at the end.
+    /// Start of the next page, nil at the end.
     var next: Int?
     var count = 0
 

@@ -2,8 +2,8 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// `/v1/phones/{installation}` and `/v1/groups/{group}`: what a phone shows and what it was sent, the
-/// tokens that reach it, and what its person does.
+/// `/v1/phones/{installation}` and `/v1/groups/{group}`: the content and the received pushes of a phone, its
+/// valid tokens, and the actions of its user.
 struct PhoneRoutes {
     private enum Deed: String, CaseIterable {
         case away
@@ -76,7 +76,7 @@ struct PhoneRoutes {
             let view = try await desk.ask { desk throws(ControlRefusal) in
                 let view = desk.phones?.view(group: name, limit: Self.statesMax, at: desk.simulator.clock.now)
                 guard let view else {
-                    throw ControlRefusal(404, "no_group", message: "no phone shows anything of this group")
+                    throw ControlRefusal(404, "no_group", message: "no phone shows an activity of this group")
                 }
                 return view
             }
@@ -90,7 +90,7 @@ struct PhoneRoutes {
         guard let phones = desk.phones, let number = phones.number(of: name) else {
             throw ControlRefusal(
                 404, "no_phone",
-                message: "there is no such phone; they are called phone-0 and so on, as many as --phones")
+                message: "no such phone exists; phones are named phone-0 and so on, up to --phones")
         }
         return (phones, number)
     }

@@ -1,13 +1,14 @@
 internal import JSON
 internal import LiveActivity
 
-/// The tokens that reach a phone now, in full: a person without a server for reports needs them to push.
+/// The full tokens that currently reach a phone. A person without a report server needs them to push.
 struct PhoneTokensAnswer: Sendable {
     struct Start: Sendable {
-        /// Nil for a token that starts every type.
+        /// The activity type, nil for a token that starts every type.
         var attributesType: String?
         var token: PushToken
-        /// Milliseconds since 1970, as below: a 410 with an earlier time is not about this registration.
+        /// Milliseconds since 1970, also below. A 410 with an earlier time does not concern this
+        /// registration.
         var registeredAt: Int64
     }
 

@@ -1,14 +1,14 @@
 internal import JSON
 internal import LiveActivity
 
-/// What a developer portal would know, and who has which app on his phone: several apps, teams and keys,
-/// so that every refusal can be met that is about one of them.
+/// The data of a developer portal and the phones of each app. With several apps, teams and keys, every
+/// refusal that concerns one of them can be tested.
 struct Portal: Sendable {
     struct Key: Sendable, Hashable {
         var keyID: String
         var teamID: String
         var environments: Set<Environment>
-        /// Nil for a key of the whole team.
+        /// Bundle ids of the key, nil for a key of the whole team.
         var apps: Set<String>?
     }
 
@@ -32,11 +32,11 @@ struct Portal: Sendable {
             fields.refuseUnknownFields()
         }
         keys = object["keys"].optional?.list(countMax: Self.keysMax).map { Key($0) } ?? []
-        if Set(keys.map(\.keyID)).count < keys.count { object["keys"].report("must have each keyId once") }
+        if Set(keys.map(\.keyID)).count < keys.count { object["keys"].report("must have no repeated keyId") }
         populations =
             object["phones"].optional?.list(countMax: Self.populationsMax).map { Population($0) } ?? []
         if populations.reduce(0, { $0 + $1.phones }) > Population.phonesMax {
-            object["phones"].report("must be at most \(Population.phonesMax) phones altogether")
+            object["phones"].report("must be at most \(Population.phonesMax) phones in total")
         }
         object.refuseUnknownFields()
     }
@@ -67,7 +67,7 @@ extension Population {
                 ActivityType(from: $0.object())
             } ?? [ActivityType(name: "MatchAttributes")]
         if types.isEmpty || Set(types.map(\.name)).count < types.count {
-            object["types"].report("must have at least one type, and each name once")
+            object["types"].report("must have at least one type and no repeated name")
         }
         self.init(
             of: PhoneApp(id: object["app"].optional?.string() ?? bundleID, bundleID: bundleID, types: types),

@@ -5,8 +5,8 @@ internal import Lifecycle
 internal import Telemetry
 
 /// `GET /v1/provider-token`: a JSON Web Token that the simulator accepts, for a person with `curl`. It is
-/// made anew as seldom as Apple wants it. `keyId` names another key, `ageSeconds` makes one of that age, and
-/// anew each time: for whoever wants to be refused.
+/// renewed only as often as Apple allows. `keyId` chooses another key. `ageSeconds` makes a new token of that
+/// age each time, which helps to provoke refusals.
 struct ProviderTokenRoute {
     struct Signer: Sendable {
         let teamID: String
@@ -35,7 +35,7 @@ struct ProviderTokenRoute {
             guard let signer = signers.first(where: { keyID == nil || $0.keyID == keyID }) else {
                 throw ControlRefusal(
                     404, "no_key",
-                    message: "there is no such key; there are \(signers.map(\.keyID).joined(separator: ", "))"
+                    message: "unknown keyId; known keys are \(signers.map(\.keyID).joined(separator: ", "))"
                 )
             }
             if request.query("ageSeconds") != nil {

@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import JSON
 
-/// `POST /v1/reset`: between two tests, as if the simulator had been started anew.
+/// `POST /v1/reset`: restores the initial state between two tests.
 struct ResetRoute {
     let desk: ControlDesk
 

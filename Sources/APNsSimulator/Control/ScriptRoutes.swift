@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import JSON
 
-/// `/v1/script`: what goes wrong from now on.
+/// `/v1/script`: the faults from now on.
 struct ScriptRoutes {
     let desk: ControlDesk
 
@@ -20,7 +20,7 @@ struct ScriptRoutes {
                 throw ControlRefusal(
                     409, "script_full",
                     message:
-                        "a script has at most \(Script.rulesMax) rules and \(Script.tokensMax) tokens; clear it first"
+                        "a script has at most \(Script.rulesMax) rules and \(Script.tokensMax) tokens; delete it first"
                 )
             }
             return try await Self.shown(desk)

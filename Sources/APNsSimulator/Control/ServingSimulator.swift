@@ -1,7 +1,7 @@
 package import Lifecycle
 package import LiveActivity
 
-/// What a person needs to know of a simulator that serves.
+/// The facts about a running simulator that its operator needs.
 package struct ServingSimulator: Sendable {
     package let host: String
     package let ports: SimulatorSettings.Ports
@@ -14,8 +14,8 @@ package struct ServingSimulator: Sendable {
     package let firstToken: PushToken?
 
     package var teamID: String { SimulatorCredentials.teamID }
-    /// For clients to trust.
+    /// The CA certificate that clients must trust.
     package var authorityFile: String { directory + "/ca.pem" }
-    /// For whoever signs provider tokens.
+    /// The key for provider tokens.
     package var keyFile: String { directory + "/AuthKey_\(keyID).p8" }
 }

@@ -2,8 +2,8 @@ internal import HTTP2
 internal import Lifecycle
 
 extension Simulator {
-    /// Does something to one connection, or without a number to all, at the highest stream that each has
-    /// seen. Returns how many it met.
+    /// Injects a fault into one connection, or into all without a number, at the highest stream that each has
+    /// seen. Returns the number of affected connections.
     @discardableResult
     func inflict(_ fault: Ruling.ConnectionFault, on number: Int? = nil) -> Int {
         loop.preconditionOnLoop()

@@ -3,15 +3,15 @@ internal import HTTPServer
 package import Lifecycle
 internal import Telemetry
 
-/// The simulated APNs as a part of a process: the server, its misbehaviour, its journal and the API that
-/// controls them, all on one event loop but the API's listener and the journal's file.
+/// The simulated APNs as a service of a process: the server, its faults, its journal and the control API.
+/// Everything runs on one event loop, except the API's listener and the journal's file.
 package final class SimulatorService: Service {
     package let name = "apns-simulator"
     private let settings: SimulatorServiceSettings
     private let onServing: @Sendable (ServingSimulator) -> Void
     private let running = TracedLock(Parts())
 
-    /// What was started, in the order in which it is stopped.
+    /// The started parts, in the order in which they are stopped.
     private struct Parts: Sendable {
         var desk: ControlDesk?
         var control: HTTPServer?
@@ -21,7 +21,7 @@ package final class SimulatorService: Service {
         var records: RequestRecords?
     }
 
-    /// - Parameter onServing: learns the ports that the system chose.
+    /// - Parameter onServing: receives the ports that the system chose.
     package init(
         _ settings: SimulatorServiceSettings,
         onServing: @escaping @Sendable (ServingSimulator) -> Void = { _ in }
@@ -87,7 +87,7 @@ package final class SimulatorService: Service {
             desk.phones?.sink = settings.reportSink?(loop, context)
             return desk
         }
-        guard let desk else { preconditionFailure("a loop that has just been started has stopped") }
+        guard let desk else { preconditionFailure("a loop stopped right after its start") }
         running.withLock { $0.desk = desk }
         try desk.simulator.start()
         for listener in settings.tlsFaults {
@@ -113,14 +113,15 @@ package final class SimulatorService: Service {
 
     private var desk: ControlDesk? { running.withLock { $0.desk } }
 
-    /// What the phones of a group show now. Not from a loop; blocks for a turn of the simulator's.
+    /// Returns the current screens of a group. Blocks for one turn of the simulator's loop, so do not call it
+    /// on a loop.
     package func view(group: String) -> GroupScreens? {
         guard let desk else { return nil }
         return desk.loop.perform { desk.phones?.view(group: group, at: desk.simulator.clock.now) } ?? nil
     }
 
-    /// What the phones of each group show now, for the first groups by name. Not from a loop; blocks for a turn of
-    /// the simulator's.
+    /// Returns the current screens of the first groups by name. Blocks for one turn of the simulator's loop,
+    /// so do not call it on a loop.
     package func views(limit: Int) -> [GroupScreens] {
         guard let desk else { return [] }
         return desk.loop.perform {
@@ -131,7 +132,8 @@ package final class SimulatorService: Service {
         }.flatMap { $0 } ?? []
     }
 
-    /// How many phones run an iOS that a push can start. Not from a loop; blocks for a turn of the simulator's.
+    /// Returns the number of phones whose iOS supports a start by push. Blocks for one turn of the
+    /// simulator's loop, so do not call it on a loop.
     package func startablePhones() -> Int {
         guard let desk else { return 0 }
         return desk.loop.perform { desk.phones?.startable ?? 0 } ?? 0
@@ -148,7 +150,7 @@ package final class SimulatorService: Service {
         await parts.desk?.simulator.stop(by: deadline)
         if let desk = parts.desk { desk.loop.perform { desk.phones?.sink?.end() } }
         parts.loop?.stop()
-        // Last: the loop's last turn may have brought entries.
+        // Stop the file last, because the loop's last turn may have added entries.
         parts.file?.stop()
         parts.records?.close()
     }

@@ -1,29 +1,29 @@
 package import Lifecycle
 
-/// What a simulator is as a part of a process.
+/// Settings of a simulator as a service of a process.
 package struct SimulatorServiceSettings: Sendable {
     package var simulator = SimulatorSettings()
-    /// Where the CA and the key for provider tokens are, or are made.
+    /// Directory of the CA and the key for provider tokens. They are created if they are missing.
     package var directory: String
-    /// Many phones of one app; nil takes every token for a good one and keeps nothing.
+    /// Phones of one app. If nil, every token is accepted and nothing is stored.
     package var phones: Population?
-    /// A file with the types of the phones' app, in the place of those of `phones`.
+    /// File with the activity types of the phones' app. It overrides the types in `phones`.
     package var typesFile: String?
-    /// A file with further apps, keys and phones.
+    /// File with further apps, keys and phones.
     package var portalFile: String?
     package var phoneSettings = PhoneSettings()
-    /// Where the phones report to; without one they tell nobody.
+    /// Receiver of the phones' reports. Without it, phones send no reports.
     package var reportSink: (@Sendable (EventLoop, ServiceContext) -> any ReportSink)?
     package var controlHost = "127.0.0.1"
     package var controlPort = 0
-    /// A file with a script to begin with.
+    /// File with an initial script.
     package var scriptFile: String?
     package var journalFile: String?
-    /// A file with a record of 128 bytes for each request.
+    /// File with a record of 128 bytes for each request.
     package var recordsFile: String?
-    /// Whether each batch of the journal's file is on the disk before the next is written.
+    /// Whether each batch is synced to disk before the next one is written.
     package var syncsJournal = false
-    /// Whether an entry of the journal's file has what its request brought.
+    /// Whether entries in the journal's file contain the payload.
     package var journalShowsPayloads = false
     package var journal = JournalLimits()
     package var tlsFaults: [TLSFaultListener] = []
@@ -31,7 +31,7 @@ package struct SimulatorServiceSettings: Sendable {
     package init(directory: String) { self.directory = directory }
 }
 
-/// A port with a fault of its own.
+/// A port with one TLS fault.
 package struct TLSFaultListener: Sendable, Hashable {
     package let fault: TLSFault
     package let port: Int

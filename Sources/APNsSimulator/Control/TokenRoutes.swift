@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// `/v1/tokens/{token}`: what APNs shall answer for one token from now on.
+/// `/v1/tokens/{token}`: the status of one token for later answers.
 struct TokenRoutes {
     private enum Word: String, CaseIterable {
         case good
@@ -40,7 +40,7 @@ struct TokenRoutes {
             if desk.standings.say(standing, of: token) { return }
             throw ControlRefusal(
                 409, "too_many_tokens",
-                message: "something is said of \(TokenStandings.tokensMax) tokens already; take some back")
+                message: "\(TokenStandings.tokensMax) tokens already have a fixed standing; delete some")
         }
     }
 
@@ -56,7 +56,7 @@ struct TokenRoutes {
         let word = object["standing"].choice(of: Word.self)
         let since = object["since"].optional?.time()
         if since != nil, word != .gone, word != .expired {
-            object["since"].report("must not be there unless standing is gone or expired")
+            object["since"].report("must be absent unless standing is gone or expired")
         }
         object.refuseUnknownFields()
         return switch word {

@@ -1,9 +1,9 @@
 internal import LiveActivity
 
-/// Phones of which a person says what has become of some tokens: gone, expired, or good after all,
-/// whatever the phones themselves would say. Without phones behind it, every other token is good.
+/// Phones whose tokens can have a fixed standing (gone, expired or good) that overrides the phones' own.
+/// Without phones, every other token is good.
 final class TokenStandings: SimulatedPhones {
-    /// Tokens that something is said of; one more is refused.
+    /// Limit on tokens with a fixed standing.
     static let tokensMax = 1_000_000
 
     private(set) var phones: Phones?
@@ -11,7 +11,7 @@ final class TokenStandings: SimulatedPhones {
 
     init(before phones: Phones?) { self.phones = phones }
 
-    /// Nothing is said of any token, and these are the phones.
+    /// Removes all fixed standings and replaces the phones.
     func begin(with phones: Phones?) {
         said = [:]
         self.phones = phones
@@ -19,7 +19,7 @@ final class TokenStandings: SimulatedPhones {
 
     var readsPayloads: Bool { phones?.readsPayloads ?? false }
 
-    /// Nil takes back what was said. False when it would be of one token too many.
+    /// Fixes the standing of a token. Nil removes it. Returns false at the limit.
     func say(_ standing: TokenStanding?, of token: PushToken) -> Bool {
         if standing != nil, said[token] == nil, said.count >= Self.tokensMax { return false }
         said[token] = standing

@@ -5,13 +5,13 @@ internal import LiveActivity
 internal import Synchronization
 internal import Telemetry
 
-/// `POST /v1/wait`: answers when phones show what the caller waits for, or when its time is up.
+/// `POST /v1/wait`: answers when phones show the expected content, or after a timeout.
 struct WaitRoute {
-    /// Who waits at once; one more is told to come again.
+    /// Callers that can wait at once. At the limit a new caller gets 429.
     static let waitersMax = 100
     static let millisecondsMax = 600_000
     private static let millisecondsUsual = 10_000
-    /// Between two looks, at least; looking at many phones takes a twentieth of the loop's time at most.
+    /// Minimum pause between two checks. Checks take at most a twentieth of the loop's time.
     private static let pauseMilliseconds = 10
     private static let pauseShare = 20
 
@@ -21,7 +21,7 @@ struct WaitRoute {
     init(desk: ControlDesk, metrics: Metrics) {
         self.desk = desk
         metrics.gauge(
-            "flotilla_apns_simulator_waiting", help: "callers that wait for phones to show something"
+            "flotilla_apns_simulator_waiting", help: "Callers that wait for phones to show content."
         ) { [waiters] in Double(waiters.count.load(ordering: .relaxed)) }
     }
 
@@ -29,7 +29,7 @@ struct WaitRoute {
         let count = Atomic<Int>(0)
     }
 
-    /// Whose screens are looked at.
+    /// The screens to check.
     fileprivate enum Subject {
         case phone(String, group: String?)
         case group(String, share: Double, phones: Int)
@@ -38,7 +38,7 @@ struct WaitRoute {
     fileprivate struct Wish: Sendable {
         var subject: Subject
         var condition: ScreenCondition
-        /// False waits until nobody shows it any more.
+        /// Whether the content must be shown. If false, the wait ends when no phone shows it any more.
         var isShown: Bool
         var milliseconds: Int
     }
@@ -48,7 +48,7 @@ struct WaitRoute {
             let wish = try request.read(Self.wish)
             guard waiters.count.add(1, ordering: .relaxed).newValue <= Self.waitersMax else {
                 waiters.count.subtract(1, ordering: .relaxed)
-                throw ControlRefusal(429, "too_many_wait", message: "\(Self.waitersMax) wait already")
+                throw ControlRefusal(429, "too_many_wait", message: "\(Self.waitersMax) callers wait already")
             }
             defer { waiters.count.subtract(1, ordering: .relaxed) }
             return try await wait(for: wish)
@@ -109,7 +109,7 @@ struct WaitRoute {
         let isShown = object["shows"].optional?.bool() ?? true
         if phone == nil, group == nil { value.report("must name a phone or a group") }
         if phone != nil || !isShown {
-            for field in [share, phones] { field?.report("is for what a group is to show") }
+            for field in [share, phones] { field?.report("is valid only for a group that must show content") }
         }
         let wantedShare = share?.double() ?? 1
         if !(wantedShare > 0 && wantedShare <= 1) { share?.report("must be above 0 and at most 1") }

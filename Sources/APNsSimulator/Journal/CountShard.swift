@@ -1,14 +1,14 @@
 internal import CLinux
 
-/// A part of a `CountTable`: open addressing, with a slot at least in four empty.
+/// A part of a `CountTable`: open addressing, with at least a quarter of the slots empty.
 struct CountShard: Sendable {
     private static let slotsAtFirst = 16
 
-    /// Key and count side by side: with a million keys each look into the table misses the processor's caches,
-    /// and there is one for each push.
+    /// A key and its count side by side. With a million keys each lookup misses the processor's caches, and
+    /// each push needs one.
     private struct Slot {
         var key: Key128
-        /// 0 is an empty slot.
+        /// Count of the key. 0 means an empty slot.
         var count: UInt32
 
         static let empty = Slot(key: .none, count: 0)
@@ -17,7 +17,7 @@ struct CountShard: Sendable {
     private var slots = [Slot](repeating: .empty, count: Self.slotsAtFirst)
     private var used = 0
 
-    /// Asks the processor for where the key is, and does not wait for it.
+    /// Prefetches the slot of the key without waiting for it.
     func prefetch(_ key: Key128) {
         unsafe slots.withUnsafeBufferPointer { slots in
             unsafe linux_prefetch(slots.baseAddress! + (Int(truncatingIfNeeded: key.low) & (slots.count - 1)))
@@ -26,7 +26,7 @@ struct CountShard: Sendable {
 
     func count(of key: Key128) -> Int { Int(slots[slot(of: key)].count) }
 
-    /// One more; how often the key has been seen now, or nil when it is new and may not be taken.
+    /// Counts the key once more. Returns its new count, or nil if the key is new and `takesNew` is false.
     mutating func add(_ key: Key128, takesNew: Bool) -> Int? {
         let slot = slot(of: key)
         let before = slots[slot].count
@@ -34,13 +34,13 @@ struct CountShard: Sendable {
             guard takesNew else { return nil }
             used += 1
         }
-        // Nobody is pushed to four thousand million times; if so, the count stays there.
+        // The count saturates at its maximum of 4 billion.
         slots[slot] = Slot(key: key, count: before < .max ? before + 1 : before)
         if used * 4 > slots.count * 3 { grow() }
         return Int(before) + 1
     }
 
-    /// Where the key is, or the empty slot where it belongs.
+    /// Returns the slot of the key, or the empty slot where it belongs.
     private func slot(of key: Key128) -> Int {
         var slot = Int(truncatingIfNeeded: key.low) & (slots.count - 1)
         while slots[slot].count > 0, slots[slot].key != key { slot = (slot + 1) & (slots.count - 1) }

@@ -1,5 +1,5 @@
-/// How often each of many keys was seen. The table grows in small shards, one at a time: growing never
-/// takes long enough for a connection to notice. At `keysMax` no further key is taken.
+/// Counts of many keys. The table grows in small shards, one at a time, so that growing never delays a
+/// connection noticeably. At `keysMax` no new key is added.
 struct CountTable: Sendable {
     private static let shardCount = 256
 
@@ -9,7 +9,7 @@ struct CountTable: Sendable {
 
     init(keysMax: Int) { self.keysMax = keysMax }
 
-    /// One more; how often the key has been seen now, or nil when the table is full and the key is new.
+    /// Counts the key once more. Returns its new count, or nil if the table is full and the key is new.
     mutating func add(_ key: Key128) -> Int? {
         let times = shards[Int(key.high >> 56)].add(key, takesNew: count < keysMax)
         if times == 1 { count += 1 }

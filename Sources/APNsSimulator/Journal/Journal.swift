@@ -1,19 +1,20 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Keeps every request and what became of it: the newest entries in memory, all of them in a file where
-/// one is named, and what they add up to. Confined to the simulator's loop; whatever is slow is done at
-/// the end of a turn for all of its entries together, by the file's thread, or when a reader asks.
+/// The record of every request and its end: the newest entries in memory, all entries in an optional file,
+/// and the totals. It is confined to the simulator's loop. Slow work runs at the end of a turn for all of its
+/// entries, on the file's thread, or when a reader asks.
 final class Journal: JournalSink, TurnHook {
     private let loop: EventLoop
     private let limits: JournalLimits
-    // Unchecked: each request touches them, on the loop, and none of them calls back.
+    // Exclusivity is unchecked. Each request accesses these on the loop, and no call made during an access
+    // uses them again.
     @safe @exclusivity(unchecked) private(set) var ring: JournalRing
     @safe @exclusivity(unchecked) private var tally: JournalTally
     let file: JournalFile?
     let records: RequestRecords?
     @safe @exclusivity(unchecked) private var metrics: JournalMetrics
-    /// Of this turn, for the file.
+    /// Entries of this turn for the file.
     private var fresh: [JournalRing.Numbered] = []
     private var isTurnBegun = false
 
@@ -30,7 +31,7 @@ final class Journal: JournalSink, TurnHook {
         self.metrics = JournalMetrics(metrics)
     }
 
-    /// What was is no longer held nor counted; numbers go on, and so does the file.
+    /// Clears the entries and the totals. Numbering and the file continue.
     func forget() {
         ring.forget()
         tally = JournalTally(limits)
@@ -62,11 +63,11 @@ final class Journal: JournalSink, TurnHook {
         var record = RequestRecord()
         if let index = entry.record {
             record.take(entry)
-            // Whoever was to hear of it will not.
+            // The answer was recorded but never reached the client.
             if record.end == .answered { record.end = .lost }
             records.end(index, with: record)
         } else if case .answered = entry.end {
-            // There was no room for its record.
+            // The limit on records was reached, so this request has none.
         } else {
             _ = records.append(RequestRecord(entry))
         }

@@ -4,11 +4,11 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-// An entry as people and checkers read it, in the file and over the control API. Tokens are secrets:
-// they are shown by the beginning of their hash.
+// The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
+// their hash is shown.
 
 extension JournalRing.Numbered {
-    /// - Parameter showsPayload: with what the request brought.
+    /// - Parameter showsPayload: whether to include the request's payload.
     func write(to json: inout JSONWriter, showsPayload: Bool) {
         json.beginObject()
         json.field("number", number)
@@ -64,7 +64,7 @@ extension JournalEntry {
         json.field("doubt", facts.doubt?.phrase)
     }
 
-    /// What stands in the place of a token may be most of one.
+    /// The path without the token. Even an invalid token in the path may be most of a real one.
     private var shownPath: String {
         let stem = "/3/device/"
         let path = request.path

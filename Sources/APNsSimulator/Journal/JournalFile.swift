@@ -3,11 +3,11 @@ internal import JSON
 internal import Lifecycle
 internal import Telemetry
 
-/// The journal on disk: a JSON object a line, written by a thread of its own, so that no push waits for
-/// a disk. What does not fit into `waitingMax`, or cannot be written, is left out and counted; the
-/// numbers of the entries show the gaps.
+/// The journal on disk, with one JSON object per line. A separate thread writes it, so that no push waits for
+/// a disk. Entries above `waitingMax`, or that cannot be written, are omitted and counted. Gaps in the entry
+/// numbers show them.
 ///
-/// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, the rest is locked.
+/// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, and the rest is locked.
 final class JournalFile: @unchecked Sendable {
     private struct State {
         var waiting: [JournalRing.Numbered] = []
@@ -28,8 +28,8 @@ final class JournalFile: @unchecked Sendable {
     private var bytes: Int
 
     /// - Parameters:
-    ///   - syncs: whether each batch is on the disk before the next is written.
-    ///   - showsPayloads: whether an entry has what its request brought.
+    /// - syncs: whether each batch is synced to disk before the next one is written.
+    ///   - showsPayloads: whether entries contain the request's payload.
     init(
         _ path: String, syncs: Bool, showsPayloads: Bool = false, limits: JournalLimits, log: Log
     ) throws(SystemError) {
@@ -51,7 +51,7 @@ final class JournalFile: @unchecked Sendable {
         return descriptor
     }
 
-    /// Entries that are not in the file.
+    /// Number of entries that are missing from the file.
     var leftOut: Int { state.withLock { $0.leftOut } }
 
     func append(_ entries: [JournalRing.Numbered]) {
@@ -70,7 +70,7 @@ final class JournalFile: @unchecked Sendable {
         if isFirst { work.raise() }
     }
 
-    /// Writes what waits, and returns when it is written.
+    /// Writes the waiting entries and then returns.
     func stop() {
         state.withLock { $0.isStopping = true }
         work.raise()
@@ -124,14 +124,14 @@ final class JournalFile: @unchecked Sendable {
 
     private static let bytesAtOnce = 1 << 20
 
-    /// Empties the lines, into the file or, where that cannot be, into the count of those left out.
+    /// Writes the lines and empties the batch. Lines that cannot be written are counted.
     private func put(_ lines: inout Lines) {
         guard lines.count > 0 else { return }
         do {
             try put(lines.bytes)
         } catch {
             log.warning(
-                "the journal cannot be written; make room or name another file", .field("error", error),
+                "journal cannot be written; free disk space or choose another file", .field("error", error),
                 .field("entries", lines.count))
             let count = lines.count
             state.withLock { $0.leftOut += count }
@@ -148,7 +148,7 @@ final class JournalFile: @unchecked Sendable {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 let code = errno
-                // Half a line would spoil the one behind it.
+                // Remove a partial line, which would corrupt the next one.
                 ftruncate(descriptor, off_t(bytes))
                 throw SystemError("write the journal \(path)", code: code)
             }
@@ -158,7 +158,7 @@ final class JournalFile: @unchecked Sendable {
         if syncs, fdatasync(descriptor) != 0 { throw SystemError("sync the journal \(path)", code: errno) }
     }
 
-    /// Where that cannot be, the file grows on.
+    /// Rotates the file. If this fails, the file continues to grow.
     private func rotate() {
         do {
             guard unsafe rename(path, path + ".1") == 0 else {
@@ -169,7 +169,7 @@ final class JournalFile: @unchecked Sendable {
             descriptor = fresh
             bytes = 0
         } catch {
-            log.warning("the journal cannot be begun anew", .field("error", error))
+            log.warning("journal file cannot be rotated; it continues to grow", .field("error", error))
         }
     }
 }

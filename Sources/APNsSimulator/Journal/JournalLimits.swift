@@ -1,20 +1,21 @@
-/// What a journal keeps. Each limit says what happens there.
+/// Limits of a journal, with the behavior at each limit.
 package struct JournalLimits: Sendable {
-    /// Entries in memory; beyond it the oldest go.
+    /// Entries in memory. Above it the oldest entries are dropped.
     package var entriesMax = 100_000
-    /// Bytes that the entries in memory take, roughly; beyond it the oldest go.
+    /// Approximate bytes of the entries in memory. Above it the oldest entries are dropped.
     package var bytesMax = 256 << 20
-    /// apns-ids whose accepted pushes are counted, at most 51 bytes of memory each. Ids beyond it are
-    /// counted as not followed, and the summary says that it no longer knows all doubled ones.
+    /// apns-ids whose accepted pushes are counted, with at most 51 bytes of memory each. Further ids are
+    /// counted as not followed, and the summary then marks its duplicates as incomplete.
     package var idsMax = 4_000_000
-    /// Tokens and channels whose pushes are counted; likewise.
+    /// Tokens and channels whose pushes are counted, with the same behavior.
     package var targetsMax = 4_000_000
-    /// Entries that wait to be written to the file; beyond it new ones are left out of the file and
+    /// Entries that wait to be written to the file. Above it new entries are omitted from the file and
     /// counted, because no push waits for a disk.
     package var waitingMax = 200_000
-    /// Bytes that those which wait take, roughly; likewise.
+    /// Approximate bytes of the waiting entries, with the same behavior.
     package var waitingBytesMax = 256 << 20
-    /// Bytes of the file; beyond it the file is renamed (`.1`, in the place of the one before) and begun anew.
+    /// Bytes of the file. Above it the file is renamed to `.1`, which replaces the previous one, and a new
+    /// file begins.
     package var fileBytesMax = 1 << 30
 
     package init() {}

@@ -1,10 +1,10 @@
 internal import Telemetry
 
-/// What the simulator's journal says to Prometheus, told once a turn.
+/// Metrics of the simulator's journal, updated once per turn.
 struct JournalMetrics {
     private static let classes = 2...5
 
-    /// By the hundreds of the status.
+    /// Counters by the first digit of the status.
     private var answered: [Pending]
     private var reset: Pending
     private var notProcessed: Pending
@@ -12,7 +12,7 @@ struct JournalMetrics {
     private var delivered: Pending
     private let doubled: Gauge
 
-    /// A counter, and what it has not been told yet.
+    /// A counter and the amount that is not added to it yet.
     private struct Pending {
         let counter: Counter
         var count = 0
@@ -30,7 +30,7 @@ struct JournalMetrics {
             Pending(
                 metrics.counter(
                     "flotilla_apns_simulator_requests_total",
-                    help: "requests to the simulated APNs, by what became of them",
+                    help: "Requests to the simulated APNs, by outcome.",
                     labels: ["outcome": outcome]))
         }
         answered = Self.classes.map { requests("\($0)xx") }
@@ -39,11 +39,11 @@ struct JournalMetrics {
         silent = requests("silence")
         delivered = Pending(
             metrics.counter(
-                "flotilla_apns_simulator_delivered_total", help: "pushes that the simulated phones were given"
+                "flotilla_apns_simulator_delivered_total", help: "Pushes delivered to the simulated phones."
             ))
         doubled = metrics.gauge(
             "flotilla_apns_simulator_doubled_pushes",
-            help: "pushes that were answered 200 although their apns-id had been before")
+            help: "Pushes answered 200 whose apns-id was already answered 200.")
     }
 
     mutating func count(_ entry: JournalEntry) {

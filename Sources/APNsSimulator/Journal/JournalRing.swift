@@ -8,7 +8,7 @@ struct JournalRing: Sendable {
         let entry: JournalEntry
     }
 
-    /// Which entries a reader asks for; what is nil matches all.
+    /// A reader's filter. A nil field matches all entries.
     struct Filter: Sendable {
         var tokens = TokenSet()
         var channel: String?
@@ -19,23 +19,24 @@ struct JournalRing: Sendable {
 
     struct Page: Sendable {
         var entries: [Numbered] = []
-        /// Up to here the reader has seen everything that its filter lets through: its next `after`.
+        /// Number up to which the reader has seen all matching entries: its next `after`.
         var after: Int
-        /// The newest entry that there is.
+        /// Number of the newest entry.
         var newest: Int
-        /// Entries behind the reader's `after` that were gone before it came.
+        /// Number of entries after the reader's `after` that were dropped before this page.
         var missed: Int
     }
 
-    /// Entries looked at for one page; a page that ends there may be empty and there may be more.
+    /// Entries checked for one page. A page that stops at this limit may be empty although more entries
+    /// exist.
     static let lookedAtMax = 10_000
 
     private let entriesMax: Int
     private let bytesMax: Int
-    /// The entry of a number is at the number's remainder.
+    /// The entries. An entry's position is the remainder of its number.
     private var slots: [JournalEntry] = []
     private var bytes = 0
-    /// The number of the oldest that is held.
+    /// Number of the oldest entry in memory.
     private(set) var oldest = 1
     private(set) var newest = 0
 
@@ -46,7 +47,7 @@ struct JournalRing: Sendable {
 
     var count: Int { newest - oldest + 1 }
 
-    /// The entry's number.
+    /// Appends an entry and returns its number.
     mutating func append(_ entry: consuming JournalEntry) -> Int {
         newest += 1
         if count > entriesMax { drop() }

@@ -2,19 +2,19 @@ internal import APNs
 internal import HTTP2
 internal import LiveActivity
 
-/// Adds up what became of all requests. The tables stay here, on the simulator's loop: a copy of them
-/// would cost the loop as much as they are large.
+/// Computes the totals of all requests. The tables stay on the simulator's loop, because copying them would
+/// block the loop.
 struct JournalTally: ~Copyable {
     private var told = JournalSummary()
-    /// Answers of one kind come in long runs, and a run is told when it ends: looking a kind up costs as much as
-    /// everything else that is counted here.
+    /// The current run of answers of one kind. Equal answers come in long runs, and a run is added when it
+    /// ends. Looking up a kind costs as much as all other counting here.
     private var run = (kind: JournalSummary.Answered(status: 200), count: 0)
-    /// Accepted pushes whose ids and targets are still to be counted.
+    /// Accepted pushes whose ids and targets are not counted yet.
     private var accepted: [Accepted] = []
     private var ids: CountTable
     private var targets: CountTable
 
-    /// A push to be looked up in two tables, each as large as the fleet.
+    /// A push to look up in two tables, each as large as the fleet.
     private struct Accepted {
         let id: PushID
         let idKey: Key128
@@ -34,7 +34,7 @@ struct JournalTally: ~Copyable {
         }
     }
 
-    /// With so many they are counted at once.
+    /// Number of accepted pushes that are counted in one batch.
     private static let acceptedMax = 256
 
     init(_ limits: JournalLimits) {
@@ -74,7 +74,7 @@ struct JournalTally: ~Copyable {
         }
     }
 
-    /// Where it will be counted is fetched from memory meanwhile.
+    /// Queues a push and prefetches the table entries that will count it.
     private mutating func expect(_ push: Accepted) {
         ids.prefetch(push.idKey)
         targets.prefetch(push.targetKey)

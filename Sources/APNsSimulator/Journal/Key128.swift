@@ -1,8 +1,8 @@
 internal import APNs
 internal import Lifecycle
 
-/// Stands for an id, a text or bytes in tables: 128 bits, mixed with numbers that nobody outside knows,
-/// so that two that differ share one about as often as never. Two ids never do.
+/// A 128-bit table key for an id, a text or bytes. It is mixed with secret random numbers, so that collisions
+/// are practically impossible. Two ids never collide.
 struct Key128: Hashable, Sendable {
     private static let secret = PushID(
         high: .random(in: .min ... .max), low: .random(in: .min ... .max))
@@ -17,7 +17,7 @@ struct Key128: Hashable, Sendable {
         self.low = low
     }
 
-    /// Each step can be undone, so no two ids become one.
+    /// Creates the key of an id. Each step is reversible, so two ids never have the same key.
     init(_ id: PushID) {
         let low = id.low ^ SplitMix64.mixed(id.high ^ Self.secret.high)
         let high = id.high ^ SplitMix64.mixed(low ^ Self.secret.low)

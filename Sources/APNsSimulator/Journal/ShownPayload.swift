@@ -2,13 +2,13 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// What a request brought, as readers may see it: without anything that looks like a token or another
-/// secret, and not more than any push may have.
+/// The payload of a request for readers. Everything that looks like a token or another secret is removed. The
+/// length is limited to the size of the largest valid push.
 struct ShownPayload {
-    /// Bytes that are shown; what is longer is cut there, and then it is a text.
+    /// Maximum number of bytes shown. A longer payload is truncated and shown as text.
     static let bytesMax = Judge.broadcastBytesMax
 
-    /// Nil where it is no JSON, or is none any more after the cut.
+    /// The payload as JSON. Nil if it is not JSON, or was truncated.
     let json: RawJSON?
     let text: String
     let isCut: Bool

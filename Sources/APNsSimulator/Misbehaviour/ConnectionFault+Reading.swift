@@ -2,10 +2,10 @@ internal import HTTP2
 internal import JSON
 
 extension Ruling.ConnectionFault {
-    /// As sentences list them.
+    /// The field names, for messages.
     static let fields = "goaway, settings, stallMilliseconds, starveWindows, resetAfterBytes and close"
 
-    /// Every fault that an object names; it should be one.
+    /// Returns every fault that an object names. There should be exactly one.
     static func all(in object: JSONObject) -> [Self] {
         var faults: [Self] = []
         if let goaway = object["goaway"].optional { faults.append(.init(goaway: goaway)) }
@@ -52,6 +52,6 @@ extension Ruling.ConnectionFault {
 private let reasonBytesMax = 256
 
 extension JSONValue {
-    /// A switch is written out as true; false is as if it was not there.
+    /// Whether a switch is on. False counts as absent.
     fileprivate var isTrue: Bool { optional?.bool() ?? false }
 }

@@ -22,7 +22,7 @@ extension Ruling.ConnectionFault {
 }
 
 extension ErrorCode {
-    /// By name where it has one.
+    /// Writes the name of the code, or its number if it has no name.
     func write(to json: inout JSONWriter) {
         if ErrorCode.named(description) == self { json.value(description) } else { json.value(Int(rawValue)) }
     }

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// How long answers wait. What is drawn above `millisecondsMax` becomes that.
+/// Distributions of the delay of answers. Delays above `millisecondsMax` are limited to it.
 enum DelayDistribution: Sendable, Hashable {
-    /// An hour: a later answer meets nobody.
+    /// One hour. No client waits longer for an answer.
     static let millisecondsMax = 3_600_000
 
     case fixed(milliseconds: Int)
     case uniform(fromMilliseconds: Int, toMilliseconds: Int)
     case exponential(meanMilliseconds: Int)
-    /// Half of the answers come within the one, all but a hundredth within the other.
+    /// Half of the answers arrive within the first time, and 99 % within the second.
     case lognormal(p50Milliseconds: Int, p99Milliseconds: Int)
 
-    /// Deviations between the median and the 99th percentile of a normal distribution.
+    /// Standard deviations between the median and the 99th percentile of a normal distribution.
     private static let deviationsToP99 = 2.326_347_874_040_841
 
     func draw(with dice: inout Dice) -> Int {

@@ -1,16 +1,16 @@
 internal import HTTP2
 internal import JSON
 
-// Readers for the kinds of fields that scripts and the control API share. Each notes what is wrong and
+// Readers for the kinds of fields that scripts and the control API share. Each reader reports a problem and
 // returns a placeholder.
 
 extension JSONValue {
-    /// A length of time that nobody waits longer than.
+    /// Reads a duration, limited to the longest delay of an answer.
     func milliseconds() -> Int { int(in: 0...DelayDistribution.millisecondsMax) }
 
     func count() -> Int { int(in: 1...Int(Int32.max)) }
 
-    /// The name that RFC 9113 gives it, or its number.
+    /// Reads an error code: its name in RFC 9113, or its number.
     func errorCode() -> ErrorCode {
         if kind == .integer { return ErrorCode(rawValue: UInt32(int(in: 0...Int(UInt32.max)))) }
         let text = string()

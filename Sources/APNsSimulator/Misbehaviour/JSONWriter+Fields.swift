@@ -1,9 +1,9 @@
 internal import JSON
 
-// Writers for what scripts and the control API have besides plain fields.
+// Writers for values in scripts and the control API that are not plain fields.
 
 extension JSONWriter {
-    /// An empty list is left out.
+    /// Writes a list of strings. An empty list is omitted.
     mutating func list(_ name: StaticString, _ values: [String]) {
         if values.isEmpty { return }
         self.name(name)

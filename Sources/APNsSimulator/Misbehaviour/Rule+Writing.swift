@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 
 extension Rule {
-    /// The fields of the rule's object.
+    /// Writes the fields of the rule's object.
     func writeFields(to json: inout JSONWriter) {
         json.field("name", name)
         json.name("match")

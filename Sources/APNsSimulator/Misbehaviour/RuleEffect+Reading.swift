@@ -3,7 +3,7 @@ internal import HTTP2
 internal import JSON
 
 extension RuleEffect {
-    /// - Parameter object: of the rule, whose fields these are.
+    /// - Parameter object: the rule's object, which contains the fields of the effect.
     init(_ object: JSONObject, of rule: JSONValue) {
         var courses: [Course] = []
         if let answer = object["answer"].optional { courses.append(.answer(ScriptedAnswer(answer))) }
@@ -56,7 +56,7 @@ extension ScriptedAnswer {
         }
         if reason != nil, body != nil { value.report("must have only one of reason and body") }
         if reason == nil, timestamp != nil || retryAfterSeconds != nil {
-            value.report("must have a reason where it has timestamp or retryAfterSeconds")
+            value.report("must have a reason if it has timestamp or retryAfterSeconds")
         }
         object.refuseUnknownFields()
     }
@@ -81,6 +81,6 @@ extension ScriptedTimestamp {
         object.refuseUnknownFields()
     }
 
-    /// A year.
+    /// One year.
     private static let millisecondsMax = 366 * 86_400_000
 }

@@ -1,8 +1,7 @@
 internal import APNs
 internal import HTTP2
 
-/// What a rule does to the requests that it is about: a course, a delay, something to the connection, or
-/// several of them.
+/// The effect of a rule on the matching requests: a course, a delay, a connection fault, or several of them.
 struct RuleEffect: Sendable, Hashable {
     enum Course: Sendable, Hashable {
         case answer(ScriptedAnswer)
@@ -17,12 +16,12 @@ struct RuleEffect: Sendable, Hashable {
     var isEmpty: Bool { course == nil && delay == nil && connection == nil }
 }
 
-/// An answer instead of the right one.
+/// A scripted answer that replaces the correct one.
 struct ScriptedAnswer: Sendable, Hashable {
     enum Content: Sendable, Hashable {
-        /// The reason's text, of the table or not.
+        /// The text of the reason, known or unknown.
         case reason(String)
-        /// Exactly this, possibly nothing.
+        /// Exactly this body, which may be empty.
         case body([UInt8])
     }
 
@@ -32,17 +31,18 @@ struct ScriptedAnswer: Sendable, Hashable {
     var retryAfterSeconds: Int?
 }
 
-/// The time that an answer says its token has been dead since.
+/// The time of the token's death in an answer.
 enum ScriptedTimestamp: Sendable, Hashable {
     /// Milliseconds since 1970.
     case at(Int64)
-    /// Milliseconds after the request; below zero before it.
+    /// Milliseconds after the request. Negative values are before it.
     case fromNow(milliseconds: Int)
 }
 
 extension RuleEffect.Course {
-    /// Every 410 of APNs has a timestamp; one that the script leaves out is the time of the request.
-    /// - Parameter time: of the request, milliseconds since 1970.
+    /// Returns the course of a request. Every 410 of APNs has a timestamp, so the time of the request is used
+    /// if the script gives none.
+    /// - Parameter time: the time of the request in milliseconds since 1970.
     func resolved(time: Int64) -> Ruling.Course {
         switch self {
         case .reset(let code, let processed): return .reset(code, processed: processed)

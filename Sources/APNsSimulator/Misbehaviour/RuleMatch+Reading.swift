@@ -25,12 +25,12 @@ extension RuleMatch {
         times = object["times"].optional?.count()
         if isAtConnect, asksForRequest {
             value.report(
-                "must not ask anything of a request where it has atConnect, which is before the first")
+                "must not have conditions on requests if it has atConnect")
         }
         object.refuseUnknownFields()
     }
 
-    /// A year.
+    /// One year.
     private static let windowMillisecondsMax = 366 * 86_400_000
 }
 
@@ -40,10 +40,10 @@ extension TokenSet {
         while let element = elements.next() {
             let text = element.string()
             if element.kind == .string, !insert(text) {
-                element.report("must be a token in hexadecimal, or tok: and 8 digits as the journal shows it")
+                element.report("must be a token in hexadecimal, or tok: and 8 digits as shown in the journal")
             }
         }
-        if value.kind == .array, isEmpty { value.report("must name a token, or be left out") }
+        if value.kind == .array, isEmpty { value.report("must name a token or be absent") }
     }
 }
 

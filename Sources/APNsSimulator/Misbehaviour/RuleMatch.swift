@@ -1,10 +1,10 @@
 internal import LiveActivity
 
-/// Which requests, or which connections, a rule is about. What is nil or empty matches all. The
-/// conditions are looked at in this order: those on the request itself, then its number among those
-/// that met them (`nth`, `every`), then the share, then how often the rule may still act.
+/// The requests or connections that a rule applies to. A nil or empty field matches all. The conditions are
+/// checked in this order: those on the request itself, then its number among the matching requests (`nth`,
+/// `every`), then the share, then the limit on repeats.
 struct RuleMatch: Sendable, Hashable {
-    /// About connections at the moment they are accepted, and about no request.
+    /// Whether the rule applies to new connections when they are accepted, and to no request.
     var isAtConnect = false
     var kinds: Set<RequestFacts.Kind> = []
     var bundleID: String?
@@ -12,21 +12,21 @@ struct RuleMatch: Sendable, Hashable {
     var events: Set<PushEvent> = []
     var tokens = TokenSet()
     var channel: String?
-    /// The connection's number, from 1 since the simulator began.
+    /// Number of the connection, counted from 1 since the simulator started.
     var connection: Int?
-    /// The request's number on its connection, from 1.
+    /// Number of the request on its connection, counted from 1.
     var requestOfConnection: Int?
-    /// Milliseconds since the script was given; the end is not included.
+    /// Start and end in milliseconds since the script was set. The end is exclusive.
     var fromMilliseconds: Int?
     var untilMilliseconds: Int?
 
-    /// Only this one among those that met the above, from 1.
+    /// Applies only to this one of the matching requests, counted from 1.
     var nth: Int?
-    /// Only each so-and-so-many-th among them.
+    /// Applies only to every n-th matching request.
     var every: Int?
-    /// Only this share, chosen at random.
+    /// Applies only to this share, chosen at random.
     var share: Double?
-    /// At most so often.
+    /// Applies at most this often.
     var times: Int?
 
     /// Whether it has a condition that only a request can meet.

@@ -1,40 +1,40 @@
 internal import APNs
 internal import HTTP2
 
-/// What is done with one request, beside or instead of what APNs would rightly answer.
+/// The faults for one request, in addition to or instead of the correct answer of APNs.
 struct Ruling: Sendable, Hashable {
-    /// What happens to the request itself.
+    /// The treatment of the request itself.
     enum Course: Sendable, Hashable {
-        /// Judged as APNs judges.
+        /// The request is judged like APNs would.
         case judge
-        /// Answered with this, whatever it is; `timestamp` in milliseconds since 1970.
+        /// The request gets this answer. `timestamp` is in milliseconds since 1970.
         case answer(status: Int, reason: String, timestamp: Int64?, retryAfterSeconds: Int?)
-        /// Answered with exactly this body.
+        /// The request gets exactly this body.
         case answerBody(status: Int, body: [UInt8])
-        /// RST_STREAM with this code; `processed` says whether the push is delivered to the phone first.
+        /// RST_STREAM with this code. `processed` means that the push is delivered to the phone first.
         case reset(ErrorCode, processed: Bool)
-        /// Never answered; `processed` says whether the push is delivered to the phone.
+        /// The request is never answered. `processed` means that the push is delivered to the phone.
         case silence(processed: Bool)
     }
 
-    /// What happens to the connection, after the course is decided.
+    /// A fault of the connection, injected after the course is decided.
     enum ConnectionFault: Sendable, Hashable {
-        /// GOAWAY whose last stream is this request's stream less `streamsBack` (2 a stream); above it
-        /// nothing is processed. `thenClose` closes when the answers of the others have left.
+        /// GOAWAY whose last stream is this request's stream minus `streamsBack` (2 for each stream). Streams
+        /// above it are not processed. `thenClose` closes the connection when the other answers are sent.
         case goaway(ErrorCode, streamsBack: Int, reason: String?, thenClose: Bool)
         case settings(streamsMax: Int)
-        /// Nothing is read or written for so long.
+        /// Nothing is read or written for this time.
         case stall(milliseconds: Int)
-        /// No WINDOW_UPDATE from now on.
+        /// No more WINDOW_UPDATE is sent.
         case starveWindows
-        /// The TCP connection is reset when so many more bytes of answers have left.
+        /// The TCP connection is reset after this many more bytes of answers.
         case resetAfter(bytes: Int)
-        /// The TCP connection is closed without a word.
+        /// The TCP connection is closed without GOAWAY or a TLS close alert.
         case close
     }
 
     var course = Course.judge
-    /// How long the answer waits.
+    /// Delay of the answer.
     var delayMilliseconds = 0
     var connection: ConnectionFault?
 

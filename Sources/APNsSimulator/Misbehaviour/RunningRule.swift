@@ -1,9 +1,9 @@
-/// A rule and how far it has come.
+/// A rule with its progress.
 struct RunningRule: Sendable {
     struct Hits: Sendable, Hashable {
-        /// Requests, or connections, that met the conditions on themselves.
+        /// Requests or connections that met the rule's own conditions.
         var met = 0
-        /// Those of them that the rule did something about.
+        /// Requests or connections among them that the rule acted on.
         var acted = 0
     }
 
@@ -16,7 +16,7 @@ struct RunningRule: Sendable {
         dice = Dice(seed: seed, stream: index)
     }
 
-    /// One more has met the conditions on itself: whether it is one that the rule acts upon.
+    /// Counts one more match. Returns whether the rule acts on it.
     mutating func isChosen() -> Bool {
         hits.met += 1
         if let nth = rule.match.nth, hits.met != nth { return false }

@@ -1,5 +1,5 @@
-/// A script and how far it has come. Given the same script and the same requests at the same times, it
-/// rules the same.
+/// A script with its progress. The same script with the same requests at the same times gives the same
+/// rulings.
 struct RunningScript: Sendable {
     private(set) var script: Script
     private var rules: [RunningRule] = []
@@ -13,7 +13,7 @@ struct RunningScript: Sendable {
 
     var hits: [RunningRule.Hits] { rules.map(\.hits) }
 
-    /// Behind the others, which go on as they were. False when there are as many as there may be.
+    /// Appends a rule. The other rules keep their progress. Returns false at the limit.
     mutating func add(_ rule: Rule) -> Bool {
         let tokens = script.rules.reduce(rule.match.tokens.count) { $0 + $1.match.tokens.count }
         guard rules.count < Script.rulesMax, tokens <= Script.tokensMax else { return false }
@@ -24,7 +24,7 @@ struct RunningScript: Sendable {
 
     // MARK: Requests and connections
 
-    /// - Parameter milliseconds: since the script was given.
+    /// - Parameter milliseconds: time since the script was set.
     mutating func ruling(for facts: RequestFacts, milliseconds: Int) -> Ruling {
         if rules.isEmpty { return .none }
         var ruling = Ruling.none
@@ -66,13 +66,14 @@ struct RunningScript: Sendable {
 
     // MARK: Timetable
 
-    /// When the next step is due, in milliseconds since the script was given; nil when none is.
+    /// Time of the next step in milliseconds since the script was set, or nil without a next step.
     var nextStepMilliseconds: Int? {
         guard let timetable = script.timetable, nextStep < timetable.steps.count else { return nil }
         return round * (timetable.everyMilliseconds ?? 0) + timetable.steps[nextStep].atMilliseconds
     }
 
-    /// What is due. Steps of rounds that were slept through are left out, because only the last would be seen.
+    /// Returns the steps that are due. If whole rounds were missed, their steps are skipped, because only the
+    /// last round has a visible effect.
     mutating func takeSteps(milliseconds: Int) -> [Ruling.ConnectionFault] {
         guard let timetable = script.timetable else { return [] }
         if let every = timetable.everyMilliseconds, milliseconds / every > round + 1 {

@@ -1,8 +1,8 @@
 internal import APNs
 internal import JSON
 
-// A script as people write it. What is wrong is told all at once, and a field that is not known is
-// refused: a typing mistake must not become a simulator that behaves.
+// Parsing of scripts. All problems are reported at once. Unknown fields are refused, because a typing error
+// would otherwise silently disable a fault.
 
 extension Script {
     static let limits = JSONLimits(bytesMax: 4 << 20, keysMax: 100_000)
@@ -19,7 +19,7 @@ extension Script {
             while let element = elements.next() { rules.append(Rule(element)) }
             let tokens = rules.reduce(0) { $0 + $1.match.tokens.count }
             if tokens > Script.tokensMax {
-                list.report("names \(tokens) tokens, \(Script.tokensMax) are allowed", as: .outOfRange)
+                list.report("names \(tokens) tokens, at most \(Script.tokensMax) are valid", as: .outOfRange)
             }
         }
         timetable = object["timetable"].optional.map { Timetable($0) }
@@ -42,7 +42,7 @@ extension Rule {
         effect = RuleEffect(object, of: value)
         if match.isAtConnect, effect.course != nil || effect.delay != nil {
             value.report(
-                "must only have one of \(Ruling.ConnectionFault.fields) where it has atConnect")
+                "must have only one of \(Ruling.ConnectionFault.fields) if it has atConnect")
         }
         object.refuseUnknownFields()
     }
@@ -61,7 +61,7 @@ extension Timetable {
         while let element = elements.next() { steps.append(Step(element)) }
         if list.kind == .array, steps.isEmpty { list.report("must have a step") }
         if zip(steps, steps.dropFirst()).contains(where: { $0.atMilliseconds > $1.atMilliseconds }) {
-            list.report("must be in the order of their times")
+            list.report("must be in the order of atMilliseconds")
         }
         if let every = everyMilliseconds, let last = steps.last, last.atMilliseconds >= every {
             list.report("must all be before everyMilliseconds")

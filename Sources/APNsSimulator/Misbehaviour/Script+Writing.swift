@@ -1,10 +1,10 @@
 internal import JSON
 
-// A script as it is shown. It reads back as the same script, but for its tokens, of which only the
+// The JSON form of a script. It can be read again as the same script, except for tokens, because only the
 // beginnings of their hashes are shown.
 
 extension Script {
-    /// - Parameter hits: of each rule; without them it is as it was given.
+    /// - Parameter hits: the counts of each rule. Without them, the script is written as it was given.
     func write(to json: inout JSONWriter, hits: [RunningRule.Hits]? = nil) {
         json.beginObject()
         json.name("seed")

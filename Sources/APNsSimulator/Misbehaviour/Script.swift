@@ -1,10 +1,9 @@
-/// What a simulator does wrong, and when. The rules are looked at in order for each request: of its
-/// course, its delay and what happens to its connection, each is decided by the first rule that matches
-/// and has something to say about it.
+/// The faults that a simulator injects, and when. The rules are checked in order for each request. The
+/// course, the delay and the connection fault are each decided by the first matching rule that has one.
 struct Script: Sendable, Hashable {
-    /// Rules of a script; one more is refused.
+    /// Limit on the rules of a script.
     static let rulesMax = 256
-    /// Tokens that all rules name together; one more is refused.
+    /// Limit on the tokens of all rules together.
     static let tokensMax = 100_000
 
     var seed: UInt64 = 1
@@ -14,27 +13,27 @@ struct Script: Sendable, Hashable {
     static let none = Script()
 }
 
-/// One thing that is done wrong.
+/// One kind of fault.
 struct Rule: Sendable, Hashable {
-    /// What the hits are listed under.
+    /// Name under which the hits are listed.
     var name: String?
     var match = RuleMatch()
     var effect = RuleEffect()
 }
 
-/// What happens to every connection at set times, whatever is asked.
+/// Faults that every connection gets at fixed times, independent of requests.
 struct Timetable: Sendable, Hashable {
-    /// Steps of a timetable; one more is refused.
+    /// Limit on the steps of a timetable.
     static let stepsMax = 1_000
 
     struct Step: Sendable, Hashable {
-        /// Since the script was given, or since the present round began.
+        /// Time since the script was set, or since the current round began.
         var atMilliseconds: Int
         var fault: Ruling.ConnectionFault
     }
 
-    /// By time.
+    /// Steps in the order of their times.
     var steps: [Step]
-    /// How long a round takes, after which the first step comes again; nil for one round.
+    /// Length of a round, after which the first step repeats. Nil for a single round.
     var everyMilliseconds: Int?
 }

@@ -1,8 +1,8 @@
 internal import Lifecycle
 
-/// The script that a simulator goes by, its clock and its timetable. Confined to the simulator's loop.
+/// The running script of a simulator, with its clock and its timetable. Confined to the simulator's loop.
 final class ScriptedMischief: Mischief {
-    /// Does something to all connections.
+    /// Injects a fault into all connections.
     var inflict: (Ruling.ConnectionFault) -> Void = { _ in }
 
     private let loop: EventLoop
@@ -20,14 +20,14 @@ final class ScriptedMischief: Mischief {
 
     private var milliseconds: Int { loop.now.milliseconds(since: givenAt) }
 
-    /// From now on this one, from its beginning.
+    /// Replaces the script and starts the new one from its beginning.
     func replace(with script: Script) {
         running = RunningScript(script)
         givenAt = loop.now
         schedule()
     }
 
-    /// Behind the others. False when there are as many as there may be.
+    /// Appends a rule. Returns false at the limit.
     func add(_ rule: Rule) -> Bool { running.add(rule) }
 
     func ruling(for request: RequestFacts) -> Ruling {

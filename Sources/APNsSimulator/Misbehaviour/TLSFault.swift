@@ -3,20 +3,20 @@ internal import Lifecycle
 internal import TLS
 internal import Telemetry
 
-/// A way in which a server's TLS can be wrong; a good client says so and sends nothing.
+/// A fault in a server's TLS. A correct client reports it and sends nothing.
 package enum TLSFault: String, Sendable, CaseIterable {
-    /// The certificate ended yesterday.
+    /// The certificate has expired.
     case expired
     /// The certificate is for another host.
     case wrongHost = "wrong-host"
-    /// The certificate is signed by an authority that nobody knows.
+    /// The certificate is signed by an unknown authority.
     case unknownAuthority = "unknown-authority"
-    /// The server agrees on no protocol, and so not on HTTP/2.
+    /// The server negotiates no protocol, and so not HTTP/2.
     case noHTTP2 = "no-h2"
-    /// The server answers every client in TLS 1.1.
+    /// The server answers every client with TLS 1.1.
     case oldTLS = "tls-1.1"
 
-    /// Nil for the one that is no TLS of today's.
+    /// Returns the context, or nil for the fault that OpenSSL cannot produce.
     func context(
         _ authority: CertificateAuthority, names: [String], at time: WallTime
     ) throws(PEMError) -> TLSContext? {
@@ -31,7 +31,7 @@ package enum TLSFault: String, Sendable, CaseIterable {
             time = WallTime(milliseconds: time.milliseconds - 3 * 86_400_000)
             days = 2
         case .wrongHost: names = ["wrong-host.invalid"]
-        case .unknownAuthority: authority = CertificateAuthority(name: "An authority that nobody knows")
+        case .unknownAuthority: authority = CertificateAuthority(name: "An unknown authority")
         }
         let identity = authority.issue(for: names, days: days, at: time)
         return try TLSContext.server(

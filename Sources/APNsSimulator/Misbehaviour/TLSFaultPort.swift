@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import TLS
 internal import Telemetry
 
-/// A port on which every handshake has one fault. Who completes it all the same is closed at the first
-/// byte: nothing is served here.
+/// A port on which every handshake has one fault. A client that completes the handshake anyway is
+/// disconnected at its first byte, because nothing is served here.
 final class TLSFaultPort: Sendable {
     static let connectionsMax = 1_000
 
@@ -27,11 +27,11 @@ final class TLSFaultPort: Sendable {
         }
     }
 
-    /// Not from a loop.
+    /// Do not call on a loop.
     func stop() { listener.stop() }
 }
 
-/// A client that did not mind.
+/// A client that accepted the fault.
 private final class FaultyPeer: TLSConnectionDelegate {
     private let connection: TLSConnection
 
@@ -43,7 +43,7 @@ private final class FaultyPeer: TLSConnectionDelegate {
     func closed(_ reason: TLSCloseReason) {}
 }
 
-/// Answers a hello with one in TLS 1.1, which no client of today goes on with.
+/// Answers a client hello with a server hello in TLS 1.1, which current clients reject.
 private final class OldTLSPeer: TCPConnectionDelegate {
     private static let version: [UInt8] = [3, 2]
     private static let randomBytes = 32
@@ -61,7 +61,7 @@ private final class OldTLSPeer: TCPConnectionDelegate {
     func closed(_ reason: TCPCloseReason) {}
 
     private static var hello: [UInt8] {
-        // No session, ECDHE-RSA with AES-128 in CBC mode, no compression, secure renegotiation.
+        // The hello has no session, ECDHE-RSA with AES-128-CBC, no compression, and secure renegotiation.
         let body = version + Random.bytes(randomBytes) + [0, 0xC0, 0x13, 0, 0, 5, 0xFF, 1, 0, 1, 0]
         let handshake = [2, 0, 0, UInt8(body.count)] + body
         return [0x16] + version + [0, UInt8(handshake.count)] + handshake

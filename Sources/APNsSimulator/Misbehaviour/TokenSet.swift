@@ -1,9 +1,9 @@
 internal import LiveActivity
 
-/// Tokens, named by themselves or, as logs and the journal show them, by the beginning of their hash.
+/// A set of tokens. Each is given in full or, as in logs and the journal, by the beginning of its hash.
 struct TokenSet: Sendable, Hashable {
     private var tokens: Set<PushToken> = []
-    /// `tok:` and 8 digits.
+    /// Hashes in the form `tok:` and 8 digits.
     private var hashes: Set<String> = []
 
     var isEmpty: Bool { tokens.isEmpty && hashes.isEmpty }
@@ -13,7 +13,7 @@ struct TokenSet: Sendable, Hashable {
         tokens.contains(token) || !hashes.isEmpty && hashes.contains(token.description)
     }
 
-    /// False when the text is neither.
+    /// Inserts a token or a hash. Returns false if the text is neither.
     mutating func insert(_ text: String) -> Bool {
         if text.hasPrefix("tok:") {
             let digits = text.utf8.dropFirst(4)
@@ -26,6 +26,6 @@ struct TokenSet: Sendable, Hashable {
         return true
     }
 
-    /// As people may see them, sorted.
+    /// The safe form of the tokens, sorted.
     var shown: [String] { (tokens.map(\.description) + hashes).sorted() }
 }

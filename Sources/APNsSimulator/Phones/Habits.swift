@@ -1,7 +1,7 @@
-/// What happens to phones all the time, in events for each phone and hour.
+/// Rates of spontaneous events, for each phone and hour.
 package struct Habits: Sendable {
     package var leavesPerHour = 0.0
-    /// How long a phone is away.
+    /// Range of the time that a phone is away.
     package var awayMilliseconds: ClosedRange<Int64> = 5_000...600_000
     package var dismissalsPerHour = 0.0
     package var tokenRotationsPerHour = 0.0
@@ -14,10 +14,10 @@ package struct Habits: Sendable {
 }
 
 extension Phones {
-    /// Time that is made up for at most, when turns stood still.
+    /// Limit on the time that is caught up after a pause between turns.
     private static let catchUpMilliseconds: Int64 = 10_000
 
-    /// Lets as many phones act as the time since the last turn has earned.
+    /// Lets phones act in proportion to the time since the last turn.
     func live(by habits: Habits, at time: Int64) {
         defer { habitsCarriedOn = time }
         guard habitsCarriedOn != .min, time > habitsCarriedOn, !phones.isEmpty else { return }
@@ -42,7 +42,8 @@ extension Phones {
         happen(habits.uninstallsPerHour * phoneHours) { uninstall($0, at: time) }
     }
 
-    /// The whole part surely, the rest by chance: so the mean is right however short the turns are.
+    /// Runs the whole part of the expected count, and the fraction by chance. So the mean is right even if
+    /// turns are short.
     private func happen(_ expected: Double, _ act: (Int) -> Void) {
         guard expected > 0 else { return }
         let whole = Int(expected)

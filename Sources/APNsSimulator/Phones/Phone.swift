@@ -1,22 +1,22 @@
 internal import LiveActivity
 
-/// One installation, in few bytes: what can be made from its number is not kept.
+/// One installation in few bytes. Everything that follows from its number is not stored.
 struct Phone {
     struct Traits: OptionSet {
         let rawValue: UInt8
         static let sandbox = Traits(rawValue: 1)
         static let frequentUpdates = Traits(rawValue: 2)
-        /// The person has switched Live Activities off.
+        /// The user has switched Live Activities off.
         static let switchedOff = Traits(rawValue: 4)
-        /// Nothing reaches it and nothing comes from it.
+        /// The phone is offline: it receives and sends nothing.
         static let away = Traits(rawValue: 8)
-        /// The person has quit the app: pushes arrive, and nobody reports.
+        /// The user has quit the app. Pushes arrive, but the app sends no reports.
         static let quit = Traits(rawValue: 16)
-        /// The app is no longer on it.
+        /// The app is not installed.
         static let removed = Traits(rawValue: 32)
-        /// A report was lost while it was away; it tells what runs when it is back.
+        /// A report was lost while the phone was away. It sends a reconcile report when it is back.
         static let owesReconcile = Traits(rawValue: 64)
-        /// Nobody has heard of it yet.
+        /// The app has not been launched yet, so no server knows the phone.
         static let owesLaunch = Traits(rawValue: 128)
     }
 
@@ -24,19 +24,19 @@ struct Phone {
     var system: OSVersion
     var traits: Traits
     var locale: UInt8
-    /// Activities that it has ever started; what happens by chance is counted with it.
+    /// Number of activities started so far. It seeds the random choices.
     var starts: UInt16 = 0
-    /// Start tokens lie side by side from here on.
+    /// Index of its first start token. The others follow it.
     var firstStartToken: UInt32
-    /// -1 for none.
+    /// Index of its first activity, -1 for none.
     var firstActivity: Int32 = -1
-    /// -1 for none; the number in a user's derived name.
+    /// Number in a derived user name, -1 for none.
     var user: Int32 = -1
-    /// One more than the number of its newest reception; 0 for none.
+    /// Number of its newest reception plus one, 0 for none.
     var newestReceived: UInt32 = 0
     var startsSpentUntil: Int64 = 0
     var updatesSpentUntil: Int64 = 0
-    /// When it comes back, or when the app was removed. Milliseconds since 1970.
+    /// Time of its return, or of the removal of the app, in milliseconds since 1970.
     var changesAt: Int64 = 0
 
     /// Whether the app can send a report now.
@@ -45,9 +45,9 @@ struct Phone {
 
 struct StartToken {
     var generation: UInt16 = 0
-    /// When the phone registered this generation with APNs.
+    /// Time at which the phone registered this generation with APNs.
     var registeredAt: Int64
-    /// When the generation before died: as it was replaced, or earlier, with the app.
+    /// Time at which the previous generation died: at its replacement, or earlier with the app.
     var replacedDiedAt: Int64 = 0
 
     init(registeredAt: Int64) { self.registeredAt = registeredAt }

@@ -1,4 +1,4 @@
-/// One Live Activity on one phone. Places are used again, so each has a life that is counted.
+/// One Live Activity on one phone. Slots are reused, and `life` counts the uses.
 struct PhoneActivity {
     enum State: UInt8 {
         case free
@@ -8,36 +8,36 @@ struct PhoneActivity {
     }
 
     var state = State.free
-    /// The app has a token that it could not report yet.
+    /// Whether the app has a token that it could not report yet.
     var owesToken = false
-    /// The app has told its server a token.
+    /// Whether the app has reported a token to its server.
     var isTokenReported = false
     var life: UInt16 = 0
-    /// Of its token.
+    /// Generation of its token.
     var generation: UInt16 = 0
     var type: UInt16 = 0
     var phone: Int32 = -1
-    /// The phone's next activity, or the next free one; -1 for none.
+    /// The phone's next activity or the next free slot, -1 for none.
     var next: Int32 = -1
-    /// -1 where the attributes named none.
+    /// Number of the group, -1 if the attributes name none.
     var group: Int32 = -1
     var content: Int32 = -1
     var channel: Int32 = -1
-    /// Seconds since 1970: what is older is not shown. All that follows is in milliseconds.
+    /// Timestamp in seconds since 1970. Older updates are not shown. All later fields are in milliseconds.
     var timestamp: Int64 = 0
     var startedAt: Int64 = 0
-    /// Since when it shows what it shows; of a free one, since when it is free.
+    /// Time at which its content changed, or at which the slot became free.
     var changedAt: Int64 = 0
     var staleAt = Int64.max
-    /// When it leaves the Lock Screen, once it has ended.
+    /// Time at which an ended activity leaves the Lock Screen.
     var leavesAt = Int64.max
-    /// When the app gets its token; `.max` for never, or for done.
+    /// Time at which the app gets its token. `.max` if never, or if already done.
     var tokenAt = Int64.max
-    /// When a throttled update is shown.
+    /// Time at which a throttled update is shown.
     var throttledUntil = Int64.max
-    /// When the phone registered the token of this generation with APNs, and the one before died.
+    /// Time at which the phone registered the current token with APNs and the previous token died.
     var tokenRegisteredAt: Int64 = 0
-    /// The earliest entry in the heap.
+    /// Time of its earliest entry in the heap.
     var wakesAt = Int64.max
 
     var isRunning: Bool { state == .active || state == .stale }

@@ -1,8 +1,8 @@
 internal import LiveActivity
 
-/// Who listens to which channel. Those who left are passed over, and cleared away when they are many.
+/// The listeners of each channel. Listeners that left are skipped, and removed when there are many.
 struct PhoneChannels {
-    /// Channels are not shared between Apple's two worlds, nor between apps.
+    /// The identity of a channel. Channels are not shared between environments or apps.
     struct Key: Hashable {
         let id: String
         let environment: Environment
@@ -18,18 +18,18 @@ struct PhoneChannels {
         let key: Key
         var listeners: [Listener] = []
         var present = 0
-        /// The newest message, on channels that keep it.
+        /// The newest message, if the channel stores it.
         var stored: AcceptedPush?
-        /// Broadcasts that still walk along the listeners; they must not move.
+        /// Number of broadcasts that still walk along the listeners. Listeners must not move meanwhile.
         var walks = 0
     }
 
-    /// A broadcast on its way.
+    /// A broadcast in progress.
     struct Walk {
         let channel: Int32
         let push: AcceptedPush
         var next = 0
-        /// Who came later is no part of it.
+        /// End of the listeners. Listeners that join later are not included.
         let end: Int
     }
 
@@ -37,7 +37,7 @@ struct PhoneChannels {
     var channels: [Channel] = []
     var walks: [Walk] = []
 
-    /// Nil beyond the limit.
+    /// Returns the number of the channel, or nil at the limit.
     mutating func number(_ key: Key, max: Int) -> Int32? {
         if let number = numbers[key] { return number }
         guard channels.count < max else { return nil }
@@ -47,7 +47,7 @@ struct PhoneChannels {
         return number
     }
 
-    /// The channel's number; -1 beyond the limit.
+    /// Adds a listener. Returns the channel's number, or -1 at the limit.
     mutating func listen(_ index: Int, _ life: UInt16, on key: Key, channelsMax: Int) -> Int32 {
         guard let number = number(key, max: channelsMax) else { return -1 }
         channels[Int(number)].listeners.append(Listener(activity: Int32(index), life: life))
@@ -57,7 +57,7 @@ struct PhoneChannels {
 
     mutating func leave(_ number: Int32) { channels[Int(number)].present -= 1 }
 
-    /// Forgets those who left, when they are more than those who are there.
+    /// Removes listeners that left, if they outnumber the present ones.
     mutating func tidy(_ number: Int32, _ isPresent: (Listener) -> Bool) {
         let channel = channels[Int(number)]
         guard channel.walks == 0, channel.listeners.count > 2 * channel.present + 64 else { return }

@@ -1,12 +1,12 @@
 internal import JSON
 internal import LiveActivity
 
-/// What the app on a phone makes of the bytes in a push, by its types' schemas. A send brings the same
-/// bytes to every phone, so what was found once is remembered for a while.
+/// Decodes the values in a push with the schemas of the app's types. A send has the same bytes for every
+/// phone, so results are cached.
 struct PhoneDecoder {
-    /// What makes decoding fail, the first of it.
+    /// The first problem that makes decoding fail.
     struct Problem: Hashable {
-        /// From the value's root; empty for the value itself.
+        /// Path from the value's root, empty for the value itself.
         let path: String
         let says: String
     }
@@ -21,24 +21,24 @@ struct PhoneDecoder {
         let bytes: RawJSON
     }
 
-    /// Verdicts kept; beyond it all are forgotten and found anew.
+    /// Limit on cached results. At the limit the cache is emptied.
     private static let keptMax = 512
-    /// Problems that are told apart; further ones are remembered without their words.
+    /// Limit on distinct problems. Further problems are kept without their text.
     private static let problemsMax = 10_000
 
-    /// Nil for what decodes, else the problem's number.
+    /// Number of the problem, or nil if the value decodes.
     private var contents: [Key: Int32?] = [:]
     private var attributes: [Key: Attributes] = [:]
     private var lastContent: (key: Key, problem: Int32?)?
     private var lastAttributes: (key: Key, attributes: Attributes)?
     private var problems: [Problem] = []
     private var problemNumbers: [Problem: Int32] = [:]
-    /// Of the value that was looked at last and did not decode; -1 for none.
+    /// Number of the problem of the last value that did not decode, -1 for none.
     private(set) var newestProblem: Int32 = -1
 
     func problem(_ number: Int32) -> Problem? { number < 0 ? nil : problems[Int(number)] }
 
-    /// - Parameter number: tells the types of all apps apart.
+    /// - Parameter number: number of the type, unique across all apps.
     mutating func decodes(_ content: RawJSON, as type: ActivityType, _ number: Int) -> Bool {
         let key = Key(type: number, bytes: content)
         if let lastContent, lastContent.key == key { return passes(lastContent.problem) }

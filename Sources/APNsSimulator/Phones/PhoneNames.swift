@@ -1,11 +1,11 @@
-/// Names of installations and users: most follow from a number, and only the others are kept.
+/// Names of installations and users. Most are derived from a number, and only the others are stored.
 struct PhoneNames {
     static let installationPrefix = "phone-"
     static let userPrefix = "user-"
 
     private var installations: [Int: String] = [:]
     private var numbers: [String: Int] = [:]
-    /// Users whose names were given, by phone.
+    /// Given user names by phone.
     private var users: [Int: String] = [:]
 
     mutating func name(_ number: Int, _ installation: String) {
@@ -17,7 +17,7 @@ struct PhoneNames {
         installations[number] ?? "\(Self.installationPrefix)\(number)"
     }
 
-    /// The phone of this name among `count`.
+    /// Returns the number of the phone with this name, below `count`.
     func number(_ installation: String, count: Int) -> Int? {
         if let number = numbers[installation] { return number }
         guard installation.hasPrefix(Self.installationPrefix),
@@ -27,7 +27,7 @@ struct PhoneNames {
         return number
     }
 
-    /// Nil logs the phone's user out.
+    /// Sets the phone's user. Nil logs the user out.
     mutating func logIn(_ user: String?, on number: Int, _ phone: inout Phone) {
         users[number] = user
         phone.user = -1

@@ -1,7 +1,7 @@
 package import APNs
 package import LiveActivity
 
-/// One phone, as somebody who looks at it sees it, and what he cannot see.
+/// The state of one phone: its screen, and facts that its user cannot see.
 package struct PhoneScreen: Sendable, Hashable {
     package struct Activity: Sendable, Hashable {
         package enum State: String, Sendable, CaseIterable {
@@ -14,32 +14,32 @@ package struct PhoneScreen: Sendable, Hashable {
         package var attributesType: String
         package var group: String?
         package var contentState: RawJSON?
-        /// Seconds since 1970, of the push that it shows.
+        /// Timestamp of the shown push, in seconds since 1970.
         package var timestamp: Int64
         package var state: State
-        /// Milliseconds since 1970, as all times here: since when it shows what it shows.
+        /// Time of the last change of content, in milliseconds since 1970 like all times here.
         package var since: Int64
         package var startedAt: Int64
         package var channel: String?
-        /// Whether the app has told its server a token.
+        /// Whether the app has reported a token to its server.
         package var isTokenReported: Bool
     }
 
-    /// A push that it received, or should have received, and what became of it.
+    /// A push that the phone received or should have received, with its effect.
     package struct Reception: Sendable, Hashable {
         package var at: Int64
         /// The push's apns-id.
         package var id: PushID
-        /// Nil for an event that ActivityKit does not know.
+        /// The event. Nil if ActivityKit does not know it.
         package var event: PushEvent?
         package var timestamp: Int64
         package var priority: Int
         package var effect: PushEffect
         package var problem: Problem?
 
-        /// Where decoding failed, and why.
+        /// The place and the reason of a decoding failure.
         package struct Problem: Sendable, Hashable {
-            /// From the payload's `aps`.
+            /// Path from the payload's `aps`.
             package var path: String
             package var says: String
         }
@@ -55,12 +55,12 @@ package struct PhoneScreen: Sendable, Hashable {
     package var isRemoved: Bool
     package var isSwitchedOff: Bool
     package var allowsFrequentUpdates: Bool
-    /// Newest first.
+    /// Activities, newest first.
     package var activities: [Activity]
     package var received: [Reception]
 }
 
-/// How many phones show what of one group.
+/// The states of one group on all phones.
 package struct GroupScreens: Sendable, Hashable {
     package struct Shown: Sendable, Hashable {
         package var contentState: RawJSON?
@@ -68,12 +68,12 @@ package struct GroupScreens: Sendable, Hashable {
     }
 
     package var group: String
-    /// Activities on the screen, ended ones among them.
+    /// Number of activities on screens, including ended ones.
     package var activities: Int
-    /// Phones that show more than one of them: a start that was sent twice.
+    /// Number of phones with more than one of them, which a duplicate start causes.
     package var phonesWithSeveral: Int
-    /// What most show comes first; one page of it.
+    /// One page of the shown states, the most frequent first.
     package var shown: [Shown]
-    /// How many different content-states there are.
+    /// Number of different content states.
     package var states: Int
 }

@@ -1,8 +1,8 @@
 internal import LiveActivity
 
-/// Push tokens that say whose they are: a token is made from its identity and the identity is read out
-/// of it again, so that a million phones need no table of tokens. Whoever does not know the seed cannot
-/// make one, nor tell two of one phone from two of strangers.
+/// Push tokens that encode their identity. A token is computed from its identity and can be decoded again, so
+/// a million phones need no table of tokens. Creating a token, or recognizing two tokens of one phone, needs
+/// the seed.
 struct PhoneTokens: Sendable {
     struct Identity: Sendable, Hashable {
         enum Kind: UInt16 {
@@ -12,12 +12,12 @@ struct PhoneTokens: Sendable {
 
         var kind: Kind
         var phone: Int
-        /// The phone's start token by its number, or the activity by its index.
+        /// Number of the phone's start token, or index of the activity.
         var index: Int
-        /// Of an activity: which of those that had its index.
+        /// For an activity: number of the use of its slot.
         var life: UInt16 = 0
         var generation: UInt16
-        /// Of an activity: which process with this seed has it, or had it.
+        /// For an activity: number of the process with this seed that has or had it.
         var run: UInt16 = 0
     }
 
@@ -46,7 +46,7 @@ struct PhoneTokens: Sendable {
         return token
     }
 
-    /// Nil for a token that was not made here.
+    /// Returns the identity, or nil for a token that was not created here.
     func identity(of token: PushToken) -> Identity? {
         guard token.bytes.count == bytes else { return nil }
         return unsafe token.bytes.withUnsafeBytes { raw in

@@ -3,7 +3,7 @@ internal import LiveActivity
 // Broadcasts.
 
 extension Phones {
-    /// Apple keeps a channel's newest message for so long at most.
+    /// Longest time for which Apple stores a channel's newest message.
     private static let storedMilliseconds: Int64 = 8 * 3_600_000
 
     func broadcast(_ push: AcceptedPush, on id: String) {
@@ -25,7 +25,7 @@ extension Phones {
         return activity.life == listener.life && activity.state != .free
     }
 
-    /// Takes broadcasts on along their listeners, in their order, as far as one turn may go.
+    /// Continues broadcasts along their listeners, in order, up to the limit of one turn.
     func serveBroadcasts(at time: Int64) {
         var left = settings.broadcastPhonesPerTurn
         while !channels.walks.isEmpty {
@@ -52,14 +52,15 @@ extension Phones {
         let traits = phones[number].traits
         if traits.contains(.removed) { return }
         if traits.contains(.away) {
-            // What the channel keeps needs no copy for each phone: it is there when the phone is back.
+            // A message that the channel stores needs no copy for each phone. The phone gets it when it is
+            // back.
             note(push, on: number, push.isStored ? .stored : .lostWhileAway, at: time)
         } else {
             note(push, on: number, update(push, index, at: time), at: time)
         }
     }
 
-    /// A listener that came late, or was away, gets what its channel has kept.
+    /// Delivers the stored message of the channel to a listener that joined late or was away.
     func catchUp(_ index: Int, at time: Int64) {
         let activity = activities[index]
         guard activity.channel >= 0, let push = channels.channels[Int(activity.channel)].stored,

@@ -1,8 +1,8 @@
-// How many phones show what somebody waits for. A phone is judged by the newest of its activities: by
-// those of the group alone, where a group is named.
+// Counts of phones that meet a condition. The newest activity of a phone decides, and within a group the
+// newest one of that group.
 
 extension Phones {
-    /// One phone: of one if it shows anything, else of none.
+    /// Returns the count for one phone. `of` is 1 if the phone shows an activity, otherwise 0.
     func count(_ condition: ScreenCondition, on number: Int, group: String?, at time: Int64) -> ScreenCount {
         for index in indices(of: number) { settle(index, at: time) }
         let newest = indices(of: number).first { group == nil || groups[activities[$0].group] == group }
@@ -12,11 +12,11 @@ extension Phones {
         return ScreenCount(showing: isMet ? 1 : 0, of: 1)
     }
 
-    /// Looks at every activity: some milliseconds for a million.
+    /// Returns the count for a group. Looks at every activity, which takes a few milliseconds for a million.
     func count(_ condition: ScreenCondition, inGroup name: String, at time: Int64) -> ScreenCount {
         var count = ScreenCount(showing: 0, of: 0)
         guard let group = groups.number(of: name) else { return count }
-        // A send brings one content-state to all: each is looked at once.
+        // A send gives all phones the same content state, so each state is checked once.
         var verdicts = [Bool?](repeating: nil, count: contents.bound + 1)
         for index in activities.indices where activities[index].group == group {
             settle(index, at: time)

@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-// The way of a push to a phone.
+// Delivery of a push to a phone.
 
 extension Phones {
     func deliver(_ push: AcceptedPush) {
@@ -26,7 +26,7 @@ extension Phones {
         }
     }
 
-    /// What an installation does with a push that has reached it.
+    /// Applies a push that has reached its installation and returns the effect.
     func act(_ push: AcceptedPush, _ identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {
         switch identity.kind {
         case .start: return start(push, identity, at: time)
@@ -56,7 +56,8 @@ extension Phones {
 
     // MARK: Away
 
-    /// Apple keeps one push for a device and an app, "in most cases the latest": here always.
+    /// Stores a push for a phone that is away. Apple stores one push for a device and an app, "in most cases
+    /// the latest". This simulator always stores the latest.
     private func store(_ push: AcceptedPush, for number: Int) -> PushEffect {
         if push.expiration == 0 { return .lostWhileAway }
         let key = Int32(number)
@@ -69,7 +70,7 @@ extension Phones {
         return .stored
     }
 
-    /// The phone can be reached again: what was kept for it arrives, and it tells what it could not.
+    /// Makes the phone reachable again. The stored push arrives, and the app sends the reports that it owes.
     func comeBack(_ number: Int, at time: Int64) {
         guard phones[number].traits.contains(.away) else { return }
         phones[number].traits.remove(.away)
@@ -86,7 +87,7 @@ extension Phones {
         reportWhatIsOwed(number, at: time)
     }
 
-    /// Seconds as milliseconds; what is absurd stays absurd and harms nobody.
+    /// Converts seconds to milliseconds. Extreme values saturate.
     func milliseconds(_ seconds: Int64) -> Int64 {
         let (value, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
         return overflow ? (seconds < 0 ? .min : .max) : value

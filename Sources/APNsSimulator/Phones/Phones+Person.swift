@@ -1,17 +1,16 @@
 package import LiveActivity
 
-// What a person does with a phone. Installations go by their names, as reports name them; each answers
-// whether there was anything to do.
+// Actions of a phone's user. Functions with a Boolean result return whether the action applied.
 
 extension Phones {
     package func number(of installation: String) -> Int? {
         names.number(installation, count: phones.count)
     }
 
-    /// Names an installation that was added with a population.
+    /// Renames an installation that was added with a population.
     package func rename(_ number: Int, to installation: String) { names.name(number, installation) }
 
-    /// Another user, or nobody, uses the app from now on.
+    /// Changes the user of the app. Nil logs the user out.
     package func logIn(_ user: String?, on number: Int, at time: Int64) {
         names.logIn(user, on: number, &phones[number])
         if phones[number].canReport { report(.profile, number, at: time) }
@@ -19,7 +18,7 @@ extension Phones {
 
     // MARK: Away and back
 
-    /// The phone is without a network until then.
+    /// Takes the phone offline until `time`.
     package func goAway(_ number: Int, until time: Int64) {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.away)
@@ -31,11 +30,11 @@ extension Phones {
 
     // MARK: The app
 
-    /// The person swipes the app away: activities stay, and nobody reports.
+    /// Quits the app. Its activities stay, and it sends no reports.
     package func quit(_ number: Int) { phones[number].traits.insert(.quit) }
 
-    /// The app is opened: it sees its activities again, gets the tokens that it never got, and tells its
-    /// server what runs.
+    /// Opens the app. It sees its activities again, gets the missing tokens, and reports the running
+    /// activities to its server.
     package func open(_ number: Int, at time: Int64) {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.remove(.quit)
@@ -49,7 +48,7 @@ extension Phones {
         reportWhatIsOwed(number, at: time)
     }
 
-    /// The app is updated: it runs no more until it is opened, and its start tokens are others.
+    /// Updates the app. It does not run until it is opened, and its start tokens change.
     package func update(_ number: Int, at time: Int64) {
         quit(number)
         for slot in 0..<startTokenCount(apps[Int(phones[number].app)]) {
@@ -57,7 +56,7 @@ extension Phones {
         }
     }
 
-    /// The app is deleted. Its tokens are gone, and it cannot say so.
+    /// Deletes the app. Its tokens die, and it cannot report this.
     package func uninstall(_ number: Int, at time: Int64) {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.removed)
@@ -66,7 +65,7 @@ extension Phones {
         phones[number].changesAt = time
     }
 
-    /// The app is put back on the phone and opened. Its tokens are new ones; the old ones died with it.
+    /// Reinstalls and opens the app. Its tokens are new, because the old ones died at the removal.
     package func install(_ number: Int, at time: Int64) {
         guard phones[number].traits.contains(.removed) else { return }
         phones[number].traits.subtract([.removed, .away, .quit, .owesReconcile])
@@ -77,7 +76,7 @@ extension Phones {
         reportFirstLaunch(number, at: time)
     }
 
-    /// The app wants no more activities of the type; APNs knows nothing of it.
+    /// Reports that the app wants no more activities of the type. APNs does not learn of this.
     @discardableResult
     package func unregister(_ type: String, on number: Int, at time: Int64) -> Bool {
         let app = apps[Int(phones[number].app)]
@@ -88,7 +87,7 @@ extension Phones {
         return true
     }
 
-    /// The app itself starts an activity while it is open.
+    /// Starts an activity from the open app.
     @discardableResult
     package func startLocally(
         _ type: String, attributes: RawJSON, contentState: RawJSON, on number: Int, at time: Int64
@@ -104,7 +103,7 @@ extension Phones {
 
     // MARK: Activities
 
-    /// The person swipes the activity away.
+    /// Dismisses the activity.
     @discardableResult
     package func dismiss(_ activity: String, on number: Int, at time: Int64) -> Bool {
         guard let index = index(of: activity, on: number) else { return false }
@@ -112,7 +111,7 @@ extension Phones {
         return true
     }
 
-    /// The person touches the activity, which opens the app.
+    /// Taps the activity, which opens the app.
     @discardableResult
     package func tap(_ activity: String, on number: Int, at time: Int64) -> Bool {
         guard let index = index(of: activity, on: number) else { return false }
@@ -121,7 +120,7 @@ extension Phones {
         return true
     }
 
-    /// The system gives the activity another token; the old one is dead.
+    /// Replaces the activity's token. The old token is dead.
     @discardableResult
     package func rotateToken(of activity: String, on number: Int, at time: Int64) -> Bool {
         guard let index = index(of: activity, on: number), activities[index].isRunning else { return false }

@@ -1,9 +1,9 @@
 package import LiveActivity
 
-// What a phone shows, and why.
+// Queries for the content of phones and its reasons.
 
 extension Phones {
-    /// - Parameter receptions: at most so many of the newest.
+    /// - Parameter receptions: the maximum number of newest receptions.
     package func view(_ number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneScreen {
         for index in indices(of: number) { settle(index, at: time) }
         let phone = phones[number]
@@ -51,10 +51,10 @@ extension Phones {
         }
     }
 
-    /// How many run an iOS that a push can start.
+    /// Number of phones whose iOS supports a start by push.
     package var startable: Int { phones.count { $0.system >= .pushToStart } }
 
-    /// Groups that something on some screen belongs to, by name, in pages.
+    /// Returns the names of groups with an activity on some screen, sorted, in pages.
     package func groupNames(after name: String? = nil, limit: Int) -> [String] {
         var found: [String] = []
         for number in 0..<Int32(groups.bound) {
@@ -63,9 +63,9 @@ extension Phones {
         return Array(found.sorted().prefix(max(0, limit)))
     }
 
-    /// Nil for a group that no phone has heard of, or whose activities have all left.
+    /// Returns the screens of a group, or nil if the group is unknown or all its activities have left.
     ///
-    /// Looks at every activity: some milliseconds for a million.
+    /// Looks at every activity, which takes a few milliseconds for a million.
     package func view(group: String, from first: Int = 0, limit: Int = 100, at time: Int64) -> GroupScreens? {
         guard let number = groups.number(of: group) else { return nil }
         var counts = [Int](repeating: 0, count: contents.bound + 1)
@@ -76,7 +76,7 @@ extension Phones {
             guard activities[index].state != .free else { continue }
             total += 1
             counts[Int(activities[index].content) + 1] += 1
-            // The last but one of a phone's activities in the group stands for the phone.
+            // The second to last activity of a phone in the group counts the phone once.
             if others(of: number, behind: index) == 1 { several += 1 }
         }
         guard total > 0 else { return nil }
@@ -90,7 +90,7 @@ extension Phones {
             states: present.count)
     }
 
-    /// How many of the phone's activities behind this one belong to the group; two stand for more.
+    /// Returns the number of the phone's later activities in the group, counted up to two.
     private func others(of group: Int32, behind index: Int) -> Int {
         var found = 0
         var next = activities[index].next
@@ -101,7 +101,8 @@ extension Phones {
         return found
     }
 
-    /// Installations that show this state of the group, in pages; `next` is where the next one begins.
+    /// Returns the installations that show this state of the group, in pages. `next` is the start of the next
+    /// page.
     package func installations(
         showing contentState: RawJSON?, of group: String, from first: Int = 0, limit: Int
     ) -> (installations: [String], next: Int?) {
@@ -116,12 +117,12 @@ extension Phones {
         return (found, nil)
     }
 
-    /// How often each effect has been seen, of all pushes and phones.
+    /// Returns the count of each effect, for all pushes and phones.
     package func effects() -> [(effect: PushEffect, count: Int)] {
         PushEffect.allCases.map { ($0, receptions.counts[Int($0.rawValue)]) }
     }
 
-    /// Reports that wait, have left, and were lost because too many waited.
+    /// Number of reports that wait, were sent, and were lost because too many waited.
     package var reportCounts: (waiting: Int, sent: Int, lost: Int) {
         (outgoing.count + outgoing.launchesLeft, outgoing.sent, outgoing.lost)
     }

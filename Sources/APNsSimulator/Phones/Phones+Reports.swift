@@ -1,12 +1,12 @@
 internal import LiveActivity
 
-// What the app on a phone tells its server.
+// Reports from the apps on phones to their server.
 
 extension Phones {
-    /// Reports of one batch.
+    /// Limit on the reports of one batch.
     private static let batchMax = 1_000
 
-    // MARK: Occasions
+    // MARK: Events
 
     func report(_ kind: Report.Kind, _ number: Int, index: Int = 0, at time: Int64) {
         guard sink != nil else { return }
@@ -23,7 +23,7 @@ extension Phones {
         report(.updateToken, Int(activities[index].phone), index: index, at: time)
     }
 
-    /// The app sees its activity change.
+    /// Reports a state change of an activity, as the app sees it.
     func tell(_ state: Report.State, _ index: Int, at time: Int64) {
         let activity = activities[index]
         let number = Int(activity.phone)
@@ -49,7 +49,7 @@ extension Phones {
         Report.State.allCases.firstIndex(of: state) ?? 0
     }
 
-    /// The phone can speak again.
+    /// Sends the reports that were withheld while the app could not report.
     func reportWhatIsOwed(_ number: Int, at time: Int64) {
         guard phones[number].canReport else { return }
         if phones[number].traits.contains(.owesLaunch) {
@@ -64,7 +64,7 @@ extension Phones {
         }
     }
 
-    /// The first time that the app is opened: its start tokens, and who the person is.
+    /// Reports the first launch of the app: its profile and its start tokens.
     func reportFirstLaunch(_ number: Int, at time: Int64) {
         guard phones[number].canReport else {
             phones[number].traits.insert(.owesLaunch)
@@ -74,7 +74,7 @@ extension Phones {
         reportStartTokens(of: number, at: time)
     }
 
-    /// A token that is reported again says no more than that it is still good.
+    /// Reports all start tokens. A repeated report only confirms that the token is valid.
     private func reportStartTokens(of number: Int, at time: Int64) {
         guard phones[number].system >= .pushToStart else { return }
         for slot in 0..<startTokenCount(apps[Int(phones[number].app)]) {
@@ -82,9 +82,9 @@ extension Phones {
         }
     }
 
-    // MARK: Leaving
+    // MARK: Sending
 
-    /// Gives the sink what it has room for: first what has happened, then first launches.
+    /// Passes to the sink as many reports as it can take: events first, then first launches.
     func sendReports(at time: Int64) {
         guard let sink else { return }
         var left = settings.reportsPerTurn
@@ -108,7 +108,7 @@ extension Phones {
         }
     }
 
-    /// Nil for what is no longer true: a token of an activity that has gone.
+    /// Returns the report, or nil if it is obsolete because its activity has gone.
     private func written(_ pending: OutgoingReports.Pending) -> Report? {
         let number = Int(pending.phone)
         var report = self.report(about: number, pending)
@@ -159,7 +159,7 @@ extension Phones {
         return app.hasOneStartToken ? nil : app.types[slot].name
     }
 
-    /// As the system's `activity.id`: nobody else's, ever.
+    /// Returns the activity's id in the form of the system's `activity.id`. It is unique forever.
     func activityID(_ index: Int, _ life: UInt16) -> String {
         let occurrence = UInt64(run) << 48 | UInt64(index) << 16 | UInt64(life)
         let high = mixing.number(Mixing.Purpose.activityID.rawValue, and: occurrence, with: 0)

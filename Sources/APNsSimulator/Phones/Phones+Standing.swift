@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-// What APNs knows of a token. Twice a push: fast.
+// Standing of a token at APNs. Each push asks twice, so this must be fast.
 
 extension Phones: SimulatedPhones {
     func standing(
@@ -30,7 +30,7 @@ extension Phones: SimulatedPhones {
         let token = startTokens[Int(phone.firstStartToken) + identity.index]
         if identity.generation == token.generation { return .good }
         if isRemembered(token.replacedDiedAt, at: time) { return .good }
-        // One that died before there was another died with the app.
+        // A token that died before its replacement was registered died with the app.
         return token.replacedDiedAt < token.registeredAt
             ? .gone(since: token.replacedDiedAt) : .expired(since: token.replacedDiedAt)
     }
@@ -42,7 +42,7 @@ extension Phones: SimulatedPhones {
         guard identity.index < activities.count else { return .unknown }
         let activity = activities[identity.index]
         if activity.life != identity.life || activity.state == .free {
-            // Where somebody else lives by now, it was gone before he came.
+            // If the slot is in use again, the old token died before the new activity started.
             let since = activity.life == identity.life ? activity.changedAt : activity.startedAt
             return isRemembered(since, at: time) ? .good : .gone(since: since)
         }
@@ -51,7 +51,7 @@ extension Phones: SimulatedPhones {
         return isRemembered(since, at: time) ? .good : .expired(since: since)
     }
 
-    /// Whether APNs still takes what died then.
+    /// Whether APNs still accepts a token that died at this time.
     private func isRemembered(_ since: Int64, at time: Int64) -> Bool {
         time - since < settings.deadTokenMilliseconds
     }

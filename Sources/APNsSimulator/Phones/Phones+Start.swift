@@ -1,6 +1,7 @@
 internal import LiveActivity
 
-// A push on a start token. Each refusal is silent; the phone shows nothing, and APNs has said 200.
+// Handling of a push to a start token. Each refusal is silent: the phone shows nothing although APNs answered
+// 200.
 
 extension Phones {
     func start(_ push: AcceptedPush, _ identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {
@@ -49,7 +50,8 @@ extension Phones {
         return decoder.decodes(content, as: type, typeNumber) ? nil : .contentStateNotDecoded
     }
 
-    /// Whether one more may run; what has ended makes room on the screen, the oldest first.
+    /// Whether one more activity may run. If too many ended activities are on the screen, the oldest is
+    /// removed.
     private func hasRoom(_ number: Int, at time: Int64) -> Bool {
         var running = 0
         var ended = 0
@@ -63,7 +65,7 @@ extension Phones {
         return running < settings.activitiesMax
     }
 
-    /// An activity comes into being, started by a push or by the app itself.
+    /// Creates an activity, started by a push or by the app itself.
     func begin(_ payload: PushPayload, type: UInt16, on number: Int, at time: Int64) {
         let index = takeFreeActivity()
         let occurrence = UInt64(phones[number].starts)
@@ -114,7 +116,7 @@ extension Phones {
         return activities.count - 1
     }
 
-    /// Users see the system issue another start token right after one was used.
+    /// Replaces the start token after its use, as users have observed.
     private func rotateAfterUse(_ identity: PhoneTokens.Identity, at time: Int64) {
         let occurrence = UInt64(phones[identity.phone].starts)
         if mixing.falls(

@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-// What happens by itself.
+// Changes that happen with time.
 
 extension Phones {
     func tick(at time: Int64) {
@@ -23,8 +23,8 @@ extension Phones {
         sendReports(at: time)
     }
 
-    /// Lives through a stretch of time at once, in the turns in which something is due: so everything
-    /// happens in its order, and is reported as having happened at its time.
+    /// Simulates a period at once, turn by turn, so that all events happen in order and are reported with
+    /// their own times.
     func live(from start: Int64, to end: Int64) {
         var time = start
         while time < end {
@@ -47,7 +47,7 @@ extension Phones {
         schedule(index)
     }
 
-    /// Brings an activity to what it is at this time. Safe to call whenever somebody looks at it.
+    /// Brings an activity to its state at this time. Safe to call before each read of the activity.
     func settle(_ index: Int, at time: Int64) {
         let wall = activities[index].startedAt + settings.activeMilliseconds
         if activities[index].state == .active, activities[index].staleAt <= min(time, wall) {
@@ -62,7 +62,7 @@ extension Phones {
         }
     }
 
-    /// The activity runs no more; it stays on the Lock Screen for a while.
+    /// Ends the activity. It stays on the Lock Screen for a while.
     func end(_ index: Int, leavingAt leaves: Int64, at time: Int64) {
         activities[index].state = .ended
         activities[index].leavesAt = leaves
@@ -71,7 +71,7 @@ extension Phones {
         tell(.ended, index, at: time)
     }
 
-    /// The activity leaves the screen, and is free again.
+    /// Removes the activity from the screen and frees its slot.
     func remove(_ index: Int, at time: Int64) {
         tell(.dismissed, index, at: time)
         let activity = activities[index]
@@ -101,7 +101,7 @@ extension Phones {
         }
     }
 
-    /// Sees to it that the activity is woken at the next time at which something is due.
+    /// Schedules a wake-up of the activity at its next event.
     func schedule(_ index: Int) {
         let activity = activities[index]
         guard activity.state != .free else { return }

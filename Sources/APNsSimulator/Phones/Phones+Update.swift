@@ -1,9 +1,9 @@
 internal import LiveActivity
 
-// A push on an update token, or on a channel that the activity listens to.
+// Handling of a push to an update token, or to a channel of the activity.
 
 extension Phones {
-    /// The activity must not be free.
+    /// Applies an update or END. The activity must not be free.
     func update(_ push: AcceptedPush, _ index: Int, at time: Int64, isThrottled: Bool = false) -> PushEffect {
         settle(index, at: time)
         let payload = push.payload
@@ -25,7 +25,7 @@ extension Phones {
 
     private func fault(in payload: PushPayload, _ event: PushEvent, _ index: Int) -> PushEffect? {
         guard let content = payload.contentState else {
-            // An end without a state leaves the last one on the screen.
+            // An END without a state leaves the last state on the screen.
             return event == .end ? nil : .contentStateMissing
         }
         let activity = activities[index]
@@ -75,7 +75,7 @@ extension Phones {
         return .throttled
     }
 
-    /// What was held back is shown, if it still is newer.
+    /// Shows the throttled update if it is still newer.
     func showThrottled(_ index: Int, at time: Int64) {
         activities[index].throttledUntil = .max
         guard let push = throttled.removeValue(forKey: Int32(index)) else { return }

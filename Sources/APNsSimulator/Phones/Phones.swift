@@ -1,26 +1,27 @@
 internal import LiveActivity
 
-/// The phones behind the simulated APNs: what each shows, and why it does not show what it was sent.
+/// The phones behind the simulated APNs: the content of each screen, and the reasons why a push had no
+/// effect.
 ///
-/// A value in all but name: nothing happens but what is called, time and chance are parameters, and
-/// `tick` does what is due. Confined to the simulator's event loop.
+/// It is deterministic: time and randomness are parameters, it changes only when called, and `tick` applies
+/// the due events. Confined to the simulator's event loop.
 package final class Phones {
     let settings: PhoneSettings
     let mixing: Mixing
     let tokens: PhoneTokens
 
-    // Unchecked, as all else that a push touches, some of it many times: one thread has it, and nothing called
-    // meanwhile comes back here.
+    // Exclusivity is unchecked here and for all other state that a push accesses often. One thread accesses
+    // it, and no call made during an access uses it again.
     @safe @exclusivity(unchecked) var apps: [PhoneApp] = []
     @safe @exclusivity(unchecked) var phones: [Phone] = []
     @safe @exclusivity(unchecked) var startTokens: [StartToken] = []
     @safe @exclusivity(unchecked) var activities: [PhoneActivity] = []
-    /// When there were phones here for the first time, milliseconds since 1970. A process before this one with
-    /// the same seed had the same phones; what ran on them is gone since then.
+    /// Time of the first phones in this process, in milliseconds since 1970. An earlier process with the same
+    /// seed had the same phones. Its activities have been gone since this time.
     var beganAt: Int64?
-    /// Tells its activities from those of this process.
+    /// Number that distinguishes this process's activities from those of earlier processes.
     var run: UInt16 = 0
-    /// The first free one among the activities; -1 for none.
+    /// Index of the first free activity slot, -1 for none.
     var freeActivity: Int32 = -1
 
     @safe @exclusivity(unchecked) var contents = Shared<RawJSON>()
@@ -28,19 +29,20 @@ package final class Phones {
     var channels = PhoneChannels()
     @safe @exclusivity(unchecked) var decoder = PhoneDecoder()
     var names = PhoneNames()
-    /// By app.
+    /// Populations by app.
     var populations: [Population] = []
     @safe @exclusivity(unchecked) var receptions: Receptions
 
-    /// What APNs keeps for phones that are away: one push for each, as it does for each device and app.
+    /// Pushes that APNs stores for phones that are away: one for each phone, because APNs stores one for each
+    /// device and app.
     var stored: [Int32: AcceptedPush] = [:]
-    /// The newest update beyond the budget, by the activity's index.
+    /// The newest update above the budget, by the activity's index.
     var throttled: [Int32: AcceptedPush] = [:]
     @safe @exclusivity(unchecked) var activityWakes = WakeHeap()
     var phoneWakes = WakeHeap()
 
     var outgoing = OutgoingReports()
-    /// Where phones report to; without one they tell nobody.
+    /// Receiver of the phones' reports. Without it, phones send no reports.
     package var sink: (any ReportSink)?
     package var habits: Habits?
     var habitDice: Dice
@@ -56,23 +58,23 @@ package final class Phones {
 
     package var count: Int { phones.count }
 
-    // MARK: What belongs to what
+    // MARK: Lookups
 
     func environment(of phone: Phone) -> Environment {
         phone.traits.contains(.sandbox) ? .sandbox : .production
     }
 
-    /// How many start tokens an installation of this app has.
+    /// Returns the number of start tokens of an installation of this app.
     func startTokenCount(_ app: PhoneApp) -> Int { app.hasOneStartToken ? 1 : app.types.count }
 
-    /// Tells the types of all apps apart.
+    /// Returns a number that is unique across the types of all apps.
     func typeNumber(_ app: UInt16, _ type: UInt16) -> Int { Int(app) << 16 | Int(type) }
 
     func type(of activity: PhoneActivity) -> ActivityType {
         apps[Int(phones[Int(activity.phone)].app)].types[Int(activity.type)]
     }
 
-    /// The indices of a phone's activities, newest first.
+    /// Returns the indices of a phone's activities, newest first.
     func indices(of number: Int) -> [Int] {
         var found: [Int] = []
         var index = phones[number].firstActivity

@@ -1,6 +1,6 @@
 package import LiveActivity
 
-/// Many phones of one app, each as the seed and its number have it.
+/// Many phones of one app. The seed and each phone's number determine its properties.
 package struct Population: Sendable {
     package var app: PhoneApp
     package var phones: Int
@@ -8,23 +8,22 @@ package struct Population: Sendable {
     package var systems: [(system: OSVersion, weight: Double)] = [
         (Population.newestSystem, 40), (OSVersion(18, 6), 40), (OSVersion(17, 6), 14), (OSVersion(16, 7), 6),
     ]
-    /// Where not empty, in the place of `systems`: the first phone has the first, the second the second,
-    /// and so on round.
+    /// If not empty, replaces `systems`: the versions are assigned to the phones in turn.
     package var systemsInTurn: [OSVersion] = []
     package var sandboxShare = 0.0
-    /// Where not empty, in the place of `sandboxShare`, dealt out likewise.
+    /// If not empty, replaces `sandboxShare`: the environments are assigned to the phones in turn.
     package var environmentsInTurn: [Environment] = []
-    /// Whose user is known; the others are installations only.
+    /// Share of phones with a known user. The others are installations only.
     package var userShare = 1.0
     package var phonesPerUser = 1
     package var frequentUpdatesShare = 0.5
-    /// Who has switched Live Activities off.
+    /// Share of phones whose user has switched Live Activities off.
     package var switchedOffShare = 0.0
     package var awayShare = 0.0
-    /// Until when who is away is back, at the latest.
+    /// Longest time until a phone that is away returns.
     package var awayMilliseconds: Int64 = 3_600_000
     package var locales = ["en_GB"]
-    /// Tags with the share of phones that have them.
+    /// Tags, with the share of phones that have them.
     package var tags: [(name: String, share: Double)] = []
 
     package static let newestSystem = OSVersion(26, 1)
@@ -36,11 +35,11 @@ package struct Population: Sendable {
 }
 
 extension Phones {
-    /// Adds a population; with a sink, all of them open the app and report in the turns that follow.
-    /// Returns their numbers.
+    /// Adds a population and returns the numbers of its phones. With a sink, all of them open the app and
+    /// report in the following turns.
     @discardableResult
     package func add(_ population: Population, at time: Int64) -> Range<Int> {
-        precondition(phones.count + population.phones < Int(Int32.max), "phones are counted in 31 bits")
+        precondition(phones.count + population.phones < Int(Int32.max), "too many phones for 31 bits")
         if beganAt == nil {
             beganAt = time
             run = UInt16(truncatingIfNeeded: time / 1_000)
@@ -60,7 +59,7 @@ extension Phones {
         return added
     }
 
-    /// - Parameter index: among the phones of its population.
+    /// - Parameter index: position of the phone in its population.
     private func add(
         _ number: Int, index: Int, of population: Population, app: UInt16, at time: Int64
     ) {

@@ -1,14 +1,14 @@
-/// What a push did to a phone. A phone tells nobody: only a simulator knows.
+/// The effect of a push on a phone. Real phones do not report it, so only a simulator knows it.
 package enum PushEffect: UInt8, Sendable, CaseIterable {
     case started
     case shown
     case ended
-    /// Kept by APNs until the phone is back.
+    /// Stored by APNs until the phone is back.
     case stored
-    /// Beyond the budget; the newest of them is shown later.
+    /// Above the budget. The newest such update is shown later.
     case throttled
 
-    // APNs' part.
+    // Effects at APNs.
     case lostWhileAway
     case replacedInStore
     case expiredInStore
@@ -16,7 +16,7 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     case deadToken
     case appRemoved
 
-    // Silence of the phone.
+    // Reasons why the phone shows nothing.
     case unknownEvent
     case wrongEventForToken
     case timestampMissing
@@ -40,7 +40,8 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     /// Whether the screen changed.
     package var isVisible: Bool { rawValue <= PushEffect.ended.rawValue }
 
-    /// Whether the app could not make anything of what the push brought; which of its values is the path's root.
+    /// The part of the push that the app could not decode, which is the root of the problem's path. Nil if
+    /// decoding did not fail.
     package var undecodedPart: String? {
         switch self {
         case .contentStateNotDecoded: "content-state"
@@ -49,37 +50,37 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// As people read it.
+    /// The effect in words.
     package var phrase: String {
         switch self {
         case .started: "started an activity"
         case .shown: "is shown"
         case .ended: "ended the activity"
-        case .stored: "kept by APNs until the phone is back"
-        case .throttled: "beyond the update budget; shown later unless a newer one comes"
+        case .stored: "stored by APNs until the phone is back"
+        case .throttled: "above the update budget; shown later unless a newer update arrives"
         case .lostWhileAway: "the phone was away, and the push was not to be stored"
-        case .replacedInStore: "a newer push took its index while the phone was away"
+        case .replacedInStore: "a newer push replaced it while the phone was away"
         case .expiredInStore: "expired before the phone was back"
-        case .storeIsFull: "the phone was away, and the simulator keeps no more pushes"
+        case .storeIsFull: "the phone was away, and the simulator's store is full"
         case .deadToken: "the token had been replaced"
         case .appRemoved: "the app is no longer on the phone"
-        case .unknownEvent: "event is none that ActivityKit knows"
+        case .unknownEvent: "event is unknown to ActivityKit"
         case .wrongEventForToken: "a start needs a start token, everything else an update token"
         case .timestampMissing: "timestamp is missing"
         case .contentStateMissing: "content-state is missing"
         case .contentStateNotDecoded: "content-state does not decode into the app's type"
         case .attributesMissing: "attributes or attributes-type is missing"
-        case .attributesTypeUnknown: "attributes-type is none that this token starts"
+        case .attributesTypeUnknown: "this token does not start attributes-type"
         case .attributesNotDecoded: "attributes do not decode into the app's type"
         case .alertMissing: "a start without an alert is not shown"
-        case .systemTooOld: "pushes start activities from iOS 17.2 on"
-        case .systemHasNoChannels: "input-push-channel needs iOS 18; before, the activity does not start"
-        case .switchedOff: "the person has switched Live Activities off"
+        case .systemTooOld: "a start by push needs iOS 17.2"
+        case .systemHasNoChannels: "input-push-channel needs iOS 18; an older system starts nothing"
+        case .switchedOff: "the user has switched Live Activities off"
         case .tooManyActivities: "the app has as many activities as the system allows"
-        case .startBudgetSpent: "the push-to-start budget is spent"
-        case .updateBudgetSpent: "the update budget is spent"
-        case .olderTimestamp: "timestamp is older than that of what is shown"
-        case .sameTimestamp: "timestamp is that of what is shown"
+        case .startBudgetSpent: "the push-to-start budget is used up"
+        case .updateBudgetSpent: "the update budget is used up"
+        case .olderTimestamp: "timestamp is older than the shown one"
+        case .sameTimestamp: "timestamp equals the shown one"
         case .alreadyEnded: "the activity had ended"
         case .noLongerShown: "the activity is no longer on the screen"
         }

@@ -1,30 +1,30 @@
 internal import APNs
 internal import LiveActivity
 
-/// What phones have received, newest last: a ring of all phones together, in which each entry knows the
-/// one before it on the same phone. What a quiet phone received is forgotten when the others are loud.
+/// The pushes that phones received, newest last. All phones share one ring, and each entry links to the
+/// previous entry of the same phone. Busy phones displace the entries of quiet phones.
 struct Receptions {
     struct Entry {
         var phone: Int32
         var effect: PushEffect
-        /// The event's index among all events; `.max` for an unknown one.
+        /// Index of the event among all events, `.max` for an unknown one.
         var event: UInt8
         var priority: UInt8
-        /// One more than the number of the phone's reception before; 0 for none.
+        /// Number of the phone's previous reception plus one, 0 for none.
         var before: UInt32
-        /// Of the decoder's problems; -1 for none.
+        /// Number of the decoder's problem, -1 for none.
         var problem: Int32
-        /// Seconds since 1970, as the payload says.
+        /// The payload's timestamp, in seconds since 1970.
         var timestamp: Int64
         /// Milliseconds since 1970.
         var at: Int64
-        /// Of the push.
+        /// The push's apns-id.
         var id: PushID
     }
 
     private var ring: [Entry] = []
     private let countMax: Int
-    /// Receptions since the beginning.
+    /// Number of receptions since the start.
     private(set) var total: UInt32 = 0
     private(set) var counts = [Int](repeating: 0, count: PushEffect.allCases.count)
 
@@ -41,19 +41,20 @@ struct Receptions {
         if index < ring.count {
             ring[index] = entry
         } else {
-            // All of its room at once, of which the machine gives what is used: a ring that grows moves what it has.
+            // Reserve the full capacity at once, because a growing ring would move its entries. The machine
+            // provides memory only as it is used.
             if ring.isEmpty { ring.reserveCapacity(countMax) }
             ring.append(entry)
         }
-        // Four billion receptions on, numbers begin anew and with them what is remembered.
+        // Numbers restart after four billion receptions, and earlier entries are forgotten.
         total = total == .max - 1 ? 0 : total + 1
         phone.newestReceived = total
     }
 
-    /// For what reached no phone that is known.
+    /// Counts an effect, also of a push that reached no known phone.
     mutating func count(_ effect: PushEffect) { counts[Int(effect.rawValue)] += 1 }
 
-    /// A phone's newest receptions, newest first.
+    /// Returns a phone's newest receptions, newest first.
     func newest(_ limit: Int, of number: Int, _ phone: Phone) -> [Entry] {
         var found: [Entry] = []
         var next = phone.newestReceived

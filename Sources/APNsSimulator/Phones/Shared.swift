@@ -1,5 +1,5 @@
-/// Values that many activities have in common, each kept once for as long as somebody uses it, and
-/// known by a small number.
+/// Values that many activities share, identified by small numbers. Each value is stored once, as long as it
+/// is used.
 struct Shared<Value: Hashable> {
     private struct Kept {
         var value: Value?
@@ -9,12 +9,12 @@ struct Shared<Value: Hashable> {
     private var kept: [Kept] = []
     private var numbers: [Value: Int32] = [:]
     private var free: [Int32] = []
-    /// A send brings the same value a million times in a row.
+    /// Number of the last value. A send brings the same value a million times in a row.
     private var last: Int32 = -1
 
-    /// How many numbers have been given out; every number is below.
+    /// Upper bound of all numbers.
     var bound: Int { kept.count }
-    /// How many values there are.
+    /// Number of values.
     var count: Int { numbers.count }
 
     subscript(_ number: Int32) -> Value? { number < 0 ? nil : kept[Int(number)].value }
@@ -23,7 +23,7 @@ struct Shared<Value: Hashable> {
 
     func number(of value: Value) -> Int32? { numbers[value] }
 
-    /// The value's number, with one use more.
+    /// Adds one use of the value and returns its number.
     mutating func use(_ value: Value) -> Int32 {
         if last >= 0, kept[Int(last)].value == value {
             kept[Int(last)].uses += 1
@@ -43,7 +43,7 @@ struct Shared<Value: Hashable> {
         return number
     }
 
-    /// One use less; the last one forgets the value.
+    /// Removes one use. The last one removes the value.
     mutating func release(_ number: Int32) {
         guard number >= 0 else { return }
         kept[Int(number)].uses -= 1

@@ -1,9 +1,9 @@
-/// What APNs knows of a token: asked for each direct push before it is answered.
+/// The standing of a token at APNs. Each direct push asks for it before it is answered.
 enum TokenStanding: Sendable, Hashable {
     case good
-    /// Nobody's, or of the other environment: BadDeviceToken.
+    /// The token does not exist or belongs to the other environment: BadDeviceToken.
     case unknown
-    /// Of another app: DeviceTokenNotForTopic.
+    /// The token belongs to another app: DeviceTokenNotForTopic.
     case ofAnotherTopic
     /// Unregistered since this time, milliseconds since 1970.
     case gone(since: Int64)

@@ -1,5 +1,5 @@
-/// Times at which something may be due, earliest first. Entries are never removed: whoever takes one
-/// out compares it with what he is waiting for now.
+/// A heap of wake-up times, earliest first. Entries are never removed early, so the caller must compare each
+/// entry with the current state.
 struct WakeHeap {
     struct Entry {
         let time: Int64
@@ -23,7 +23,7 @@ struct WakeHeap {
         heap[child] = entry
     }
 
-    /// Takes out the earliest entry if it is due.
+    /// Removes and returns the earliest entry if it is due.
     mutating func take(dueAt time: Int64) -> Entry? {
         guard let first = heap.first, first.time <= time else { return nil }
         let last = heap.removeLast()

@@ -3,21 +3,21 @@ internal import Cryptography
 internal import HTTP2
 package import LiveActivity
 
-/// One request and what became of it in 128 bytes, for programs that check millions of them. Numbers are
-/// little endian; what is not there is 0.
+/// One request with its end, in 128 bytes, for programs that check millions of requests. Numbers are little
+/// endian, and missing values are 0.
 ///
-///       0  u64  number, from 1; 0: nothing is written here yet
-///       8  i64  when the request came, milliseconds since 1970
-///      16  i64  when its end was known
+///       0  u64  number, from 1; 0: no record is written here yet
+///       8  i64  time when the request arrived, milliseconds since 1970
+///      16  i64  time when its end was known
 ///      24  i64  timestamp of the payload, seconds since 1970
-///      32  16   apns-id, or apns-request-id, in the order in which it is written
-///      48  16   the beginning of the SHA-256 of the token, or of the channel's id as it is written
+///      32  16   apns-id or apns-request-id, in the order in which it is written
+///      48  16   the beginning of the SHA-256 of the token, or of the channel's id as written
 ///      64  u16  status of the answer
-///      66  u8   end: 0 answered, and not known to have left; 1 answered, and left; 2 answered, and lost;
+///      66  u8   end: 0 answered, not known to be sent; 1 answered and sent; 2 answered and lost;
 ///               3 reset; 4 not processed, above a GOAWAY's last stream; 5 silence
-///      67  u8   1: the phones were given the push
+///      67  u8   1: the push was delivered to the phones
 ///      68  u8   kind: 1 push, 2 broadcast, 3 to 6 channel created, read, deleted, listed, 7 other;
-///               255 the simulator began, at the time of byte 8
+///               255 the simulator started, at the time of byte 8
 ///      69  u8   event: 1 start, 2 update, 3 end
 ///      70  u8   environment: 1 production, 2 sandbox
 ///      72  u32  connection, from 1
@@ -25,7 +25,7 @@ package import LiveActivity
 ///      80  u32  error code of a reset
 ///      88  40   reason, ASCII
 ///
-/// Integers are written as they lie in memory: Flotilla runs on little-endian machines alone.
+/// Integers are written in memory order, because Flotilla runs only on little-endian machines.
 package struct RequestRecord: Sendable, Hashable {
     package static let bytes = 128
     static let reasonBytesMax = 40
@@ -55,7 +55,7 @@ package struct RequestRecord: Sendable, Hashable {
     package var endedAt: Int64 = 0
     package var timestamp: Int64 = 0
     package var id = PushID(high: 0, low: 0)
-    /// The beginning of the hash of token or channel.
+    /// The beginning of the hash of the token or channel.
     package var targetHigh: UInt64 = 0
     package var targetLow: UInt64 = 0
     package var status: UInt16 = 0
@@ -92,7 +92,7 @@ extension RequestRecord {
         take(entry)
     }
 
-    /// What is known of the end.
+    /// Sets the fields that are known at the end.
     mutating func take(_ entry: JournalEntry) {
         endedAt = entry.endedAt
         switch entry.end {
@@ -136,7 +136,7 @@ extension RequestRecord.Kind {
 // MARK: Bytes
 
 extension RequestRecord {
-    /// To memory that holds zeros. The number comes last: where it stands the rest does.
+    /// Writes the record to zeroed memory. The number comes last, so that a record with a number is complete.
     func write(to memory: UnsafeMutableRawPointer) {
         unsafe memory.storeBytes(of: receivedAt, toByteOffset: 8, as: Int64.self)
         unsafe memory.storeBytes(of: timestamp, toByteOffset: 24, as: Int64.self)
@@ -154,7 +154,7 @@ extension RequestRecord {
         unsafe memory.storeBytes(of: number, toByteOffset: 0, as: UInt64.self)
     }
 
-    /// The parts that are known late.
+    /// Writes the fields that are known late.
     func writeEnd(to memory: UnsafeMutableRawPointer) {
         unsafe memory.storeBytes(of: endedAt, toByteOffset: 16, as: Int64.self)
         unsafe memory.storeBytes(of: status, toByteOffset: 64, as: UInt16.self)
@@ -165,7 +165,7 @@ extension RequestRecord {
         unsafe memory.storeBytes(of: end.rawValue, toByteOffset: 66, as: UInt8.self)
     }
 
-    /// Nil where nothing is written, or nothing that this version knows.
+    /// Reads a record. Returns nil if no record is written, or if this version does not know its values.
     package init?(_ memory: UnsafeRawPointer) {
         number = unsafe memory.loadUnaligned(as: UInt64.self)
         guard number > 0,

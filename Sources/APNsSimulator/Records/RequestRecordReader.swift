@@ -1,7 +1,7 @@
 internal import Glibc
 package import Lifecycle
 
-/// Reads a file of request records from front to back, also while a simulator writes it.
+/// Reads a file of request records from start to end, even while a simulator writes it.
 package struct RequestRecordReader {
     private static let recordsAtOnce = 8_192
 
@@ -9,7 +9,7 @@ package struct RequestRecordReader {
 
     package init(_ path: String) { self.path = path }
 
-    /// Calls for each record in its order, and returns how many there were.
+    /// Calls `take` for each record in order and returns the number of records.
     @discardableResult
     package func read(_ take: (RequestRecord) -> Void) throws(SystemError) -> Int {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)

@@ -2,14 +2,14 @@ internal import Glibc
 internal import Lifecycle
 internal import Telemetry
 
-/// A file of request records, mapped into memory: a record is there before its answer leaves, without a
-/// call of the system, and stays when the process is killed. A power cut may take the newest ones.
+/// A file of request records, mapped into memory. A record is written before its answer is sent, without a
+/// system call, and survives a kill of the process. A power failure may lose the newest records.
 ///
-/// `@unchecked Sendable` so that the reference can travel: the simulator's loop alone writes while it runs,
-/// and whoever starts and stops the loop opens before and closes behind it.
+/// `@unchecked Sendable` so that the reference can be passed on. While the simulator's loop runs, only the
+/// loop writes. The owner of the loop opens before it starts and closes after it stops.
 @safe final class RequestRecords: @unchecked Sendable {
-    /// The file grows by so much at once; its room is reserved, because writing into a mapped file that
-    /// has none left would end the process.
+    /// Bytes by which the file grows at once. The space is reserved, because writing to a mapped file on a
+    /// full disk would kill the process.
     static let windowBytes = 64 << 20
     private static let recordsPerWindow = windowBytes / RequestRecord.bytes
 
@@ -18,10 +18,10 @@ internal import Telemetry
     private var descriptor: Int32
     @safe @exclusivity(unchecked) private var windows = unsafe [UnsafeMutableRawPointer]()
     @safe @exclusivity(unchecked) private(set) var count = 0
-    /// Requests for whose records there was no room.
+    /// Number of requests that have no record because the file could not grow.
     private(set) var leftOut = 0
 
-    /// Opens a file, or makes it: its records stay, and numbers go on behind them.
+    /// Opens or creates a file. Existing records stay, and numbering continues after them.
     init(_ path: String, log: Log) throws {
         self.path = path
         self.log = log
@@ -29,7 +29,7 @@ internal import Telemetry
         guard descriptor >= 0 else { throw SystemError("open the records \(path)", code: errno) }
         let bytes = Int(lseek(descriptor, 0, SEEK_END))
         guard bytes.isMultiple(of: RequestRecord.bytes), hasGoodBeginning(bytes) else {
-            throw GivenFileError(description: "\(path) is no file of request records; name another")
+            throw GivenFileError(description: "\(path) is not a file of request records; choose another file")
         }
         let wanted = max(1, (bytes + Self.windowBytes - 1) / Self.windowBytes)
         while unsafe windows.count < wanted { try addWindow() }
@@ -41,12 +41,12 @@ internal import Telemetry
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// The record's index, for its end; nil where there was no room for it.
+    /// Appends a record and returns its index, or nil if the file cannot grow.
     func append(_ record: RequestRecord) -> Int? {
         if unsafe count == windows.count * Self.recordsPerWindow {
             do { try addWindow() } catch {
                 leftOut += 1
-                log.warning("no room for request records; make some", .field("error", error))
+                log.warning("request records cannot be written; free disk space", .field("error", error))
                 return nil
             }
         }
@@ -59,7 +59,7 @@ internal import Telemetry
 
     func end(_ index: Int, with record: RequestRecord) { unsafe record.writeEnd(to: memory(of: index)) }
 
-    /// A line between two processes.
+    /// Writes a record that separates two processes.
     func noteBeginning(at time: Int64) {
         var record = RequestRecord()
         record.kind = .began
@@ -67,7 +67,7 @@ internal import Telemetry
         _ = append(record)
     }
 
-    /// Gives back what was reserved.
+    /// Closes the file and frees the reserved space.
     func close() {
         guard descriptor >= 0 else { return }
         unmap()
@@ -81,7 +81,7 @@ internal import Telemetry
     private func addWindow() throws(SystemError) {
         let start = unsafe windows.count * Self.windowBytes
         let code = posix_fallocate(descriptor, off_t(start), off_t(Self.windowBytes))
-        guard code == 0 else { throw SystemError("make room in \(path)", code: code) }
+        guard code == 0 else { throw SystemError("reserve space in \(path)", code: code) }
         let window = unsafe mmap(
             nil, Self.windowBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(start))
         guard let window = unsafe window, unsafe window != MAP_FAILED else {
@@ -102,7 +102,7 @@ internal import Telemetry
 
     private func number(at index: Int) -> UInt64 { unsafe memory(of: index).load(as: UInt64.self) }
 
-    /// Behind the last record everything is 0.
+    /// Returns the number of written records. Everything after the last record is 0.
     private func written(within capacity: Int) -> Int {
         var (low, high) = (0, capacity)
         while low < high {
@@ -112,7 +112,7 @@ internal import Telemetry
         return low
     }
 
-    /// Whether it is empty, has no record yet, or begins with the first.
+    /// Whether the file is empty, has no record yet, or begins with record 1.
     private func hasGoodBeginning(_ bytes: Int) -> Bool {
         var number: UInt64 = 0
         let read = unsafe pread(descriptor, &number, MemoryLayout<UInt64>.size, 0)

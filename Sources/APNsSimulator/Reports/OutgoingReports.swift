@@ -1,12 +1,12 @@
 internal import LiveActivity
 
-/// What phones have to tell, in a few bytes each: a report is written only when it leaves.
+/// Reports that wait in phones, with a few bytes each. A report is encoded only when it is sent.
 struct OutgoingReports {
     struct Pending {
         var kind: Report.Kind
         var state: Report.State = .active
         var phone: Int32
-        /// The start token's number, or the activity's index.
+        /// Number of the start token, or index of the activity.
         var index: Int32 = 0
         var life: UInt16 = 0
         /// Milliseconds since 1970.
@@ -15,7 +15,7 @@ struct OutgoingReports {
 
     private var queue: [Pending] = []
     private var head = 0
-    /// Phones that have yet to open the app for the first time.
+    /// Phones that have not opened the app for the first time yet.
     private var launches: [Range<Int>] = []
     private(set) var lost = 0
     private(set) var sent = 0
@@ -33,7 +33,7 @@ struct OutgoingReports {
     mutating func next() -> Pending? {
         guard head < queue.count else { return nil }
         head += 1
-        // Moved to the front once as many have left as are still there: a constant share of the work.
+        // Move the queue to its front once half of it has been sent. The cost per report is constant.
         defer {
             if head >= 1_024, 2 * head >= queue.count {
                 queue.removeFirst(head)

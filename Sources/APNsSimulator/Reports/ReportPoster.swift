@@ -4,12 +4,12 @@ package import Lifecycle
 package import LiveActivity
 package import Telemetry
 
-/// Posts reports to a server's `POST /v1/reports`, as the SDK on a phone does, but a thousand at a time:
-/// one connection, one request after the other. What was not taken is posted again, so a report can
-/// arrive twice and is not lost before the process ends – but for what the server refuses for good, and
-/// for all of them once it has refused the key too often.
+/// Posts reports to a server's `POST /v1/reports`, like the SDK on a phone but up to a thousand at a time. It
+/// uses one connection and sends one request after another. Reports that the server did not accept are posted
+/// again. So a report can arrive twice, and is not lost while the process runs. There are two exceptions:
+/// reports that the server refuses permanently, and all reports after too many refusals of the key.
 ///
-/// Confined to its loop.
+/// It is confined to its loop.
 package final class ReportPoster: ReportSink {
     package struct Target: Sendable {
         package var host: String
@@ -26,15 +26,15 @@ package final class ReportPoster: ReportSink {
         }
     }
 
-    /// Reports in one request, and the bytes beyond which it takes no more.
+    /// Limits on the reports and bytes of one request.
     static let batchMax = 1_000
     static let bodyBytesMax = 900_000
-    /// Reports that wait here.
+    /// Limit on the reports that wait here.
     static let waitingMax = 10_000
     static let answerMilliseconds = 15_000
     package static let pauseMilliseconds = 200...10_000
-    /// A wrong key may be about to be created; after so many refusals in a row, some minutes, it is given
-    /// up, and nothing is posted any more.
+    /// Limit on consecutive refusals of the key, after which the poster gives up. It takes some minutes,
+    /// because the key may not be created yet.
     static let keyRefusalsMax = 20
 
     private let target: Target
@@ -42,20 +42,20 @@ package final class ReportPoster: ReportSink {
     private let log: Log
     private let pauses: ClosedRange<Int>
     private var waiting: [Report] = []
-    /// In the request that is on its way: the first so many of those that wait.
+    /// Number of waiting reports that the current request contains.
     private var posted = 0
     private var link: HTTPLink?
     private var failures = 0
-    /// Of the key, one after the other.
+    /// Number of consecutive refusals of the key.
     private var keyRefusals = 0
     private var hasGivenUp = false
     private var timer: LoopTimer?
     private var isEnded = false
     package private(set) var counts = ReportCounts()
-    /// What went wrong last, for a person.
+    /// The last problem, for an operator.
     package private(set) var trouble: String?
 
-    /// - Parameter pauses: milliseconds between one try and the next, doubling from the first.
+    /// - Parameter pauses: milliseconds between two attempts, doubling from the first.
     package init(
         to target: Target, on loop: EventLoop, log: Log, pauses: ClosedRange<Int> = pauseMilliseconds
     ) {
@@ -76,7 +76,7 @@ package final class ReportPoster: ReportSink {
         post()
     }
 
-    /// Stops; what waits is dropped.
+    /// Stops. Waiting reports are dropped.
     package func end() {
         isEnded = true
         timer?.cancel()
@@ -127,12 +127,12 @@ package final class ReportPoster: ReportSink {
         case 401, 403:
             keyRefusals += 1
             if keyRefusals >= Self.keyRefusalsMax { return giveUp(status) }
-            retry("the server refuses the key with status \(status)")
+            retry("the server refused the key with status \(status)")
         case 400...499 where status != 408 && status != 429:
             counts.refused += posted
-            say("the server refuses reports with status \(status); they are dropped")
+            say("the server refused reports with status \(status), and they are dropped")
             settle()
-        default: retry("the server answers reports with status \(status)")
+        default: retry("the server answered reports with status \(status)")
         }
     }
 
@@ -147,11 +147,11 @@ package final class ReportPoster: ReportSink {
     private func giveUp(_ status: Int) {
         hasGivenUp = true
         counts.refused += waiting.count
-        trouble = "the server has refused the key \(keyRefusals) times; nothing is reported any more"
+        trouble = "the server has refused the key \(keyRefusals) times; no more reports are sent"
         log.error(
             """
-            the phones report nothing any more, because their server refuses the key; correct \
-            apns-simulator.report-key and start again
+            the phones have stopped reporting, because their server refuses the key; correct \
+            apns-simulator.report-key and restart
             """,
             .field("status", status), .field("tries", keyRefusals), .field("host", target.host),
             .field("port", target.port))
@@ -160,11 +160,11 @@ package final class ReportPoster: ReportSink {
         end()
     }
 
-    /// Once for each new trouble: what goes on is not said again.
+    /// Logs a problem once. A continuing problem is not logged again.
     private func say(_ reason: String) {
         if trouble != reason {
             log.warning(
-                "reports of the phones are not taken", .field("reason", reason), .field("host", target.host),
+                "phone reports are not accepted", .field("reason", reason), .field("host", target.host),
                 .field("port", target.port))
         }
         trouble = reason

@@ -1,25 +1,26 @@
 package import LiveActivity
 
-/// Where phones report to: a server's API, a topic. Confined to the simulator's event loop.
+/// The receiver of the phones' reports, for example a server's API or a topic. Confined to the simulator's
+/// event loop.
 package protocol ReportSink: AnyObject {
-    /// How many reports it takes now. What it does not take waits with the phones.
+    /// Number of reports that the sink can take now. The others wait in the phones.
     var room: Int { get }
 
-    /// At most as many as there is room for. Whether they arrive is the sink's business.
+    /// Takes at most `room` reports. The sink is responsible for their delivery.
     func take(_ reports: [Report])
 
-    /// Stops; what waits is dropped.
+    /// Stops. Waiting reports are dropped.
     func end()
 
     var counts: ReportCounts { get }
-    /// What went wrong last, for a person.
+    /// The last problem, for an operator.
     var trouble: String? { get }
 }
 
-/// What became of reports that a sink has taken.
+/// Counts of the reports that a sink has taken.
 package struct ReportCounts: Sendable, Hashable {
     package var taken = 0
-    /// Refused by the other side, which will refuse them again, or not sent any more: dropped.
+    /// Dropped reports: refused permanently, or no longer sent.
     package var refused = 0
     package var retries = 0
 

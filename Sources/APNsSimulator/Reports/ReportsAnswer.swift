@@ -1,14 +1,14 @@
 internal import JSON
 
-/// What became of what phones had to tell.
+/// Counts of the phones' reports.
 struct ReportsAnswer: Sendable {
-    /// With the phones.
+    /// Reports that wait in the phones.
     var waiting: Int
-    /// To where they are posted.
+    /// Reports passed to the sink.
     var sent: Int
-    /// Because too many waited.
+    /// Reports lost because too many waited.
     var lost: Int
-    /// Of those sent: what the server made of them. Nil where nothing is posted.
+    /// The server's answers to the sent reports. Nil without a sink.
     var posted: ReportCounts?
     var trouble: String?
 
@@ -25,7 +25,7 @@ struct ReportsAnswer: Sendable {
 }
 
 extension ControlDesk {
-    /// Nil without phones.
+    /// The counts, nil without phones.
     var reports: ReportsAnswer? {
         guard let phones else { return nil }
         let (waiting, sent, lost) = phones.reportCounts

@@ -1,7 +1,7 @@
 internal import APNs
 internal import LiveActivity
 
-/// A push that passed every check that APNs makes: what the phones get.
+/// A push that passed every check of APNs and goes to the phones.
 struct AcceptedPush: Sendable {
     enum Target: Sendable, Hashable {
         case token(PushToken)
@@ -9,30 +9,30 @@ struct AcceptedPush: Sendable {
         case channel(String)
     }
 
-    /// Of the request that brought it.
+    /// Id of the request.
     var id: PushID
     var target: Target
     var environment: Environment
     var bundleID: String
     /// 10, 5 or 1.
     var priority: Int
-    /// Seconds since 1970; nil where the sender left it out, 0 for one attempt.
+    /// Seconds since 1970. Nil if the sender omitted it, 0 for a single attempt.
     var expiration: Int64?
-    /// The channel keeps its newest message for phones that come later.
+    /// Whether the channel stores its newest message for phones that come later.
     var isStored = false
     var payload: PushPayload
     /// Milliseconds since 1970.
     var receivedAt: Int64
 }
 
-/// The parts of a payload that a phone looks at. Only what APNs itself demands is certain here: a phone
-/// must meet every other mistake in silence, as a real one does.
+/// The parts of a payload that a phone reads. Only the requirements of APNs itself are checked here. A phone
+/// ignores every other error silently, as a real phone does.
 struct PushPayload: Sendable {
-    /// Nil for an event that ActivityKit does not know.
+    /// The event. Nil if ActivityKit does not know it.
     var event: PushEvent?
     /// Seconds since 1970.
     var timestamp: Int64?
-    /// The bytes as they came.
+    /// The content state as received.
     var contentState: RawJSON?
     var attributesType: String?
     var attributes: RawJSON?

@@ -1,22 +1,22 @@
 internal import APNs
 
-/// What a connection has committed itself to, and how it behaves: the provider of its first push,
-/// and the streams that it is allowed. A value: what it says is for the connection to do.
+/// The provider that a connection is bound to, and its stream allowance, which depends on its errors. It is a
+/// value: the connection carries out the actions.
 struct ConnectionStanding {
-    /// A newer provider token than this one's is refused so soon after it.
+    /// Minimum age difference of two provider tokens on a connection. A newer token is refused earlier.
     static let providerSecondsMin: Int64 = 1_200
 
     enum Action: Equatable {
         case none
         case allow(streams: Int)
-        /// Too many errors: GOAWAY, then the end.
+        /// Too many errors: send GOAWAY and close.
         case end
     }
 
     private let settings: StreamSettings
     private(set) var provider: Provider?
     private(set) var streams: Int
-    /// Misbehaviour has chosen the streams: they stay as they are.
+    /// Whether a fault has fixed the number of streams.
     var isFixed = false
     private var points = 0
     private var pointsAtHalving: Int
@@ -27,7 +27,7 @@ struct ConnectionStanding {
         pointsAtHalving = settings.pointsPerHalving
     }
 
-    /// Binds the connection to its first provider; a later one must be of the same key.
+    /// Binds the connection to its first provider. A later provider must use the same key.
     mutating func commit(to next: Provider) -> Reason? {
         guard let provider, provider !== next else {
             provider = next
@@ -43,7 +43,7 @@ struct ConnectionStanding {
         return nil
     }
 
-    /// A request was answered.
+    /// Counts an answer and returns the action that follows.
     mutating func answered(_ status: Int, isBadToken: Bool) -> Action {
         switch status {
         case 200...299:

@@ -2,11 +2,11 @@ internal import APNs
 internal import HTTP2
 internal import LiveActivity
 
-/// Who is told of each request, once, when its end is known. Confined to the simulator's event loop.
+/// The receiver of each request, once, when its end is known. Confined to the simulator's event loop.
 protocol JournalSink: AnyObject {
     func ended(_ entry: consuming JournalEntry)
 
-    /// A request is about to be answered: its record, if there is one, is to be there before the answer is.
+    /// Called before a request is answered, so that its record is written before the answer is sent.
     func answering(_ entry: inout JournalEntry)
 }
 
@@ -14,19 +14,18 @@ extension JournalSink {
     func answering(_ entry: inout JournalEntry) {}
 }
 
-/// One request and what became of it.
+/// One request with its end.
 struct JournalEntry: Sendable {
     enum End: Sendable, Hashable {
-        /// `left` says whether the whole answer left this process before its stream or its connection
-        /// ended.
+        /// `left` tells whether the whole answer was sent before its stream or its connection ended.
         case answered(status: Int, reason: String?, left: Bool)
         case reset(ErrorCode)
-        /// Above the last stream of a GOAWAY: as if it had never come.
+        /// The request was above the last stream of a GOAWAY, so it counts as never received.
         case notProcessed
         /// Never answered.
         case silence
 
-        /// The whole of the answer did.
+        /// Records that the whole answer was sent.
         mutating func left() {
             if case .answered(let status, let reason, _) = self {
                 self = .answered(status: status, reason: reason, left: true)
@@ -34,8 +33,8 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// What is known before the end. Behind a reference, because an entry is handed on several times for each push:
-    /// a copy of all of it would count six references each time.
+    /// The facts known before the end. They are behind a reference, because each entry is passed on several
+    /// times. A full copy would count six references each time.
     private final class Request: Sendable {
         let facts: RequestFacts
         let recorded: RecordedRequest
@@ -49,14 +48,14 @@ struct JournalEntry: Sendable {
     }
 
     private let known: Request
-    /// What it takes in memory, roughly.
+    /// Approximate size in memory.
     let bytes: Int
     var end: End
-    /// Whether the phones were given the push.
+    /// Whether the push was delivered to the phones.
     var isDelivered: Bool
-    /// When the end was known, milliseconds since 1970.
+    /// Time when the end was known, in milliseconds since 1970.
     var endedAt: Int64
-    /// The index of its record in the file of records.
+    /// Index of its record in the file of records.
     var record: Int?
 
     init(
@@ -71,11 +70,11 @@ struct JournalEntry: Sendable {
         self.endedAt = endedAt
     }
 
-    /// With what the allocator takes for itself.
+    /// Fixed size of an entry, including the allocator's overhead.
     private static let bytesAlone = 384
 
     var facts: RequestFacts { known.facts }
     var request: RecordedRequest { known.recorded }
-    /// The apns-id or the apns-request-id that the answer carries.
+    /// The apns-id or apns-request-id of the answer.
     var id: PushID { known.id }
 }

@@ -45,7 +45,7 @@ extension Judge {
                 isStored: channel.policy == .storesNewest, payload: payload, receivedAt: facts.receivedAt))
     }
 
-    /// Whether the app that a path names may use channels, and this provider may speak for it.
+    /// Returns a refusal unless the app in the path may use channels and this provider may send for it.
     func refusal(
         ofApp app: Range<Int>, of request: ReceivedRequest, on standing: ConnectionStanding,
         noting facts: inout RequestFacts
@@ -60,7 +60,7 @@ extension Judge {
         return nil
     }
 
-    /// The channel that the header names.
+    /// Returns the channel named in the header.
     func channel(
         in request: ReceivedRequest, _ facts: RequestFacts
     ) -> Result<(id: String, policy: Channels.Policy), Refusal> {

@@ -47,7 +47,7 @@ extension Judge {
         unsafe digits.withUnsafeBufferPointer { unsafe PushToken.isPossible(hex: $0) }
     }
 
-    /// Nil for a body that is no JSON object with an object `aps`: there is no payload in it.
+    /// Returns the payload, or nil if the body is not a JSON object with an object `aps`.
     func payload(_ request: ReceivedRequest, _ facts: inout RequestFacts) -> PushPayload? {
         guard !request.body.isEmpty else { return nil }
         if request.body != lastRead.body { lastRead = (request.body, read(request.body)) }
@@ -62,7 +62,7 @@ extension Judge {
         return payload ?? nil
     }
 
-    /// What is wrong with the header fields that both kinds of push may have.
+    /// Checks the header fields that both kinds of push can have.
     func refusal(ofHeaders request: ReceivedRequest, isDirect: Bool) -> Reason? {
         let headers = request.headers
         let bytes = request.bytes
@@ -70,7 +70,7 @@ extension Judge {
         if request.hasBadID { return .badMessageID }
         if let type = headers.pushType {
             let type = bytes.span.extracting(type)
-            // The pages about channels spell it in three ways.
+            // Apple's pages about channels use three spellings.
             guard
                 isDirect
                     ? Text.equal(type, "liveactivity") : Text.equalIgnoringCase(type, "liveactivity")
@@ -86,7 +86,7 @@ extension Judge {
         return nil
     }
 
-    /// 10 when it is left out, 0 when it is none that there is.
+    /// Returns the priority: 10 if it is missing, 0 if it is invalid.
     func priority(_ request: ReceivedRequest) -> Int {
         guard let priority = request.headers.priority else { return 10 }
         let text = request.bytes.span.extracting(priority)

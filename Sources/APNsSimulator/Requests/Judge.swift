@@ -2,27 +2,27 @@ internal import APNs
 internal import JSON
 internal import LiveActivity
 
-/// Says what APNs says to a request, in the order in which a server meets it: path, method, headers,
-/// provider, topic, body. It does no I/O; phones and misbehaviour come after it.
+/// Returns the answer of APNs to a request. It checks in the order of a server: path, method, headers,
+/// provider, topic, body. It does no I/O. Phones and faults are applied after it.
 ///
-/// Confined to the simulator's event loop, because it keeps verified provider tokens, the channels and
+/// It is confined to the simulator's event loop, because it keeps verified provider tokens, the channels, and
 /// the pace of each token.
 final class Judge {
-    /// Far above every limit of a body: what is too large is read to its end as a rule, because some
-    /// clients lose an answer that comes before. A larger body is seen to be cut.
+    /// Limit on a body, far above every limit of APNs. A body that is too large is normally read to its end,
+    /// because some clients lose an answer that comes earlier. A body above this limit is truncated.
     static let bodyBytesMax = 64 << 10
     static let topicSuffix: StaticString = ".push-type.liveactivity"
 
     let settings: SimulatorSettings
-    /// Whether anybody looks at who a push is for, and of which app.
+    /// Whether the target and the app of a push are used.
     let isWatched: Bool
-    /// Whether anybody looks at what it says, beyond its event.
+    /// Whether the payload is used beyond its event.
     let readsPayloads: Bool
     private(set) var channels: Channels
     let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
     var pace: TokenPace
     private let providers: ProviderTokens
-    /// Bundle id and body of the last request, and what the last body said: usually those of the next one.
+    /// Bundle id and body of the last request, and its payload. The next request usually has the same.
     @safe @exclusivity(unchecked) private var lastBundleID:
         (bytes: [UInt8], text: String, isRegistered: Bool) = ([], "", false)
     @safe @exclusivity(unchecked) private var lastBody: [UInt8] = []
@@ -38,8 +38,8 @@ final class Judge {
     }
 
     /// - Parameters:
-    ///   - standing: of the connection that brings the request.
-    ///   - facts: what is told of the request beside the verdict, filled in as far as it can be read.
+    ///   - standing: the standing of the request's connection.
+    ///   - facts: receives the facts about the request, as far as it can be parsed.
     func judge(
         _ request: ReceivedRequest, on port: ServedPort, standing: inout ConnectionStanding,
         noting facts: inout RequestFacts
@@ -59,8 +59,8 @@ final class Judge {
         }
     }
 
-    /// Who sends it: nil when that is good. The age of a provider token goes by the machine's clock,
-    /// as its issuer does: putting the simulator's forward makes no token old.
+    /// Checks the provider and returns nil if it is valid. The age of a provider token is measured with the
+    /// machine's clock, like its issuer does. Advancing the simulator's clock does not age a token.
     func refusal(
         ofProviderIn request: ReceivedRequest, _ standing: inout ConnectionStanding,
         _ facts: inout RequestFacts
@@ -78,13 +78,13 @@ final class Judge {
         }
     }
 
-    /// The channels, and how often each token was pushed to; verified provider tokens stay so.
+    /// Forgets the channels and the pace of each token. Verified provider tokens stay verified.
     func forget() {
         channels = Channels(perAppMax: settings.channelsMax)
         pace = TokenPace(settings.pace)
     }
 
-    /// Nil for what is the bundle id of no registered app.
+    /// Returns the bundle id, or nil if no registered app has it.
     func registered(_ bytes: Span<UInt8>) -> String? {
         if !Text.equal(bytes, lastBundleID.bytes) {
             let text = Text.string(bytes)
@@ -95,7 +95,7 @@ final class Judge {
         return lastBundleID.isRegistered ? lastBundleID.text : nil
     }
 
-    /// The bytes, to be kept: those that neighbours have in common are there once.
+    /// Returns a copy of the bytes. Consecutive equal bodies share one array.
     func body(_ bytes: Span<UInt8>) -> [UInt8] {
         if !Text.equal(bytes, lastBody) { lastBody = Text.array(bytes) }
         return lastBody

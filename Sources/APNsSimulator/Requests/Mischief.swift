@@ -1,9 +1,9 @@
-/// Who decides when the simulated APNs misbehaves. Confined to the simulator's event loop.
+/// The source of the simulated APNs' faults. Confined to the simulator's event loop.
 protocol Mischief: AnyObject {
-    /// Asked once for each request, when it has been read and before it is answered.
+    /// Returns the ruling for a request. Called once, after it was read and before it is answered.
     func ruling(for request: RequestFacts) -> Ruling
 
-    /// Asked when a TCP connection was accepted, before TLS begins: `close` and `stall` then come
-    /// before the handshake, the rest with the first bytes of HTTP/2. Numbers are from 1.
+    /// Returns the faults of a TCP connection that was accepted, before TLS begins. `close` and `stall` act
+    /// before the handshake, and the others with the first bytes of HTTP/2. Connections are numbered from 1.
     func connectionOpened(_ number: Int) -> [Ruling.ConnectionFault]
 }

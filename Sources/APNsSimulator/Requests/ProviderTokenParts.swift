@@ -1,23 +1,23 @@
 internal import Cryptography
 internal import JSON
 
-/// A provider token taken apart: a JSON Web Token with ES256, `kid` in the header, `iss` and `iat` in the
-/// claims. Nothing is verified yet.
+/// The parts of a provider token: a JSON Web Token with ES256, `kid` in the header, `iss` and `iat` in the
+/// claims. The signature is not verified yet.
 struct ProviderTokenParts {
     static let bytesMax = 4_096
-    /// To the end of the year 9999: nobody has to fear the difference of two times.
+    /// Up to the end of the year 9999, so that differences of times cannot overflow.
     static let issuedAtRange = 0...253_402_300_799
 
     let keyID: String
     let teamID: String
     /// Seconds since 1970.
     let issuedAt: Int64
-    /// What APNs takes although it is not what Apple asks for.
+    /// A property that APNs accepts although Apple's documentation forbids it.
     let doubt: ProviderTokenDoubt?
     let signed: [UInt8]
     let signature: [UInt8]
 
-    /// Nil for what is no such token.
+    /// Parses a token. Returns nil if it is not such a token.
     init?(_ token: Span<UInt8>, _ reader: JSONReader) {
         guard token.count <= Self.bytesMax else { return nil }
         let text = Text.string(token)
@@ -56,7 +56,7 @@ struct ProviderTokenParts {
         }
     }
 
-    /// Senders in the wild sign a time with a fraction (`time.time()`), or as a text, and APNs takes it.
+    /// Returns `iat`. Real senders also sign a fraction (`time.time()`) or a string, and APNs accepts both.
     private static func issuedAt(_ value: JSONValue) -> IssuedAt? {
         switch value.kind {
         case .integer: return (Int64(value.int(in: issuedAtRange)), nil)

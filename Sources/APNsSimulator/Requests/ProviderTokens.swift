@@ -3,7 +3,7 @@ internal import Cryptography
 internal import JSON
 internal import LiveActivity
 
-/// A provider token whose signature is good: who it speaks for.
+/// A provider token with a verified signature.
 final class Provider {
     let token: [UInt8]
     let key: ProviderKey
@@ -30,13 +30,13 @@ final class Provider {
     }
 }
 
-/// Judges the `authorization` of requests. A signature is verified once for each token, not for each
-/// push; the age is looked at each time.
+/// Checks the `authorization` of requests. A signature is verified once for each token and not for each push.
+/// The age is checked each time.
 final class ProviderTokens {
-    /// Verified tokens that are remembered; with one more all are forgotten, and verified again.
+    /// Limit on remembered tokens. At the limit all are forgotten and verified again.
     static let verifiedMax = 10_000
     static let secondsMax: Int64 = 3_600
-    /// How far the sender's clock may be ahead.
+    /// Seconds that the sender's clock may be ahead.
     static let skewSeconds: Int64 = 300
 
     private let keys: [String: ProviderKey]
@@ -54,8 +54,8 @@ final class ProviderTokens {
     }
 
     /// - Parameters:
-    ///   - authorization: the header's value, scheme included.
-    ///   - last: the provider of the request before on this connection: usually the same again.
+    /// - authorization: the header's value, including the scheme.
+    ///   - last: the provider of the previous request on this connection, usually the same.
     func judge(_ authorization: Span<UInt8>, last: Provider?, at seconds: Int64) -> Verdict {
         let scheme: StaticString = "bearer "
         guard authorization.count > scheme.utf8CodeUnitCount,

@@ -1,7 +1,8 @@
 internal import APNs
 
 extension PushID {
-    /// Nil for what is not 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+    /// Parses 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12. Returns nil for any other
+    /// text.
     init?(canonical text: Span<UInt8>) {
         guard text.count == Self.textBytes else { return nil }
         var words: (high: UInt64, low: UInt64) = (0, 0)

@@ -2,7 +2,7 @@ internal import JSON
 internal import LiveActivity
 
 extension PushPayload {
-    /// How much of it somebody looks at.
+    /// The part of the payload that is used.
     enum Depth {
         case event
         /// Event and timestamp.
@@ -10,8 +10,8 @@ extension PushPayload {
         case whole
     }
 
-    /// Takes from a body what a phone looks at. What has the wrong type is not there, because APNs
-    /// does not mind and a phone ignores it. Nil without `aps`.
+    /// Reads the fields that a phone uses. A field with a wrong type counts as missing, because APNs accepts
+    /// it and a phone ignores it. Returns nil without `aps`.
     init?(_ body: JSONValue, _ depth: Depth) {
         guard body.kind == .object, case let members = body.object() else { return nil }
         guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else {
@@ -43,11 +43,11 @@ extension PushPayload {
 }
 
 extension JSONValue {
-    /// Nil for what has another type, or is beyond 63 bits, which is then not noted as a problem.
+    /// The integer, or nil for another type or a value above 63 bits. No problem is reported.
     fileprivate var wholeNumber: Int64? {
         kind == .integer && abs(double()) < 9e18 ? Int64(int()) : nil
     }
-    /// An alert without a word in it is none.
+    /// Whether the alert has content. An empty alert counts as missing.
     fileprivate var isAlert: Bool {
         switch kind {
         case .object: object().count > 0

@@ -1,27 +1,27 @@
 internal import APNs
 internal import HTTP2
 
-/// One request as it came: its parts are ranges of `bytes`, which belong to its batch and must not be
-/// kept beyond it.
+/// One request as received. Its parts are ranges of `bytes`, which belong to its batch and must not be kept
+/// longer.
 struct ReceivedRequest {
     let bytes: [UInt8]
     let method: Range<Int>
     let path: RequestPath
-    /// Not a range of the batch: it may be kept.
+    /// The body. It is not a range of the batch, so it may be kept.
     let body: [UInt8]
     let headers: RequestHeaders
-    /// There was more of the body than any push may have.
+    /// Whether the body was longer than any push may be.
     let bodyIsCut: Bool
-    /// Answered with apns-id and not with apns-request-id.
+    /// Whether the answer has an apns-id and not an apns-request-id.
     let isDirect: Bool
-    /// Of the answer: the request's own where it brought a good one.
+    /// Id of the answer: the request's own id if it is valid.
     let id: PushID
-    /// What it brought in the place of an id is none.
+    /// Whether the request has an invalid id.
     let hasBadID: Bool
 
     /// - Parameters:
-    ///   - body: what the batch has as its body.
-    ///   - makeID: for a request that brings none.
+    ///   - body: the request's body from the batch.
+    ///   - makeID: makes an id for a request without one.
     init(
         _ batch: RequestBatch, _ request: IncomingRequest, on port: ServedPort, body: [UInt8],
         makeID: () -> PushID

@@ -1,18 +1,19 @@
 internal import Cryptography
 internal import HTTP2
 
-/// A request as it came, in two pieces of memory. What readers want of it, texts and a hash, is made when
-/// they ask, because of most requests nobody asks anything.
+/// A request as received, in two arrays. Texts and a hash are computed on demand, because most requests are
+/// never read.
 struct RecordedRequest: Sendable {
     struct Header: Sendable, Hashable {
         var name: String
-        /// `authorization` is a secret: its scheme and the claims it carries are kept, the signature is not.
+        /// The value. For `authorization`, which is a secret, only the scheme and the claims are kept,
+        /// without the signature.
         var value: String
     }
 
-    /// The header fields as a batch lays them out.
+    /// The header fields in the layout of a batch.
     private let fieldBytes: [UInt8]
-    /// What many requests of one send have in common is one array.
+    /// The body. Requests of one send share one array.
     private let content: [UInt8]
 
     init(_ request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest) {
@@ -34,17 +35,17 @@ struct RecordedRequest: Sendable {
         content = body
     }
 
-    /// What it takes in memory, at most.
+    /// Upper bound of its size in memory.
     var bytesKept: Int { fieldBytes.count + content.count }
 
     // MARK: For readers
 
     var method: String { text(of: ":method") }
 
-    /// With the token, if there is one: what a person may see of it is the reader's business.
+    /// The path, including the token. The reader must redact it before it is shown.
     var path: String { text(of: ":path") }
 
-    /// Without the pseudo fields.
+    /// The header fields without pseudo fields.
     var headers: [Header] {
         var headers: [Header] = []
         for field in fields where field.name.first != UInt8(ascii: ":") {
@@ -70,11 +71,11 @@ struct RecordedRequest: Sendable {
         fields[name].map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    // MARK: The secret
+    // MARK: Redaction
 
     private static let dot = UInt8(ascii: ".")
 
-    /// - Parameter value: a range of the batch's bytes, of which `bytes` are those from `start` on.
+    /// - Parameter value: a range of the batch's bytes. `bytes` are the batch's bytes from `start`.
     private static func forgetSignature(in value: Range<Int>, _ start: Int, _ bytes: inout [UInt8]) {
         let value = value.lowerBound - start..<value.upperBound - start
         unsafe bytes.withUnsafeMutableBytes { bytes in

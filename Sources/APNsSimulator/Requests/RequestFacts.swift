@@ -1,7 +1,7 @@
 internal import LiveActivity
 
-/// Which request it is, as far as it could be read: what misbehaviour is chosen by and the journal
-/// keeps. A refused request has facts too.
+/// The facts about a request that could be parsed. Faults are chosen by them, and the journal stores them. A
+/// refused request has facts too.
 struct RequestFacts: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
         case push
@@ -10,29 +10,29 @@ struct RequestFacts: Sendable, Hashable {
         case readChannel = "read_channel"
         case deleteChannel = "delete_channel"
         case listChannels = "list_channels"
-        /// No path that APNs has.
+        /// A path that APNs does not have.
         case other
     }
 
     var kind = Kind.other
     var environment: Environment
-    /// From 1, over all ports of the simulator.
+    /// Number of the connection, from 1 across all ports of the simulator.
     var connection: Int
-    /// From 1 on its connection.
+    /// Number of the request on its connection, from 1.
     var requestOfConnection: Int
-    /// From 1, over all connections.
+    /// Number of the request, from 1 across all connections.
     var request: Int
     var stream: Int32
     /// Milliseconds since 1970, by the simulator's clock.
     var receivedAt: Int64
-    /// By how many milliseconds that clock was before the machine's.
+    /// Milliseconds by which that clock was ahead of the machine's clock.
     var clockAhead: Int64 = 0
-    /// Nil where neither could be read.
+    /// The token or channel. Nil if neither could be parsed.
     var target: AcceptedPush.Target?
     var bundleID: String?
     var event: PushEvent?
-    /// Of the payload, seconds since 1970.
+    /// The payload's timestamp, in seconds since 1970.
     var timestamp: Int64?
-    /// Of the provider token, if it was looked at.
+    /// Doubt about the provider token, if it was checked.
     var doubt: ProviderTokenDoubt?
 }

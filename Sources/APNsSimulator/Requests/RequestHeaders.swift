@@ -1,6 +1,6 @@
 internal import HTTP2
 
-/// The header fields that APNs looks at: where each value lies in the batch's bytes.
+/// The header fields that APNs uses, as ranges in the batch's bytes.
 struct RequestHeaders {
     var authorization: Range<Int>?
     var topic: Range<Int>?
@@ -11,7 +11,7 @@ struct RequestHeaders {
     var collapseID: Range<Int>?
     var requestID: Range<Int>?
     var channelID: Range<Int>?
-    /// One of them stands there twice.
+    /// Whether one of these fields appears twice.
     var isRepeated = false
 
     init(_ batch: RequestBatch, _ request: IncomingRequest) {
@@ -23,7 +23,7 @@ struct RequestHeaders {
 
     init() {}
 
-    /// The length of a name leaves at most two candidates.
+    /// Stores a field if APNs uses it. The length of a name leaves at most two candidates.
     mutating func take(_ name: Span<UInt8>, _ value: Range<Int>) {
         switch name.count {
         case 7 where Text.equal(name, "apns-id"): Self.keep(value, in: &id, isRepeated: &isRepeated)

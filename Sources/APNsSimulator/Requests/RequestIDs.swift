@@ -1,7 +1,7 @@
 internal import APNs
 internal import Cryptography
 
-/// Makes the ids that APNs gives to requests which bring none: random UUIDs of version 4.
+/// Makes ids for requests without one, like APNs: random UUIDs of version 4.
 struct RequestIDs {
     private static let idsPerRefill = 256
 

@@ -1,6 +1,6 @@
-/// What a path names. Ranges lie in the bytes that the path was read from.
+/// The resource that a path names. Ranges refer to the bytes of the path's source.
 enum RequestPath: Equatable {
-    /// `/3/device/<token>`; an empty range where the token is missing.
+    /// `/3/device/<token>`, with an empty range if the token is missing.
     case device(Range<Int>)
     /// `/4/broadcasts/apps/<bundle id>`
     case broadcast(Range<Int>)
@@ -33,7 +33,7 @@ enum RequestPath: Equatable {
         return .none
     }
 
-    /// What stands between the two, without a slash in it.
+    /// Returns the part between the prefix and the suffix, if it has no slash.
     private static func rest(
         _ path: Span<UInt8>, behind prefix: StaticString, before suffix: StaticString
     ) -> Range<Int>? {

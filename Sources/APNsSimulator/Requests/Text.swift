@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Reading short texts where they lie. Nothing here allocates or traps on what a client sent.
+/// Parsing of short texts in place. Nothing here allocates or traps on a client's bytes.
 enum Text {
     static func equal(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
@@ -22,7 +22,7 @@ enum Text {
         guard bytes.count == other.count else { return false }
         return unsafe bytes.withUnsafeBytes { a in
             unsafe other.withUnsafeBytes { b in
-                // Both are empty where one has no address.
+                // A missing address means that both are empty.
                 guard let a = a.baseAddress, let b = b.baseAddress else { return true }
                 return unsafe memcmp(a, b, other.count) == 0
             }
@@ -39,7 +39,7 @@ enum Text {
             && equal(bytes.extracting(last: text.utf8CodeUnitCount), text)
     }
 
-    /// A whole number without sign; nil for anything else, and for what passes 18 digits.
+    /// Returns a whole number without sign, or nil for any other text or more than 18 digits.
     static func number(_ bytes: Span<UInt8>) -> Int64? {
         guard (1...18).contains(bytes.count) else { return nil }
         var value: Int64 = 0
@@ -57,7 +57,7 @@ enum Text {
         }
     }
 
-    /// Letters, digits, dots and dashes: what a bundle id is made of.
+    /// Whether the text has only letters, digits, dots and dashes, like a bundle id.
     static func isBundleID(_ bytes: Span<UInt8>) -> Bool {
         guard (1...255).contains(bytes.count) else { return false }
         for index in 0..<bytes.count {

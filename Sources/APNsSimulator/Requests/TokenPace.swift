@@ -1,5 +1,5 @@
-/// Whether one token or channel gets too much at a time. A fixed number of
-/// buckets; two targets that share one take it from one another, which only ever lets more through.
+/// A rate limit for each token or channel, with a fixed number of buckets. Two targets in one bucket reset
+/// each other, which only permits more pushes.
 struct TokenPace {
     static let bucketsMax = 65_536
 
@@ -18,7 +18,7 @@ struct TokenPace {
         buckets = settings.burst == nil ? [] : Array(repeating: Bucket(), count: Self.bucketsMax)
     }
 
-    /// False when this push comes too soon; it then does not count.
+    /// Counts a push and returns true. Returns false without counting if the push comes too soon.
     mutating func allows(_ target: Span<UInt8>, at time: Int64) -> Bool {
         guard let burst = settings.burst else { return true }
         let hash = Self.hash(target)

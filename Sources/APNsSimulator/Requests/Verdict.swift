@@ -1,10 +1,10 @@
 internal import APNs
 
-/// What APNs would say to a request, before the phones are asked and before any misbehaviour.
+/// The answer of APNs to a request, before the phones and the faults.
 enum Verdict {
-    /// The push is good; nil where nobody wants to see it.
+    /// The push is valid. Nil if it is not used further.
     case accepted(AcceptedPush?)
     case refused(Reason)
-    /// A good request about channels, still to be done.
+    /// A valid channel request that is not carried out yet.
     case managed(ChannelAction, of: Channels.App)
 }

@@ -1,13 +1,13 @@
 internal import JSON
 internal import LiveActivity
 
-/// A JSON value as it is compared with another: numbers by what they are worth, objects whatever the
-/// order of their members.
+/// A JSON value for comparisons. Numbers are compared by value, and objects regardless of the order of their
+/// members.
 package indirect enum ComparedJSON: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Double)
-    /// One that no `Double` has exactly.
+    /// An integer that a `Double` cannot represent exactly.
     case integer(Int)
     case text(String)
     case array([ComparedJSON])
@@ -34,13 +34,13 @@ package indirect enum ComparedJSON: Sendable, Hashable {
         }
     }
 
-    /// Nil for what is no JSON, or whose numbers nothing here can hold.
+    /// Parses a value. Returns nil if it is not JSON or has numbers that cannot be represented.
     init?(_ raw: RawJSON) {
         guard let value = try? JSONReader().read(raw.bytes, { ComparedJSON($0) }) else { return nil }
         self = value
     }
 
-    /// What a pointer points at; nil where nothing is.
+    /// The value at a pointer, or nil if it does not exist.
     subscript(_ pointer: JSONPointer) -> ComparedJSON? {
         var found = self
         for part in pointer.parts {
@@ -60,7 +60,7 @@ package indirect enum ComparedJSON: Sendable, Hashable {
     }
 }
 
-/// A place in a JSON value, by RFC 6901: `/score/home`; empty for the whole value.
+/// A JSON pointer (RFC 6901) such as `/score/home`. Empty for the whole value.
 package struct JSONPointer: Sendable, Hashable {
     static let whole = JSONPointer(parts: [])
 
@@ -68,7 +68,7 @@ package struct JSONPointer: Sendable, Hashable {
 
     private init(parts: [String]) { self.parts = parts }
 
-    /// Nil for a text that is no pointer.
+    /// Parses a pointer. Returns nil if the text is not a pointer.
     package init?(_ text: String) {
         if text.isEmpty {
             parts = []

@@ -1,12 +1,12 @@
 internal import LiveActivity
 
-/// What somebody waits for: an activity whose content-state has a value at a place, and a state.
+/// The condition of a wait: an activity with a value at a place in its content state, and a state.
 package struct ScreenCondition: Sendable, Hashable {
-    /// Where in the content-state.
+    /// Place in the content state.
     package var pointer: JSONPointer
-    /// Nil for whatever there is, also for nothing.
+    /// The expected value. Nil accepts any value, also a missing one.
     package var equals: ComparedJSON?
-    /// Nil for every state.
+    /// The expected state. Nil accepts every state.
     package var state: PhoneScreen.Activity.State?
 
     package init(
@@ -23,7 +23,7 @@ package struct ScreenCondition: Sendable, Hashable {
     }
 }
 
-/// How many phones show what is waited for.
+/// The number of phones that meet a condition.
 package struct ScreenCount: Sendable, Hashable {
     package var showing: Int
     package var of: Int

@@ -1,16 +1,16 @@
 internal import Lifecycle
 internal import TLS
 
-/// What is under a connection's HTTP/2: TLS, or in a test nothing at all.
+/// The transport under a connection's HTTP/2: TLS, or a stub in tests.
 protocol ConnectionTransport: AnyObject {
     var loop: EventLoop { get }
     func wantsToSend()
     func pauseReading()
     func resumeReading()
-    /// Sends what there is, then ends in good order.
+    /// Sends the remaining data, then closes in good order.
     func finish()
     func close()
-    /// Ends as a broken connection does.
+    /// Closes like a broken connection.
     func reset()
 }
 

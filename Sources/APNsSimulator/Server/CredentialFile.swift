@@ -2,9 +2,9 @@ internal import CLinux
 internal import Glibc
 internal import Lifecycle
 
-/// The few files that the simulator writes.
+/// The credential files that the simulator writes.
 enum CredentialFile {
-    /// Whole or not at all: a killed process leaves no half of a key under the name.
+    /// Writes a file atomically. A killed process leaves no partial key under the name.
     static func write(_ text: String, to path: String, mode: UInt32) throws {
         let draft = path + ".new"
         _ = unsafe unlink(draft)
@@ -18,11 +18,11 @@ enum CredentialFile {
         guard unsafe rename(draft, path) == 0 else { throw SystemError("write \(path)", code: errno) }
     }
 
-    /// The id of the first key in a directory.
+    /// Returns the id of the first key in a directory.
     static func keyID(in directory: String) throws -> String? {
         guard let listing = unsafe opendir(directory) else {
             throw SystemError(
-                "read \(directory)", code: errno, remedy: "create the directory or name another")
+                "read \(directory)", code: errno, remedy: "create the directory or choose another")
         }
         defer { unsafe closedir(listing) }
         var ids: [String] = []

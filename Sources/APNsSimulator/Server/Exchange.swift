@@ -7,12 +7,12 @@ struct Exchange {
     let course: Ruling.Course
     let verdict: Verdict
     let kind: RequestFacts.Kind
-    /// Answered with apns-id and not with apns-request-id.
+    /// Whether the answer has an apns-id and not an apns-request-id.
     let isDirect: Bool
-    /// Answered without a body, whatever it is: the method was HEAD.
+    /// Whether the answer has no body, because the method was HEAD.
     let isBodiless: Bool
-    /// Of the answer: the request's own where it brought a good one.
+    /// Id of the answer: the request's own id if it is valid.
     let id: PushID
-    /// What the journal is told in the end; nil where nobody keeps one.
+    /// The entry for the journal. Nil without a journal.
     let entry: JournalEntry?
 }

@@ -1,13 +1,14 @@
 internal import HTTP2
 
-/// Journal entries of answers that have not left yet, by the slot of their stream.
+/// Journal entries of answers that are not fully sent, by the slot of their stream.
 struct LeavingAnswers {
-    /// What waits at each slot; two lists, because an entry is large and its stream small.
+    /// The streams and entries by slot. They are two arrays, because an entry is large and its stream is
+    /// small.
     private var streams: [ServerStream?] = []
     private var entries: [JournalEntry?] = []
     private(set) var count = 0
 
-    /// Returns the entry of a stream that had this slot before and ended without anybody's noticing.
+    /// Adds an entry. Returns the entry of an earlier stream of this slot whose end was not noticed.
     mutating func add(_ entry: consuming JournalEntry, of stream: ServerStream) -> JournalEntry? {
         while entries.count <= stream.slot {
             streams.append(nil)
@@ -25,7 +26,7 @@ struct LeavingAnswers {
         return take(at: stream.slot)
     }
 
-    /// Takes those whose streams are no longer open.
+    /// Removes and returns the entries whose streams are no longer open.
     mutating func takeClosed(_ isOpen: (ServerStream) -> Bool) -> [JournalEntry] {
         guard count > 0 else { return [] }
         var closed: [JournalEntry] = []

@@ -2,7 +2,7 @@ internal import APNs
 internal import HTTP2
 internal import JSON
 
-/// What is said to one request, before it is put into frames.
+/// The answer to one request, before it is encoded in frames.
 enum Reply: Equatable {
     /// 200 without a body.
     case accepted
@@ -36,26 +36,27 @@ enum Reply: Equatable {
     }
 }
 
-/// Makes the frames of replies: header blocks and bodies that repeat are made once.
+/// Encodes replies. Repeated header blocks and bodies are encoded once.
 ///
-/// Confined to the simulator's event loop, as the templates are.
+/// It is confined to the simulator's event loop, like the templates.
 final class ReplyFrames {
-    /// Refusals kept; a script that invents reasons without end starts them anew.
+    /// Limit on cached refusals. At the limit, for example if a script has endless reasons, the cache is
+    /// emptied.
     private static let refusalsMax = 1_000
 
     private let accepted: [AnswerTemplate]
     private var refusals: [String: (template: AnswerTemplate, body: SharedBody)] = [:]
     private var uniqueIDs = RequestIDs()
 
-    /// apns-id for a direct push, apns-request-id for all that concerns channels.
+    /// Returns `apns-id` for a direct push and `apns-request-id` for channels.
     private static func idField(isDirect: Bool) -> String { isDirect ? "apns-id" : "apns-request-id" }
 
     init() {
         accepted = [true, false].map { Self.template(200, [], isDirect: $0) }
     }
 
-    /// - Parameter isUnique: the answer carries an apns-unique-id.
-    /// False when the stream is gone.
+    /// Sends a reply. Returns false if the stream is gone.
+    /// - Parameter isUnique: whether the answer carries an apns-unique-id.
     func answer(_ reply: Reply, to exchange: Exchange, of session: ServerSession, isUnique: Bool) -> Bool {
         let (template, body) = parts(reply, isDirect: exchange.isDirect, isUnique: isUnique)
         return exchange.id.withText { id in
@@ -116,7 +117,7 @@ final class ReplyFrames {
             return try AnswerTemplate(
                 status: min(max(status, 200), 599), headers: headers, varying: idField(isDirect: isDirect))
         } catch {
-            preconditionFailure("a header of our own making: \(error)")
+            preconditionFailure("a header of the simulator is invalid: \(error)")
         }
     }
 }

@@ -1,8 +1,8 @@
 internal import HTTP2
 
-/// What happens to the connection as a whole.
+/// Faults of the whole connection.
 extension ServedConnection {
-    /// Before the handshake: what needs no HTTP/2 yet.
+    /// Applies the faults that act before the handshake, and keeps the others for later.
     func begin(with first: [Ruling.ConnectionFault]) {
         for fault in first {
             switch fault {
@@ -35,7 +35,7 @@ extension ServedConnection {
         if fault != nil { transport.wantsToSend() }
     }
 
-    /// Ends the connection in good order: what was begun is answered.
+    /// Ends the connection in good order. Started requests are answered.
     func leave(saying reason: String, _ code: ErrorCode = .noError) {
         goaway(code, last: session.lastStream, saying: reason, thenClose: true)
         transport.wantsToSend()

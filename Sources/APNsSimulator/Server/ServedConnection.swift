@@ -4,10 +4,10 @@ internal import Lifecycle
 internal import LiveActivity
 internal import TLS
 
-/// One connection to the simulated APNs: requests come out of its HTTP/2 session, are judged, and
-/// answered as the verdict, the phones and the misbehaviour say.
+/// One connection to the simulated APNs. It takes requests from its HTTP/2 session, has them judged, and
+/// answers according to the verdict, the phones and the faults.
 ///
-/// Confined to the simulator's event loop.
+/// It is confined to the simulator's event loop.
 final class ServedConnection: TLSConnectionDelegate {
     let simulator: Simulator
     let port: ServedPort
@@ -15,13 +15,14 @@ final class ServedConnection: TLSConnectionDelegate {
     let transport: any ConnectionTransport
     let session: ServerSession
     private(set) var lastRequestAt: Instant
-    // Unchecked: each request touches them, on one thread, and nothing called meanwhile does.
+    // Exclusivity is unchecked. Each request accesses these on one thread, and no call made during an access
+    // uses them again.
     @safe @exclusivity(unchecked) var standing: ConnectionStanding
     @safe @exclusivity(unchecked) private var requests = 0
     @safe @exclusivity(unchecked) var faults = ConnectionFaults()
-    /// Replies that wait for their time.
+    /// Number of delayed replies.
     private var owed = 0
-    /// Requests that are never answered, as long as their streams are open.
+    /// Open streams whose requests are never answered.
     private var silent: [ServerStream] = []
     @safe @exclusivity(unchecked) private var leaving = LeavingAnswers()
 
@@ -43,7 +44,7 @@ final class ServedConnection: TLSConnectionDelegate {
 
     var isIdle: Bool { session.openStreams == 0 }
 
-    // MARK: The connection's calls
+    // MARK: Calls from the TLS connection
 
     func established(applicationProtocol: String) { applyFirstFaults() }
 
@@ -63,7 +64,7 @@ final class ServedConnection: TLSConnectionDelegate {
         let count = unsafe session.pull(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]))
         if faults.sent(count) {
             noteLeft(isCut: session.wantsToSend)
-            // In the next turn: what was pulled is sent in this one.
+            // Reset in the next turn, because the pulled bytes are sent in this turn.
             simulator.waiting.add(milliseconds: 0) { [self] in transport.reset() }
         }
         if count < room {
@@ -80,7 +81,7 @@ final class ServedConnection: TLSConnectionDelegate {
         simulator.closed(self)
     }
 
-    /// Ends the connection when all is over: by HTTP/2's rules, or after a GOAWAY that says so.
+    /// Ends the connection when everything is done: by the rules of HTTP/2, or after a GOAWAY that closes it.
     private func endIfDone() {
         if session.isOver, !faults.staysOpen || session.events.failure != nil { return transport.finish() }
         guard faults.closesWhenDone, owed == 0, !session.wantsToSend else { return }
@@ -141,8 +142,8 @@ final class ServedConnection: TLSConnectionDelegate {
         }
     }
 
-    /// Does what the course says, now. A request that waited is processed whether or not its sender
-    /// still does, unless a GOAWAY has said meanwhile that it is not.
+    /// Applies the course now. A delayed request is processed even if its sender no longer waits, unless a
+    /// later GOAWAY excluded it.
     private func settle(_ exchange: Exchange) {
         guard exchange.stream.number <= faults.lastStream else { return end(exchange, .notProcessed) }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
@@ -204,7 +205,7 @@ final class ServedConnection: TLSConnectionDelegate {
         simulator.journal?.ended(entry)
     }
 
-    /// - Parameter isCut: the last frame pulled was cut, so that nobody can say which answer it ended.
+    /// - Parameter isCut: whether the last frame was truncated, so that the end of its answer is uncertain.
     private func noteLeft(isCut: Bool) {
         guard leaving.count > 0 else { return }
         let time = simulator.clock.now

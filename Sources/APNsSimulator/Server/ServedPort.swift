@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-/// What a port serves: pushes or the management of channels, of one environment.
+/// The service of a port, pushes or channel management, in one environment.
 struct ServedPort: Sendable {
     enum Kind: Sendable {
         case push

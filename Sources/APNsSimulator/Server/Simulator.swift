@@ -5,11 +5,11 @@ internal import LiveActivity
 internal import TLS
 internal import Telemetry
 
-/// The simulated APNs: pushes and channel management, production and sandbox, on four ports of one
-/// event loop. Phones, misbehaviour and the journal live on the same loop, so that nothing here locks.
+/// The simulated APNs: pushes and channel management, production and sandbox, on four ports of one event
+/// loop. Phones, faults and the journal use the same loop, so no locks are needed.
 ///
-/// `@unchecked Sendable` so that the reference can travel: what changes is touched on the loop only,
-/// and the listeners only by the one who starts and stops.
+/// `@unchecked Sendable` so that the reference can be passed on. Mutable state is used on the loop only, and
+/// the listeners only by the owner that starts and stops the simulator.
 package final class Simulator: @unchecked Sendable {
     static let tickMilliseconds = 250
 
@@ -32,8 +32,8 @@ package final class Simulator: @unchecked Sendable {
     private var whenEmpty: (() -> Void)?
 
     /// - Parameters:
-    ///   - loop: started and stopped by its owner; phones, mischief and journal belong to it.
-    ///   - credentials: their key for provider tokens is one of the keys, beside those of the settings.
+    /// - loop: the loop, which its owner starts and stops. Phones, faults and the journal are confined to it.
+    ///   - credentials: the credentials, whose provider key is valid in addition to the keys in the settings.
     init(
         _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
         phones: (any SimulatedPhones)? = nil, mischief: (any Mischief)? = nil,
@@ -55,7 +55,7 @@ package final class Simulator: @unchecked Sendable {
         waiting = Waiting(on: loop)
     }
 
-    /// For load: every token is a good one, and nothing is kept.
+    /// Creates a simulator for load tests: every token is good, and nothing is stored.
     package convenience init(
         _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop
     ) {
@@ -64,7 +64,7 @@ package final class Simulator: @unchecked Sendable {
 
     // MARK: Start and stop
 
-    /// Listens when it returns. Not from a loop.
+    /// Starts listening before it returns. Do not call on a loop.
     package func start() throws {
         let hour: Int64 = 3_600_000
         let until = WallTime.now().milliseconds + Int64(settings.certificateDays) * 24 * hour
@@ -74,9 +74,10 @@ package final class Simulator: @unchecked Sendable {
             validity: WallTime(milliseconds: from)...WallTime(milliseconds: until))
         let context = try TLSContext.server(
             chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
-            // As APNs does: clients in the wild (aioapns, Pushy for years) speak HTTP/2 without asking.
+            // APNs accepts peers without ALPN too. Some real clients (aioapns, older Pushy) speak HTTP/2
+            // without it.
             takesPeersWithoutALPN: true,
-            // An expired certificate is one of the faults that may be asked for.
+            // An expired certificate is one of the possible faults.
             at: WallTime(milliseconds: 0))
         let wanted = settings.ports
         for (number, port) in [
@@ -96,9 +97,9 @@ package final class Simulator: @unchecked Sendable {
         loop.execute { self.tick() }
     }
 
-    /// What it listens on, after `start`.
+    /// The ports, available after `start`.
     package var ports: SimulatorSettings.Ports {
-        precondition(listeners.count == 4, "a simulator that was not started has no ports")
+        precondition(listeners.count == 4, "the simulator is not started")
         var ports = SimulatorSettings.Ports()
         ports.production = listeners[0].port
         ports.sandbox = listeners[1].port
@@ -124,7 +125,7 @@ package final class Simulator: @unchecked Sendable {
         }
     }
 
-    /// Says Shutdown, answers what was begun, and closes what is left at the deadline.
+    /// Sends Shutdown, answers the started requests, and closes the remaining connections at the deadline.
     package func stop(by deadline: Instant) async {
         for listener in listeners { listener.stop() }
         await withCheckedContinuation { continuation in
@@ -152,7 +153,7 @@ package final class Simulator: @unchecked Sendable {
         stopped()
     }
 
-    // MARK: What connections ask
+    // MARK: Calls from connections
 
     func countRequest() -> Int {
         requestsMade += 1
@@ -164,7 +165,7 @@ package final class Simulator: @unchecked Sendable {
         stopWhenEmpty()
     }
 
-    /// Does what a verdict says: asks the phones, gives them the push, changes channels.
+    /// Carries out a verdict: asks the phones, delivers the push, or changes channels.
     func process(_ exchange: Exchange) -> (reply: Reply, isDelivered: Bool) {
         switch exchange.verdict {
         case .refused(let reason): return (Reply(reason), false)
@@ -190,7 +191,7 @@ package final class Simulator: @unchecked Sendable {
 
     // MARK: Time
 
-    /// All that would have happened meanwhile happens now, in its order. False where it is too far.
+    /// Advances the clock and applies all events of the skipped time in order. Returns false above the limit.
     func putForward(milliseconds: Int64) -> Bool {
         loop.preconditionOnLoop()
         let before = clock.now

@@ -1,11 +1,10 @@
 internal import Synchronization
 package import Telemetry
 
-/// What time it is for the simulated APNs and its phones: the machine's time, and how far a person has
-/// put it forward, so that eight hours pass in a moment. It never goes back, as phones do not unlive
-/// what they have lived.
+/// The clock of the simulated APNs and its phones: the machine's time plus an offset. An operator can advance
+/// it, so that eight hours pass in a moment. It never goes back, because phones cannot undo past events.
 package final class SimulatorClock: Sendable {
-    /// How far it can be put forward altogether.
+    /// Limit on the total offset.
     static let aheadMillisecondsMax: Int64 = 3_650 * 86_400_000
 
     private let wall: @Sendable () -> WallTime
@@ -16,10 +15,10 @@ package final class SimulatorClock: Sendable {
     /// Milliseconds since 1970.
     package var now: Int64 { wall().milliseconds + ahead }
 
-    /// Milliseconds before the machine's time.
+    /// The offset in milliseconds.
     package var ahead: Int64 { putForward.load(ordering: .relaxed) }
 
-    /// False where that would be too far. Called by one thread only, the simulator's loop.
+    /// Advances the clock. Returns false above the limit. Only the simulator's loop may call it.
     func putForward(milliseconds: Int64) -> Bool {
         guard (0...Self.aheadMillisecondsMax - ahead).contains(milliseconds) else { return false }
         putForward.store(ahead + milliseconds, ordering: .relaxed)

@@ -4,13 +4,13 @@ internal import Lifecycle
 internal import LiveActivity
 package import TLS
 
-/// The CA that vouches for the simulator, and a key for provider tokens: made by itself, so that
-/// nobody needs an account. In a directory they outlive the process:
+/// The simulator's CA and a key for provider tokens. The simulator creates them, so no Apple account is
+/// needed. In a directory they survive the process:
 ///
-///     ca.pem              the CA's certificate, for clients to trust
+///     ca.pem              the CA's certificate, which clients must trust
 ///     ca-key.pem          its key
-///     AuthKey_<id>.p8     the key for provider tokens, as Apple's portal hands one out
-///     <team id>/          the keys of a portal's file
+///     AuthKey_<id>.p8     the key for provider tokens, in Apple's format
+///     <team id>/          the keys of a portal file
 package struct SimulatorCredentials: Sendable {
     package static let teamID = "FLOTILLA01"
     private static let keyIDCharacters = 10
@@ -19,7 +19,7 @@ package struct SimulatorCredentials: Sendable {
     package let keyID: String
     package let signingKey: SigningKey
 
-    /// New ones, in memory.
+    /// Creates new credentials in memory.
     package init() {
         authority = CertificateAuthority(name: "Flotilla's APNs simulator")
         signingKey = SigningKey()
@@ -27,7 +27,7 @@ package struct SimulatorCredentials: Sendable {
         keyID = String(Random.bytes(Self.keyIDCharacters).map { letters[Int($0) % letters.count] })
     }
 
-    /// Those of a directory; what is missing in it is made.
+    /// Loads the credentials from a directory and creates the missing ones.
     package init(directory: String) throws {
         let made = SimulatorCredentials()
         let (certificate, key) = (directory + "/ca.pem", directory + "/ca-key.pem")
@@ -48,8 +48,8 @@ package struct SimulatorCredentials: Sendable {
         }
     }
 
-    /// A further key, which lies where a sender would have it: `<team id>/AuthKey_<key id>.p8`. Made if it is
-    /// not there.
+    /// Loads a further key from the path where a sender expects it: `<team id>/AuthKey_<key id>.p8`. Creates
+    /// it if it is missing.
     package static func key(
         _ keyID: String, of teamID: String, in directory: String
     ) throws -> SigningKey {
@@ -64,7 +64,7 @@ package struct SimulatorCredentials: Sendable {
         return key
     }
 
-    /// Of the whole team, in both environments.
+    /// The provider key, valid for the whole team in both environments.
     var providerKey: ProviderKey {
         ProviderKey(keyID: keyID, teamID: Self.teamID, key: signingKey.verifyingKey)
     }

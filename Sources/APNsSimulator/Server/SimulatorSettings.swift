@@ -1,25 +1,25 @@
 package import Cryptography
 package import LiveActivity
 
-/// What a simulated APNs is and how strict; the defaults are Apple's where Apple says a number.
+/// Settings of a simulated APNs. The defaults are Apple's numbers where Apple documents them.
 package struct SimulatorSettings: Sendable {
     package var host = "127.0.0.1"
-    /// 0 lets the system choose.
+    /// The ports. 0 lets the system choose one.
     package var ports = Ports()
-    /// Names and addresses that the server's certificate is for.
+    /// Names and addresses in the server's certificate.
     package var certificateNames = ["localhost", "127.0.0.1", "::1"]
-    /// Of the server's certificate; a time in the past makes every handshake fail.
+    /// Validity of the server's certificate in days. A negative value makes every handshake fail.
     package var certificateDays = 825
     package var connectionsMax = 10_000
 
     package var keys: [ProviderKey] = []
-    /// Empty: every bundle id is an app.
+    /// Registered apps. If empty, every bundle id is valid.
     package var apps: [String: SimulatedApp] = [:]
 
     package var streams = StreamSettings()
     package var pace = PaceSettings()
     package var channelsMax = 10_000
-    /// A connection without a request for so long is told `IdleTimeout`; nil lets it be.
+    /// Time without a request after which a connection gets `IdleTimeout`. Nil disables this.
     package var idleMilliseconds: Int?
 
     package init() {}
@@ -36,19 +36,19 @@ package struct SimulatorSettings: Sendable {
 
 /// An app that is registered with the simulated APNs.
 package struct SimulatedApp: Sendable, Hashable {
-    /// The broadcast capability of the developer portal.
+    /// Whether the app has the broadcast capability of the developer portal.
     package var mayBroadcast = true
 
     package init(mayBroadcast: Bool = true) { self.mayBroadcast = mayBroadcast }
 }
 
-/// A key for provider tokens, as the developer portal would know it.
+/// A key for provider tokens, as registered in the developer portal.
 package struct ProviderKey: Sendable {
     package var keyID: String
     package var teamID: String
     package var key: VerifyingKey
     package var environments: Set<Environment>
-    /// Bundle ids; nil for a key of the whole team.
+    /// Bundle ids, nil for a key of the whole team.
     package var apps: Set<String>?
 
     package init(
@@ -63,13 +63,13 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// How many streams a connection is allowed.
+/// The stream allowance of a connection.
 package struct StreamSettings: Sendable, Hashable {
-    /// Until its first push with a valid provider token is answered.
+    /// Streams until the first push with a valid provider token is answered.
     package var atFirst = 1
     package var most = 1_000
-    /// Points for errors at which the allowance is halved, and those at which the connection is ended;
-    /// a 4xx is one point, BadDeviceToken is `badTokenPoints`, 410 is none, and a good push takes one back.
+    /// Points at which the allowance is halved, and at which the connection is closed. A 4xx adds one point
+    /// and a BadDeviceToken adds `badTokenPoints`. A 410 adds none, and a good push removes one.
     package var pointsPerHalving = 50
     package var pointsMax = 500
     package var badTokenPoints = 5
@@ -77,11 +77,11 @@ package struct StreamSettings: Sendable, Hashable {
     package init() {}
 }
 
-/// How fast one token may be pushed to; nil is never too fast.
+/// The rate limit of one token. Nil means no limit.
 package struct PaceSettings: Sendable, Hashable {
     /// Pushes to one token or channel at once, before TooManyRequests.
     package var burst: Int?
-    /// One more push is allowed after so long.
+    /// Time after which one more push is allowed.
     package var refillMilliseconds = 1_000
 
     package init(burst: Int? = nil, refillMilliseconds: Int = 1_000) {

@@ -1,8 +1,8 @@
 internal import Lifecycle
 
-/// What is to happen later, earliest first and in order: one heap and one timer for all connections.
+/// Delayed actions, in the order of their times: one heap and one timer for all connections.
 ///
-/// Confined to the simulator's event loop.
+/// It is confined to the simulator's event loop.
 final class Waiting: EventHandler {
     private struct Entry {
         let due: Instant
@@ -24,7 +24,7 @@ final class Waiting: EventHandler {
     func add(milliseconds: Int, _ action: @escaping () -> Void) {
         made += 1
         if heap.isEmpty { loop.expect(self) }
-        // From now, and not from when a long turn began: nothing waits for less than it was told to.
+        // Count from now and not from the start of a long turn. Otherwise an action could run too early.
         let due = Instant.now().advanced(byMilliseconds: max(0, milliseconds))
         heap.append(Entry(due: due, number: made, action: action))
         rise(heap.count - 1)
@@ -39,7 +39,8 @@ final class Waiting: EventHandler {
 
     func ready(_ readiness: Readiness) {}
 
-    /// What waits holds connections, and they the simulator: none of it would ever be freed.
+    /// Removes all actions. They hold connections, and connections hold the simulator, so none of these would
+    /// ever be freed.
     func loopEnds() { removeAll() }
 
     private func schedule() {

@@ -1,6 +1,6 @@
-/// The rules for the header fields of one answer (RFC 9113, 8.1 to 8.3), while its block is read.
+/// The rules for the header fields of one answer (RFC 9113, 8.1 to 8.3), applied while its block is read.
 ///
-/// Fields that nobody keeps are not looked at closely: what is wrong in them harms nobody here.
+/// Fields that are not kept are not checked closely, because errors in them do no harm here.
 @safe struct AnswerReading {
     let isTrailer: Bool
     var listBytes = 0
@@ -11,10 +11,10 @@
     init(isTrailer: Bool) { self.isTrailer = isTrailer }
 
     private static let statusDigits = 3
-    /// More would be no length of a body that anybody sends.
+    /// Limit on the digits of a body length.
     private static let lengthDigitsMax = 18
 
-    /// The one pseudo field of an answer, which comes first. Gives what the status is after it.
+    /// Checks the only pseudo field of an answer, which must come first. Returns the status after it.
     mutating func status(
         _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, after present: UInt16
     ) -> UInt16 {
@@ -34,14 +34,14 @@
         unsafe name.equals("content-length")
     }
 
-    /// Said once, as a number.
+    /// Reads the content length, which must be a number and appear once.
     mutating func length(_ value: UnsafeRawBufferPointer, _ contentLength: inout Int?) {
         let length = unsafe AnswerReading.number(value, digitsMax: AnswerReading.lengthDigitsMax)
         isMalformed = length == nil || contentLength != nil
         contentLength = length
     }
 
-    /// Fields that are about the connection, which has no such fields any more.
+    /// Whether the field describes the connection, which HTTP/2 forbids.
     static func isOfHTTP1(_ name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 7: unsafe name.equals("upgrade")
@@ -52,13 +52,13 @@
         }
     }
 
-    /// Whether the block may end here: an answer has a status, an informational one is not the last, and
-    /// trailers are.
+    /// Whether the block may end here. An answer needs a status, an informational answer must not be the last
+    /// block, and trailers must be.
     func isWhole(status: UInt16, isLast: Bool) -> Bool {
         isTrailer ? isLast : hasStatus && (status >= 200 || !isLast)
     }
 
-    /// No line break and no zero byte.
+    /// Whether the value has no line break and no zero byte.
     static func isValue(_ value: UnsafeRawBufferPointer) -> Bool {
         unsafe value.allSatisfy { $0 != 0 && $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
     }

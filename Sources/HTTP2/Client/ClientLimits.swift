@@ -1,26 +1,26 @@
-/// What one client session lets a peer cost, each with what happens there.
+/// Limits of one client session, with the behavior at each limit.
 package struct ClientLimits: Sendable {
-    /// Requests open at a time, whatever the peer allows; then `submit` gives nil.
+    /// Open requests, even if the peer allows more. At the limit `submit` returns nil.
     package var streamsMax = 1_000
-    /// Requests open until the peer's first SETTINGS; then `submit` gives nil.
+    /// Open requests before the peer's first SETTINGS. At the limit `submit` returns nil.
     package var streamsBeforeSettings = 1
-    /// Requests in the life of the connection, below HTTP/2's 2^30; then `submit` gives nil.
+    /// Requests in the lifetime of the connection, below HTTP/2's 2^30. At the limit `submit` returns nil.
     package var requestsMax = 1_000_000_000
-    /// Bytes of an answer's body that are kept; more is read and dropped, and `bodyIsCut` says so.
+    /// Bytes of an answer's body that are kept. The rest is read and dropped, and `bodyIsCut` is set.
     package var bodyBytesMax = 4_096
-    /// Bytes of one kept header value; a longer one counts as absent.
+    /// Bytes of one kept header value. A longer value counts as absent.
     package var keptValueBytesMax = 512
-    /// Bytes of one answer's header list (names, values, and 32 for each field, as RFC 9113 counts);
-    /// more resets the stream.
+    /// Bytes of one answer's header list (names, values, and 32 for each field, as in RFC 9113). A larger
+    /// list resets the stream.
     package var headerListBytesMax = 65_536
-    /// PING and SETTINGS acknowledgements that wait to be sent; one more ends the session.
+    /// PING and SETTINGS acknowledgements that wait to be sent. One more ends the session.
     package var controlAcksMax = 256
-    /// Entries in one SETTINGS frame; more ends the session.
+    /// Entries in one SETTINGS frame. More entries end the session.
     package var settingsEntriesMax = 32
-    /// CONTINUATION frames after one HEADERS; more ends the session.
+    /// CONTINUATION frames after one HEADERS. More frames end the session.
     package var continuationsMax = 8
-    /// How long an answer is still awaited after a request's deadline, to be reported as late;
-    /// then the stream is reset. 0 resets it at the deadline.
+    /// Time to wait for an answer after a request's deadline, so that it can be reported as late. Then the
+    /// stream is reset. 0 resets it at the deadline.
     package var lateAnswerMilliseconds = 0
 
     package init() {}

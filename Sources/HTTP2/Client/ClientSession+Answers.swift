@@ -1,4 +1,4 @@
-/// Answers: HEADERS, their CONTINUATION, and DATA.
+/// Handling of answers: HEADERS, CONTINUATION and DATA.
 extension ClientSession {
     private static let priorityBytes = 5
 
@@ -28,7 +28,7 @@ extension ClientSession {
         open.bytes.free()
     }
 
-    /// The block of a stream that is closed is read for its changes to the table alone.
+    /// Reads one header block. The block of a closed stream is read only for its changes to the table.
     private func readBlock(_ header: FrameHeader, _ block: UnsafeRawBufferPointer) {
         unsafe decoder.begin(block)
         guard let slot = unsafe slot(of: header.stream) else {
@@ -60,7 +60,7 @@ extension ClientSession {
         if isLast { unsafe answerEnded(slot) }
     }
 
-    /// False where the value is in no code.
+    /// Reads one field. Returns false if the value is not valid Huffman code.
     private func readField(
         of slot: UnsafeMutablePointer<RequestSlot>, _ reading: inout AnswerReading
     ) -> Bool {
@@ -112,7 +112,8 @@ extension ClientSession {
         }
     }
 
-    /// A peer may answer before it has read the whole body (413). There is no use in sending the rest.
+    /// Ends an answer. A peer may answer before it has read the whole body (413). The rest of the body is
+    /// then not sent.
     private func answerEnded(_ slot: UnsafeMutablePointer<RequestSlot>) {
         if let length = unsafe slot.pointee.contentLength, unsafe length != slot.pointee.bodyReceived,
             unsafe !hasNoBody(slot)
@@ -124,7 +125,7 @@ extension ClientSession {
         unsafe release(slot)
     }
 
-    /// Its length is then what another answer would have.
+    /// Whether the answer has no body. Then its content length describes another answer's body.
     private func hasNoBody(_ slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
         if unsafe slot.pointee.status == 304 { return true }
         return unsafe slot.pointee.shared?._withUnsafeGuaranteedRef { $0.template.isHead } == true

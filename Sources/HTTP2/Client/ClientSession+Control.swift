@@ -1,4 +1,4 @@
-/// Frames about the connection, or about no answer: SETTINGS, PING, GOAWAY, RST_STREAM, WINDOW_UPDATE.
+/// Handling of SETTINGS, PING, GOAWAY, RST_STREAM and WINDOW_UPDATE.
 extension ClientSession {
     private enum Setting {
         static let headerTableSize: UInt16 = 1
@@ -33,7 +33,7 @@ extension ClientSession {
         boundAcknowledgements()
     }
 
-    /// Gives what rule the value breaks.
+    /// Applies one setting. Returns the error code if the value breaks a rule.
     private func apply(_ name: UInt16, _ value: UInt32) -> ErrorCode? {
         switch name {
         case Setting.headerTableSize: encoder.limitTable(to: Int(value))
@@ -48,7 +48,7 @@ extension ClientSession {
         return nil
     }
 
-    /// It changes also the windows of streams that are open, which may fall below 0.
+    /// Applies the initial window. The change also applies to open streams, whose windows may fall below 0.
     private func applyWindow(_ value: UInt32) -> ErrorCode? {
         guard value <= UInt32(FlowWindow.bytesMax) else { return .flowControlError }
         let change = Int(value) - Int(peer.streamWindowBytes)
@@ -87,7 +87,7 @@ extension ClientSession {
         events.goaway = Goaway(
             lastStream: last, code: ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
             debug: unsafe Array(debug))
-        // A later one may say less, never more.
+        // A later GOAWAY may lower the last stream but never raise it.
         let bound = min(last, goawayLast ?? .max)
         goawayLast = bound
         unsafe forEachOpen { slot in

@@ -1,10 +1,10 @@
 package import Lifecycle
 
-/// How requests end: by their owner, by their deadline, with their connection. (Those that the peer
-/// ends come through `streamClosed`.)
+/// Requests that end by their owner, by their deadline or with their connection. The peer ends requests
+/// through `streamClosed`.
 extension ClientSession {
-    /// Ends the requests whose deadline has passed or that had to leave before, and gives up on late
-    /// answers. Looks at every open request: call it a few times a second.
+    /// Ends the requests whose deadline or time to leave has passed, and resets the streams whose late
+    /// answers are no longer awaited. It looks at every open request, so call it only a few times a second.
     package func expire(at now: Instant) {
         let giveUp = now.advanced(byMilliseconds: -limits.lateAnswerMilliseconds)
         unsafe forEachOpen { slot in
@@ -12,14 +12,14 @@ extension ClientSession {
             let isOverdue = unsafe slot.pointee.deadline <= now.nanoseconds
             let isTooLate = unsafe slot.pointee.leaveBy <= now.nanoseconds && !hasLeft
             guard isOverdue || isTooLate else { return }
-            // What has not left must not leave any more: it is called unprocessed.
+            // An unsent request must not be sent any more, because it is reported as unprocessed.
             let isGivenUp = unsafe slot.pointee.deadline <= giveUp.nanoseconds || !hasLeft
             if unsafe !slot.pointee.isReported { unsafe report(slot, .overdue) }
             if isGivenUp { unsafe reset(slot) }
         }
     }
 
-    /// Ends one request at once; false when it has ended already.
+    /// Ends one request at once. Returns false if it has already ended.
     package func cancel(_ request: RequestID) -> Bool {
         let slot = unsafe slots[Int(request.index)]
         guard unsafe slot.pointee.generation == request.generation, unsafe slot.pointee.isTaken,
@@ -30,7 +30,7 @@ extension ClientSession {
         return true
     }
 
-    /// Takes a request back that has not left to its end; false when it may have, or when it has ended.
+    /// Withdraws a request that was not fully sent. Returns false if it may have been sent or has ended.
     package func withdraw(_ request: RequestID) -> Bool {
         let slot = unsafe slots[Int(request.index)]
         guard unsafe slot.pointee.generation == request.generation, unsafe !slot.pointee.hasLeft else {
@@ -39,7 +39,7 @@ extension ClientSession {
         return cancel(request)
     }
 
-    /// Takes back every request that has not left to its end.
+    /// Withdraws every request that was not fully sent.
     package func withdrawAll() {
         unsafe forEachOpen { slot in
             guard unsafe !slot.pointee.isReported && !slot.pointee.hasLeft else { return }
@@ -48,7 +48,7 @@ extension ClientSession {
         }
     }
 
-    /// Says GOAWAY and takes no more requests; those that are open go on. Then `isOver` follows.
+    /// Sends GOAWAY and takes no more requests. Open requests continue, and then `isOver` becomes true.
     package func finish() {
         guard !isClosed, !isFinishing else { return }
         isFinishing = true
@@ -56,7 +56,7 @@ extension ClientSession {
         control.goaway(.noError)
     }
 
-    /// The connection is gone: every open request ends here. Does nothing the second time.
+    /// Ends every open request, because the connection is gone. A second call does nothing.
     package func end() {
         isClosed = true
         unsafe forEachOpen { slot in
@@ -66,9 +66,9 @@ extension ClientSession {
         }
     }
 
-    // MARK: For the other parts
+    // MARK: Shared with the other extensions
 
-    /// The peer closed its stream, or a rule was broken in it.
+    /// Ends the request of a stream that the peer closed or in which a rule was broken.
     func streamClosed(_ slot: UnsafeMutablePointer<RequestSlot>, _ code: ErrorCode) {
         if unsafe slot.pointee.isReported {
             unsafe report(slot, .released, code: code)
@@ -78,13 +78,14 @@ extension ClientSession {
         unsafe release(slot)
     }
 
-    /// It must not leave any more, or not to its end: as `overdue`, unprocessed. It is on no list.
+    /// Ends a request as `overdue` and unprocessed, because the rest of it must not be sent. The request is
+    /// on no list.
     func endTooLate(_ slot: UnsafeMutablePointer<RequestSlot>) {
         if unsafe !slot.pointee.isReported { unsafe report(slot, .overdue) }
         unsafe reset(slot)
     }
 
-    /// A GOAWAY said that it was not and will not be processed.
+    /// Ends a request that, according to a GOAWAY, was not and will not be processed.
     func endUnprocessed(_ slot: UnsafeMutablePointer<RequestSlot>) {
         unsafe report(slot, slot.pointee.isReported ? .released : .notProcessed, code: .refusedStream)
         unsafe release(slot)
@@ -97,9 +98,9 @@ extension ClientSession {
         unsafe slot.pointee.isReported = true
     }
 
-    /// The stream closes when `pull` gives that out, or at once then if the peer does not know it.
+    /// Queues a reset. The stream closes when `pull` writes it, also if the peer does not know the stream.
     private func reset(_ slot: UnsafeMutablePointer<RequestSlot>) {
-        // Once is enough: the next look at the deadlines must not do it again.
+        // Prevents a second reset by the next check of the deadlines.
         unsafe slot.pointee.deadline = .max
         unsafe slot.pointee.leaveBy = .max
         unsafe leaveList(slot)

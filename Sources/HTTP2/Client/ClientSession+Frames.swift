@@ -1,6 +1,6 @@
-/// What the peer sends, frame by frame. Nothing here may trap: the bytes are the peer's.
+/// Reading of the peer's frames. Nothing here may trap, because the bytes come from the peer.
 extension ClientSession {
-    /// Hands over bytes from the peer, in pieces of any size.
+    /// Reads bytes from the peer, in pieces of any size.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         var rest = unsafe bytes
         while !isClosed, !isBroken, unsafe !rest.isEmpty {
@@ -8,7 +8,7 @@ extension ClientSession {
         }
     }
 
-    /// Reads the frame that begins here, or keeps what there is of it. Gives what comes behind.
+    /// Reads the frame that begins here, or stores an incomplete one. Returns the bytes after it.
     private func readInPlace(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         if bytes.count >= FrameHeader.bytes {
@@ -45,17 +45,18 @@ extension ClientSession {
         unsafe rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
     }
 
-    /// This side's SETTINGS name no frame size, so the protocol's smallest holds.
+    /// Whether the frame size is allowed. This side's SETTINGS announce no frame size, so the protocol's
+    /// minimum applies.
     private func isAllowed(_ header: FrameHeader) -> Bool {
         if header.count <= FrameWriter.payloadBytesMax { return true }
         violation(.frameSizeError)
         return false
     }
 
-    /// This side says so in a GOAWAY; nothing more is read.
+    /// Records a violation by the peer and sends GOAWAY. Nothing more is read.
     func violation(_ code: ErrorCode) {
         isBroken = true
-        // Who does not begin with SETTINGS speaks something else.
+        // A peer that does not begin with SETTINGS does not speak HTTP/2.
         events.failure = hasSettings ? .violation(code) : .notHTTP2
         control.goaway(code)
     }
@@ -75,9 +76,9 @@ extension ClientSession {
         case FrameHeader.Kind.goaway: unsafe readGoaway(header, payload)
         case FrameHeader.Kind.windowUpdate: unsafe readWindowUpdate(header, payload)
         case FrameHeader.Kind.priority: if header.stream == 0 { violation(.protocolError) }
-        // The SETTINGS of this side allow no pushes.
+        // This side's SETTINGS forbid server push.
         case FrameHeader.Kind.pushPromise: violation(.protocolError)
-        // Extensions that nobody asked for.
+        // Unknown extensions are ignored.
         default: break
         }
     }
@@ -88,8 +89,8 @@ extension ClientSession {
         unsafe streams.slot(of: stream).map { unsafe slots[$0] }
     }
 
-    /// False where the peer speaks of a stream that this side has never opened, which breaks the protocol. One
-    /// that is closed may still be spoken of, as frames cross.
+    /// Whether this side has opened the stream. A frame for any other stream violates the protocol. A frame
+    /// for a closed stream is legal, because frames cross on the wire.
     func isKnown(_ stream: Int32) -> Bool {
         guard stream & 1 == 1, stream < nextStream else {
             violation(.protocolError)
@@ -98,13 +99,13 @@ extension ClientSession {
         return true
     }
 
-    /// The peer broke a rule in one stream.
+    /// Resets one stream because the peer broke a rule in it.
     func malformed(_ slot: UnsafeMutablePointer<RequestSlot>, _ code: ErrorCode = .protocolError) {
         control.reset(unsafe slot.pointee.stream, code)
         unsafe streamClosed(slot, code)
     }
 
-    /// The payload without padding, and nil where that is longer than the frame.
+    /// Returns the payload without padding, or nil if the padding is longer than the frame.
     func unpadded(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard header.has(FrameHeader.Flag.padded) else { return unsafe payload }
         guard let padding = unsafe payload.first.map({ Int($0) }), padding < payload.count else {

@@ -1,9 +1,9 @@
 package import Lifecycle
 
-/// What leaves, and when. A request's DATA follow its HEADERS at once where the peer's windows allow that.
+/// Order of sending. A request's DATA follows its HEADERS at once if the peer's windows allow it.
 extension ClientSession {
-    /// Fills `buffer` with frames as far as there are any; a full buffer means: call again. Requests that
-    /// had to leave before `now` end here.
+    /// Fills `buffer` with waiting frames. If the buffer is full, call again. Requests whose time to leave is
+    /// before `now` end here.
     package func pull(
         into buffer: UnsafeMutableRawBufferPointer, at now: Instant = Instant(nanoseconds: .min)
     ) -> Int {
@@ -15,7 +15,7 @@ extension ClientSession {
             sendResets()
             sendBodies()
             sendRequests()
-            // Those that were too late just now.
+            // Resets the requests that `sendBodies` and `sendRequests` found too late.
             sendResets()
         }
         return writer.close()
@@ -23,7 +23,8 @@ extension ClientSession {
 
     // MARK: Requests
 
-    /// With a body it needs a window to send it into: until then it can be taken back.
+    /// Whether a waiting request can be sent. A request with a body needs an open window. Until then it can
+    /// be withdrawn.
     var canSendRequest: Bool {
         guard let slot = unsafe waiting.first, openStreams < peerStreamsMax, goawayLast == nil else {
             return false
@@ -97,7 +98,7 @@ extension ClientSession {
         }
     }
 
-    /// Writes DATA as far as the windows and the buffer allow; true when that was the last.
+    /// Writes DATA as far as the windows and the buffer allow. Returns true if the body is complete.
     private func sendBody(of slot: UnsafeMutablePointer<RequestSlot>) -> Bool {
         while case let rest = unsafe slot.pointee.bodyBytes.count - slot.pointee.bodySent, rest > 0 {
             let count = unsafe min(rest, FrameWriter.payloadBytesMax, sendWindow, slot.pointee.sendWindow)

@@ -1,16 +1,17 @@
 package import Lifecycle
 
-/// The client side of one HTTP/2 connection: bytes in, bytes out. Requests go in one by one and come
-/// out in batches of outcomes; each ends exactly once, and what is known about it is told apart.
+/// The client side of one HTTP/2 connection: bytes in, bytes out. Requests are submitted one by one, and
+/// their outcomes come in batches. Each request ends exactly once. Its outcome tells whether the peer may
+/// have processed it.
 ///
-/// It keeps the protocol itself (RFC 9113), as a push takes a third of the processor time that it takes with a
-/// session of nghttp2, which is made for whatever a client may want. What it does not do: priorities, pushes of
-/// the server, and padding of what it sends.
+/// It implements the protocol (RFC 9113) itself: a push then needs a third of the processor time of a push
+/// through nghttp2, which is a general library. It does not support priorities, server push, or padding of
+/// its own frames.
 ///
-/// Pinned to one thread. It has no socket, no clock and no TLS, and never traps on a peer's bytes.
-/// A turn of its owner: `receive` what was read, look at `events` and `outcomes`, `submit` while there
-/// is `room`, `pull` until a buffer is not filled, send. When `isOver`, close the connection; when the
-/// connection is gone, `end`.
+/// It is confined to one thread. It has no socket, no clock and no TLS, and never traps on a peer's bytes.
+/// The owner repeats: `receive` the bytes read, look at `events` and `outcomes`, `submit` while there is
+/// `room`, `pull` until a buffer is not full, send. Close the connection if `isOver`, and call `end` when it
+/// is gone.
 @safe package final class ClientSession {
     let limits: ClientLimits
     let kept: KeptFields
@@ -18,8 +19,8 @@ package import Lifecycle
     let encoder = HeaderEncoder()
     let decoder = HeaderDecoder()
 
-    // What goes out. Unchecked, here and below: these are touched for each frame, and nothing that they call
-    // comes back to them.
+    // Output. Exclusivity is unchecked, here and below, because each frame accesses these and no call made
+    // meanwhile accesses them again.
     @safe @exclusivity(unchecked) var shared = SharedRequests()
     @safe @exclusivity(unchecked) var writer = FrameWriter()
     @safe @exclusivity(unchecked) var control = ControlFrames()
@@ -27,27 +28,26 @@ package import Lifecycle
     @safe @exclusivity(unchecked) var sending = SlotList(.window)
     @safe @exclusivity(unchecked) var resetting = SlotList(.reset)
     @safe @exclusivity(unchecked) var streams: StreamTable
-    /// Streams that the peer knows and neither side has closed.
+    /// Number of streams that the peer knows and neither side has closed.
     @safe @exclusivity(unchecked) var openStreams = 0
-    /// What the next request will have.
+    /// Stream number of the next request.
     @safe @exclusivity(unchecked) var nextStream: Int32 = 1
-    /// Bytes of bodies that the peer takes on all streams together.
+    /// Body bytes that the peer accepts on all streams together.
     @safe @exclusivity(unchecked) var sendWindow = FlowWindow.bytesAtFirst
-    /// Bytes of bodies that were submitted and not given out: they wait for `pull`, or for the peer's
-    /// windows.
+    /// Body bytes that were submitted and not yet pulled. They wait for `pull` or for the peer's windows.
     @safe @exclusivity(unchecked) package internal(set) var unsentBytes = 0
-    /// Nanoseconds on the steady clock: the present `pull`.
+    /// Time of the current `pull`, in nanoseconds on the steady clock.
     @safe @exclusivity(unchecked) var pulledAt = Int64.min
 
-    // What comes in.
-    /// A frame that has not come to its end.
+    // Input.
+    /// An incomplete frame.
     @safe @exclusivity(unchecked) var partial = ByteStore()
-    /// A header block that goes on in CONTINUATION frames.
+    /// A header block that continues in CONTINUATION frames.
     var openBlock: HeaderBlock?
-    /// Bytes of bodies since the peer was last given room on all streams together.
+    /// Body bytes received on all streams since the last WINDOW_UPDATE of the connection.
     @safe @exclusivity(unchecked) var windowUsed = 0
 
-    /// Behind a pointer: it is appended to for each request.
+    /// Stored behind a pointer, because each request appends to it.
     let ended: UnsafeMutablePointer<OutcomeBatch>
     package internal(set) var events = SessionEvents()
     var peer = PeerSettings(
@@ -58,19 +58,19 @@ package import Lifecycle
     var requestsLeft: Int
     var goawayLast: Int32?
     var openPing: UInt64?
-    /// This side said GOAWAY.
+    /// Whether this side has sent GOAWAY.
     var isFinishing = false
-    /// The peer broke the protocol: a GOAWAY goes out, and nothing is read any more.
+    /// Whether the peer violated the protocol. GOAWAY is sent and nothing more is read.
     var isBroken = false
-    /// The connection is gone, or the session failed.
+    /// Whether the connection is gone or the session failed.
     var isClosed = false
 
-    /// Stream numbers end a little above this.
+    /// Limit on requests, a little below the number of client streams.
     private static let requestsMax = 1_000_000_000
 
-    /// `keeping` names the fields of answers that outcomes shall carry; the others are dropped.
+    /// Creates a session. `keeping` names the answer fields that outcomes carry. Other fields are dropped.
     package init(limits: ClientLimits = ClientLimits(), keeping: [StaticString] = []) {
-        precondition(limits.keptValueBytesMax < 65_536, "a kept value has less than 64 KiB")
+        precondition(limits.keptValueBytesMax < 65_536, "a kept value must be shorter than 64 KiB")
         self.limits = limits
         kept = KeptFields(keeping)
         peerStreamsMax = limits.streamsBeforeSettings
@@ -93,24 +93,26 @@ package import Lifecycle
         unsafe ended.deallocate()
     }
 
-    /// How many requests `submit` takes now: 0 also when the peer parks us, says GOAWAY, or is gone.
+    /// Number of requests that `submit` takes now. It is 0 also if the peer allows no streams, has sent
+    /// GOAWAY, or is gone.
     package var room: Int {
         guard takesRequests else { return 0 }
         return min(max(0, min(peerStreamsMax, slots.capacity) - slots.used), requestsLeft)
     }
 
-    /// Requests that have a slot, the overdue ones that may still be answered included.
+    /// Number of requests that have a slot, including overdue ones that may still be answered.
     package var openRequests: Int { slots.used }
 
-    /// False once no request will ever be taken again: finish what is open, use another connection.
+    /// Whether the session will ever take requests again. If false, finish the open requests and use another
+    /// connection.
     package var takesRequests: Bool { !isClosed && !isBroken && goawayLast == nil && requestsLeft > 0 }
 
-    /// Takes one request, or gives nil when there is no room. `path` and `varying` are copied; the
-    /// template and the body are kept, not copied, until the stream closes.
+    /// Takes one request, or returns nil if there is no room. `path` and `varying` are copied. The template
+    /// and the body are not copied and are retained until the stream closes.
     ///
     /// - Parameters:
-    ///   - leaveBy: what has not left by then never does, and ends as `overdue`.
-    ///   - deadline: when it ends without an answer.
+    ///   - leaveBy: time after which the request is not sent any more and ends as `overdue`.
+    ///   - deadline: time at which it ends without an answer.
     @discardableResult
     package func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
@@ -129,23 +131,23 @@ package import Lifecycle
         return unsafe RequestID(index: Int32(slot.pointee.index), generation: slot.pointee.generation)
     }
 
-    /// There is something for `pull`.
+    /// Whether `pull` has frames to write.
     package var wantsToSend: Bool {
         guard !isClosed else { return false }
         return isOutputWaiting || !isBroken && (!resetting.isEmpty || canSendRequest || canSendBody)
     }
 
-    /// Nothing more will be read or written: close the connection, then `end`.
+    /// Whether nothing more will be read or written. Close the connection, then call `end`.
     package var isOver: Bool {
         if isClosed { return true }
         guard !isOutputWaiting else { return false }
         return isBroken || (isFinishing || goawayLast != nil) && slots.used == 0
     }
 
-    /// Frames that have begun, and those that the protocol asks for.
+    /// Whether a started frame or a control frame waits.
     private var isOutputWaiting: Bool { !writer.isEmpty || !control.isEmpty }
 
-    /// Asks for an acknowledgement, which comes as `events.pong`. False while one is awaited.
+    /// Sends a PING, which is acknowledged by `events.pong`. Returns false if one is already awaited.
     package func ping(_ bytes: UInt64) -> Bool {
         guard !isClosed, openPing == nil else { return false }
         openPing = bytes
@@ -153,13 +155,13 @@ package import Lifecycle
         return true
     }
 
-    /// Something has ended; also `pull` can end a request, when it gives out that its stream is reset.
+    /// Whether requests have ended. `pull` can also end a request, when it writes its reset.
     package var hasOutcomes: Bool { unsafe !ended.pointee.outcomes.isEmpty }
 
-    /// What ended since `clearOutcomes`.
+    /// The outcomes since `clearOutcomes`.
     package var outcomes: OutcomeBatch { unsafe ended.pointee }
 
-    /// Forgets the outcomes that were looked at.
+    /// Removes the outcomes that were handled.
     package func clearOutcomes() { unsafe ended.pointee.removeAll() }
 
     package func takeEvents() -> SessionEvents {

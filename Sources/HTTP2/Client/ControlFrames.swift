@@ -2,7 +2,7 @@
 @safe struct ControlFrames {
     private var frames = ByteStore()
     private var sent = 0
-    /// Acknowledgements among them: what a peer can ask for without end.
+    /// Number of waiting acknowledgements, which a peer can demand without limit.
     private(set) var acknowledgements = 0
 
     private static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -12,7 +12,7 @@
 
     mutating func free() { frames.free() }
 
-    /// What every client says first: HTTP/2, and no pushes of the server.
+    /// Appends the client preface: HTTP/2, with server push disabled.
     mutating func begin() {
         let preface = ControlFrames.preface
         unsafe frames.append(UnsafeRawPointer(preface.utf8Start), preface.utf8CodeUnitCount)
@@ -42,13 +42,13 @@
         append(code.rawValue)
     }
 
-    /// Gives room back, on one stream or, with 0, on all together.
+    /// Appends a WINDOW_UPDATE for one stream or, with 0, for the connection.
     mutating func windowUpdate(_ stream: Int32, _ bytes: Int) {
         frame(.init(count: 4, kind: FrameHeader.Kind.windowUpdate, stream: stream))
         append(UInt32(bytes))
     }
 
-    /// A client has processed no stream of the server's.
+    /// Appends GOAWAY with last stream 0, because a client processes no server streams.
     mutating func goaway(_ code: ErrorCode) {
         frame(.init(count: 8, kind: FrameHeader.Kind.goaway))
         append(UInt32(0))

@@ -1,9 +1,9 @@
-/// Flow control as RFC 9113 (6.9) has it.
+/// Constants of flow control (RFC 9113, 6.9).
 enum FlowWindow {
-    /// Of a connection, and of a stream until SETTINGS say otherwise; of this side always.
+    /// Initial window of a connection, and of a stream until SETTINGS change it. This side never changes it.
     static let bytesAtFirst = 65_535
     static let bytesMax = 0x7FFF_FFFF
-    /// What came of bodies is given back when half of the window is used. Nobody counts whether the peer keeps
-    /// to it: what it sends beyond is read and dropped like the rest.
+    /// Number of received bytes after which the window is extended, half of the window. Whether the peer
+    /// respects the window is not checked: excess bytes are read and dropped like the rest.
     static let bytesGivenBack = bytesAtFirst / 2
 }

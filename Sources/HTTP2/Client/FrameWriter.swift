@@ -1,5 +1,5 @@
-/// Where a client's frames go while it is pulled: the caller's buffer, and for the frame at its end, which does
-/// not fit, a spill that the next call begins with.
+/// The destination of frames during a pull: the caller's buffer, and a spill for the last frame if it does
+/// not fit. The next pull begins with the spill.
 @safe struct FrameWriter {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
@@ -7,10 +7,10 @@
     private let spill: UnsafeMutableRawPointer
     private var spillStart = 0
     private var spillEnd = 0
-    /// The present frame is written into the spill.
+    /// Whether the current frame is written to the spill.
     private var isSpilling = false
 
-    /// The longest frame that is sent, whatever the peer's SETTINGS allow.
+    /// The longest payload that is sent, even if the peer's SETTINGS allow more.
     static let payloadBytesMax = 16_384
     static let frameBytesMax = FrameHeader.bytes + payloadBytesMax
 
@@ -18,9 +18,9 @@
 
     func free() { unsafe spill.deallocate() }
 
-    /// No frame can begin.
+    /// Whether no frame can begin.
     var isFull: Bool { filled == capacity }
-    /// Nothing waits for the next call.
+    /// Whether nothing waits for the next call.
     var isEmpty: Bool { spillStart == spillEnd }
 
     mutating func open(_ buffer: UnsafeMutableRawBufferPointer) {
@@ -37,7 +37,7 @@
         return filled
     }
 
-    /// Room for a frame of at most so many bytes, of which `wrote` tells the length.
+    /// Returns the memory for a frame of at most `count` bytes. `wrote` then sets its length.
     mutating func place(_ count: Int) -> UnsafeMutableRawPointer {
         precondition(!isFull && isEmpty && count <= FrameWriter.frameBytesMax, "no frame can begin here")
         isSpilling = count > capacity - filled
@@ -54,7 +54,7 @@
         drain()
     }
 
-    /// Gives out what fits of bytes that need not go in one piece, and says how much that was.
+    /// Copies as many bytes as fit, for bytes that may be split. Returns the number copied.
     mutating func copy(_ bytes: UnsafeRawBufferPointer) -> Int {
         let count = min(bytes.count, capacity - filled)
         guard count > 0, let base = unsafe base, let source = bytes.baseAddress else { return 0 }

@@ -1,4 +1,4 @@
-/// A header block that did not fit into one frame: its HEADERS, and what has come of it.
+/// A header block that spans several frames: its HEADERS, and the bytes received so far.
 @safe struct HeaderBlock {
     let header: FrameHeader
     var bytes = ByteStore()

@@ -1,11 +1,10 @@
-/// The names of the answer fields that a client keeps. Most fields are dropped after one look at the
-/// length of the name.
+/// The names of the answer fields that a client keeps. The length of the name already rules out most fields.
 @safe struct KeptFields {
     private let names: [StaticString]
     private let lengths: UInt64
 
     init(_ names: [StaticString]) {
-        precondition(names.allSatisfy { $0.utf8CodeUnitCount < 64 }, "names have less than 64 bytes")
+        precondition(names.allSatisfy { $0.utf8CodeUnitCount < 64 }, "a name must be shorter than 64 bytes")
         self.names = names
         lengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8CodeUnitCount) }
     }

@@ -1,47 +1,47 @@
-/// How one request ended. A plain value; its bytes lie in the batch it came with.
+/// The end of one request. Its bytes are stored in its batch.
 package struct RequestOutcome: Sendable {
-    /// What `submit` was given.
+    /// The tag that was passed to `submit`.
     package let tag: UInt64
     package let end: End
-    /// The answer's status, 0 when there was none.
+    /// The answer's status, 0 without an answer.
     package let status: UInt16
-    /// Why the stream was reset, `.noError` otherwise.
+    /// The code of the reset, `.noError` if the stream was not reset.
     package let code: ErrorCode
-    /// True when the whole request may have left this process. APNs acts on no request without its end.
+    /// Whether the whole request may have left this process. APNs does not act on an incomplete request.
     package let hasLeft: Bool
-    /// The second and last word on a request that had already been reported as `overdue` or `cancelled`:
-    /// its answer, or `released`.
+    /// Whether this is the second and final outcome of a request that was reported as `overdue` or
+    /// `cancelled`: its answer, or `released`.
     package let isLate: Bool
-    /// The body was longer than `bodyBytesMax`.
+    /// Whether the body was longer than `bodyBytesMax`.
     package let bodyIsCut: Bool
     package let fields: Range<Int>
     package let body: Range<Int>
 
     package enum End: UInt8, Sendable {
-        /// A complete answer came, whatever its status.
+        /// A complete answer arrived, with any status.
         case answered
-        /// Not sent to its end, or above the last stream of a GOAWAY: surely not processed, safe to send again.
+        /// Not fully sent, or above the last stream of a GOAWAY. It was not processed and can be sent again.
         case notProcessed
-        /// REFUSED_STREAM: surely not processed, safe to send again.
+        /// REFUSED_STREAM. It was not processed and can be sent again.
         case refused
-        /// RST_STREAM with `code`, the peer's or, after a malformed answer, ours.
+        /// RST_STREAM with `code`, sent by the peer or, after a malformed answer, by this side.
         case reset
         /// The connection ended without an answer.
         case connectionLost
-        /// The deadline passed.
+        /// The deadline has passed.
         case overdue
-        /// The owner gave it up.
+        /// The owner cancelled the request.
         case cancelled
-        /// The stream of a request that was `overdue` or `cancelled` has closed without an answer: its slot is
-        /// free, and nothing more comes of it.
+        /// The stream of an `overdue` or `cancelled` request has closed without an answer. Its slot is free,
+        /// and no further outcome follows.
         case released
     }
 
-    /// The only question before sending again: false means that the peer surely did nothing.
+    /// Whether the peer may have processed the request. If false, it can be sent again safely.
     package var mayHaveBeenProcessed: Bool { hasLeft && end != .notProcessed && end != .refused }
 }
 
-/// What ended since the batch was last emptied. Its memory is used again: copy what is to be kept.
+/// The outcomes since the batch was last emptied. Its memory is reused: copy the values that you keep.
 package struct OutcomeBatch {
     package private(set) var outcomes: [RequestOutcome] = []
     package private(set) var bytes: [UInt8] = []
@@ -57,7 +57,7 @@ package struct OutcomeBatch {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// By pointer: a slot passed by value would be copied, and its references counted.
+    /// Takes a pointer, because passing a slot by value would copy it and count its references.
     mutating func append(
         _ slot: UnsafeMutablePointer<RequestSlot>, _ end: RequestOutcome.End, code: ErrorCode, hasLeft: Bool
     ) {

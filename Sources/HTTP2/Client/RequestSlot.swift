@@ -1,13 +1,14 @@
-/// One open request. Lists of what requests wait for point at slots, so they must not move; a new generation
-/// begins whenever the slot is taken again.
+/// One open request. The wait lists hold pointers to slots, so slots must not move. Each use of a slot has a
+/// new generation.
 @safe struct RequestSlot {
     let index: Int
     var generation: UInt32 = 0
     var isTaken = false
-    /// 0 until HEADERS leave.
+    /// Stream number, 0 until HEADERS are sent.
     var stream: Int32 = 0
     var tag: UInt64 = 0
-    /// Nanoseconds on the steady clock: when it ends without an answer, and after which it must not leave.
+    /// Times in nanoseconds on the steady clock: when the request ends without an answer, and after which it
+    /// must not be sent.
     var deadline: Int64 = .max
     var leaveBy: Int64 = .max
 
@@ -15,26 +16,26 @@
     var next: UnsafeMutablePointer<RequestSlot>?
     var previous: UnsafeMutablePointer<RequestSlot>?
 
-    /// Until the stream closes: the template is read when HEADERS leave, the body when DATA does.
+    /// The template and body, until the stream closes. HEADERS read the template, and DATA reads the body.
     var shared: Unmanaged<SharedRequest>?
-    /// The body's.
+    /// Bytes of the body.
     private(set) var bodyBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     var bodySent = 0
-    /// Bytes of its body that the peer takes, below 0 when it has taken room back.
+    /// Body bytes that the peer accepts. Negative if the peer has lowered its window.
     var sendWindow = 0
 
-    /// Until the request leaves, its path and its varying value; then the answer so far, fields first.
+    /// The path and the varying value until the request is sent. After that, the answer so far, fields first.
     var bytes = ByteStore()
     var pathBytes = 0
     var status: UInt16 = 0
     var fieldBytes = 0
     var bodyIsCut = false
-    /// What the answer says of its body's length, if it does, and how much came.
+    /// Content length from the answer, if it has one, and the number of body bytes received.
     var contentLength: Int?
     var bodyReceived = 0
-    /// Bytes of the answer's body since the peer was last given room.
+    /// Body bytes received since the stream's last WINDOW_UPDATE.
     var windowUsed = 0
-    /// Its one outcome has been given already; only a late answer may follow.
+    /// Whether its outcome was reported. After that, only a late outcome may follow.
     var isReported = false
 
     init(index: Int) { self.index = index }
@@ -62,7 +63,7 @@
         unsafe varying.withUnsafeBytes { unsafe bytes.append($0) }
     }
 
-    /// Also for the final answer after a 1xx.
+    /// Resets the answer. Also called for the final answer after a 1xx.
     mutating func beginAnswer() {
         status = 0
         fieldBytes = 0
@@ -82,11 +83,11 @@
 
     var isSendingBody: Bool { unsafe bodyBytes.count > bodySent }
 
-    /// Its headers and its END_STREAM were given out.
+    /// Whether its headers and its END_STREAM were written.
     var hasLeft: Bool { stream != 0 && !isSendingBody }
 }
 
-/// Names one request of one session, for `cancel`. Stale once the request has ended.
+/// The identity of one request of one session, for `cancel`. It is stale once the request has ended.
 package struct RequestID: Hashable, Sendable {
     let index: Int32
     let generation: UInt32

@@ -1,25 +1,25 @@
-/// The header block of a request, encoded once and shared by all requests that differ only in `:path`
-/// and in one more field (`apns-id`): a send to a million tokens has one template. It never changes.
+/// The header block of a request, encoded once. All requests share it that differ only in `:path` and one
+/// more field (`apns-id`), so a send to a million tokens has one template. It is immutable.
 ///
-/// `:path`, `authorization` and the varying field are never indexed; the other fields enter the peer's
-/// table once for each connection and are one byte from then on.
+/// `:path`, `authorization` and the varying field are never indexed. The other fields enter the peer's table
+/// once for each connection and take one byte after that.
 package final class RequestTemplate: Sendable {
-    /// More would not fit into one HEADERS frame with its path.
+    /// Limit that lets the block and its path fit into one HEADERS frame.
     private static let encodedBytesMax = 8_192
-    /// A path and a varying value together.
+    /// Limit on a path and a varying value together.
     static let variableBytesMax = 4_096
 
     let isHead: Bool
-    /// What comes before `:path`, which must stay among the pseudo fields.
+    /// The fields before `:path`, which must stay among the pseudo fields.
     let pseudo: [EncodedField]
     let rest: [EncodedField]
-    /// `:path` and the varying field up to their values.
+    /// `:path` and the varying field, without their values.
     let pathPrefix: [UInt8]
     let varyingPrefix: [UInt8]?
-    /// What all of them take at most.
+    /// Upper bound of the bytes of all parts.
     let blockBytesMax: Int
 
-    /// `varying` names the field whose value each request brings.
+    /// Creates a template. `varying` names the field whose value each request supplies.
     package init(
         method: String, scheme: String = "https", authority: String, headers: [HeaderField],
         varying: String? = nil

@@ -1,7 +1,7 @@
-/// What neighbouring requests have in common: their template and their body, held once for all of them.
+/// The template and body of consecutive requests, retained once for all of them.
 ///
-/// Requests of a send come in thousands, and to count both references for each of them, at its start and at its
-/// end, was a tenth of what it takes; so their number is a plain one, of one thread.
+/// A send has thousands of requests. Counting both references at the start and end of each request took a
+/// tenth of its time. So the count is a plain integer, confined to one thread.
 final class SharedRequest {
     let template: RequestTemplate
     let body: SharedBody?
@@ -13,13 +13,13 @@ final class SharedRequest {
     }
 }
 
-/// Those of the open requests of one session. What no request needs any more is gone.
+/// The shared templates and bodies of a session's open requests. An entry without requests is removed.
 @safe struct SharedRequests {
     private var open: [SharedRequest] = []
-    /// Of the request that came last: the next one is nearly always of the same.
+    /// The entry of the last request. The next request nearly always has the same one.
     private var latest: SharedRequest?
 
-    /// Valid until as many requests as have joined have left.
+    /// Returns the entry and counts one more request. Valid until each such request has left.
     mutating func join(_ template: RequestTemplate, _ body: SharedBody?) -> Unmanaged<SharedRequest> {
         if let latest, latest.template === template, latest.body === body {
             latest.requests += 1

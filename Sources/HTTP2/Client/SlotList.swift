@@ -1,16 +1,16 @@
-/// What an open request waits for. A request is on the list of what it waits for, and on no other.
+/// The event that an open request waits for. A request is on the list of that event and on no other.
 enum RequestWait: UInt8 {
-    /// Its answer.
+    /// Waits for its answer.
     case answer
-    /// Its HEADERS have not left.
+    /// Waits for its HEADERS to be sent.
     case stream
-    /// Part of its body has not left: the peer's windows are full.
+    /// Waits with a part of its body, because the peer's windows are full.
     case window
-    /// Its owner or its time has ended it; the peer is to be told, if it knows of it.
+    /// Ended by its owner or its deadline. The peer gets a reset if it knows the stream.
     case reset
 }
 
-/// Requests in the order in which they came to wait for one thing. The links lie in the slots.
+/// Requests in the order in which they began to wait for one event. The links are stored in the slots.
 @safe struct SlotList {
     private(set) var first: UnsafeMutablePointer<RequestSlot>?
     private var last: UnsafeMutablePointer<RequestSlot>?
@@ -28,7 +28,7 @@ enum RequestWait: UInt8 {
         unsafe last = slot
     }
 
-    /// It waits for its answer alone then.
+    /// Removes a slot. It then waits only for its answer.
     mutating func remove(_ slot: UnsafeMutablePointer<RequestSlot>) {
         let next = unsafe slot.pointee.next
         let previous = unsafe slot.pointee.previous

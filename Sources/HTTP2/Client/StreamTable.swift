@@ -1,7 +1,7 @@
-/// Which slot an open stream has: a table of open addresses, twice as large as it need be.
+/// A map from open streams to slots: an open-addressing table of at least twice the capacity.
 ///
-/// Streams are odd numbers in order. Side by side in the table they would be one long run, through which each
-/// removal had to go; so their numbers are scattered.
+/// Stream numbers are consecutive odd numbers. Without hashing they would form one long run in the table,
+/// which each removal would have to traverse.
 @safe struct StreamTable {
     private struct Entry {
         var stream: Int32 = 0
@@ -12,7 +12,7 @@
     private let mask: Int
     private let shift: UInt64
 
-    /// For at most so many streams at a time.
+    /// Creates a table for at most `capacity` streams at a time.
     init(capacity: Int) {
         let count = max(4, (2 * capacity).roundedUpToPowerOfTwo)
         mask = count - 1
@@ -23,7 +23,8 @@
 
     func free() { unsafe entries.deallocate() }
 
-    /// The golden ratio's share of a turn for each stream: neighbours lie far apart, and places fill evenly.
+    /// Returns the home position by golden-ratio hashing. Neighboring streams land far apart, and positions
+    /// fill evenly.
     private func home(of stream: Int32) -> Int {
         Int(truncatingIfNeeded: (UInt64(UInt32(bitPattern: stream) >> 1) &* 0x9E37_79B9_7F4A_7C15) >> shift)
     }
@@ -44,7 +45,7 @@
         unsafe entries[at] = Entry(stream: stream, slot: Int32(slot))
     }
 
-    /// Those behind it that it had kept from their own place move up.
+    /// Removes a stream. Later entries that it had displaced move up.
     func remove(_ stream: Int32) {
         var hole = home(of: stream)
         while unsafe entries[hole].stream != stream {

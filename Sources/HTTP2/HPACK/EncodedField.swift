@@ -1,13 +1,13 @@
 internal import CNghttp2
 
-/// One header field as HPACK writes it when nothing is known of the peer's table.
+/// One header field in HPACK, encoded without knowledge of the peer's table.
 struct EncodedField: Sendable {
-    /// Needs no table: an index into the static one, or a literal.
+    /// The encoding that needs no dynamic table: an index into the static table, or a literal.
     let literal: [UInt8]
-    /// Name, a zero byte, value: what two equal fields have in common.
+    /// Name, zero byte, value. Equal fields have equal text.
     let text: [UInt8]
     let hash: Int
-    /// What the field takes in the peer's table, 0 when its literal does not enter it.
+    /// Size of the field in the peer's table, 0 if its literal does not enter it.
     let tableBytes: Int
 
     init(_ field: HeaderField) {
@@ -18,20 +18,20 @@ struct EncodedField: Sendable {
         tableBytes = entersTable ? text.count - 1 + 32 : 0
     }
 
-    /// The field without its value, as a literal that is never indexed.
+    /// Returns the field without its value, as a literal that is never indexed.
     static func prefix(_ name: String) -> [UInt8] {
         Array(encode(HeaderField(name, "", isIndexed: false)).dropLast())
     }
 
-    /// What is never indexed comes with every request, and not in Huffman code: that makes a bearer a fifth
-    /// shorter, and costs the peer more than all the rest of the request's header block.
+    /// Encodes a field that is never indexed, without Huffman code. Huffman code makes a bearer a fifth
+    /// shorter, but costs the peer more than the rest of the header block.
     private static func plain(_ field: HeaderField) -> [UInt8] {
         var bytes = prefix(field.name)
         HPACKInteger.append(field.value.utf8.count, prefixBits: 7, pattern: 0, to: &bytes)
         return bytes + Array(field.value.utf8)
     }
 
-    /// A new deflater for each field: it refers to no table but the static one.
+    /// Encodes a field with a new deflater, so that it refers only to the static table.
     private static func encode(_ field: HeaderField) -> [UInt8] {
         var deflater: OpaquePointer?
         guard unsafe nghttp2_hd_deflate_new(&deflater, 4_096) == 0, let deflater = unsafe deflater else {
@@ -49,7 +49,7 @@ struct EncodedField: Sendable {
                 let room = unsafe nghttp2_hd_deflate_bound(deflater, &pair, 1)
                 return unsafe [UInt8](unsafeUninitializedCapacity: room) { bytes, count in
                     let written = unsafe nghttp2_hd_deflate_hd(deflater, bytes.baseAddress, room, &pair, 1)
-                    precondition(written > 0, "a checked field can be encoded")
+                    precondition(written > 0, "a checked field cannot be encoded")
                     count = written
                 }
             }

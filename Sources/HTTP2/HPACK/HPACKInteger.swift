@@ -1,6 +1,6 @@
-/// Integers as HPACK writes them (RFC 7541, 5.1): in the low bits of a byte, and on in groups of seven.
+/// Integers in HPACK (RFC 7541, 5.1): the low bits of a byte, followed by groups of seven bits.
 enum HPACKInteger {
-    /// No integer of ours takes more.
+    /// The most bytes of an integer that this side writes.
     static let bytesMax = 6
 
     static func append(_ value: Int, prefixBits: Int, pattern: UInt8, to bytes: inout [UInt8]) {
@@ -10,7 +10,7 @@ enum HPACKInteger {
         }
     }
 
-    /// Gives how many bytes it took, at most `bytesMax`.
+    /// Writes an integer and returns its length, at most `bytesMax`.
     static func write(
         _ value: Int, prefixBits: Int, pattern: UInt8, to bytes: UnsafeMutableRawPointer
     ) -> Int {

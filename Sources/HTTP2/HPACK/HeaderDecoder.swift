@@ -1,7 +1,7 @@
-/// Reads the header blocks of one connection (RFC 7541), field by field, and keeps the peer's table.
+/// Reads the header blocks of one connection (RFC 7541) field by field, and maintains the peer's table.
 ///
-/// It never traps on a block. After a block that is `broken` the tables of both sides differ: the connection
-/// cannot go on.
+/// It never traps on a block. After a `broken` block the tables of both sides differ, so the connection must
+/// close.
 @safe final class HeaderDecoder {
     enum Step {
         case field
@@ -9,9 +9,9 @@
         case broken
     }
 
-    /// What `next` found; valid until the next call.
+    /// The name that `next` found. Valid until the next call.
     private(set) var name = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-    /// As it came, perhaps in Huffman code: `value()` reads it.
+    /// The value as received, perhaps in Huffman code. `value()` decodes it.
     private var valueBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var isValueCoded = false
 
@@ -19,23 +19,23 @@
     private let huffman = HuffmanCode.shared
     private var block = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var at = 0
-    /// The table's size may change before the first field alone.
+    /// Whether no field was read yet. The table's size may change only before the first field.
     private var isAtHead = true
-    /// Strings that came in Huffman code, and names that come from the table while it changes.
+    /// Strings decoded from Huffman code, and names from the table while the table changes.
     private var scratch: UnsafeMutableRawPointer
     private var scratchBytes = HeaderDecoder.scratchKept
     private var scratchUsed = 0
 
-    /// Room for strings that is kept between blocks.
+    /// Bytes of scratch memory that are kept between blocks.
     private static let scratchKept = 2 * HeaderTable.bytesMax
-    /// No length or index that a block of our frames can name is longer, in groups of seven bits.
+    /// Limit on the groups of seven bits in an integer. No valid length or index in our frames needs more.
     private static let integerBytesMax = 4
 
     init() { unsafe scratch = .allocate(byteCount: scratchBytes, alignment: 16) }
 
     deinit { unsafe scratch.deallocate() }
 
-    /// The whole block must be read, to its `end`, whatever is thought of its fields.
+    /// Begins a block. The whole block must be read to its `end`, even if its fields are rejected.
     func begin(_ block: UnsafeRawBufferPointer) {
         unsafe self.block = block
         at = 0
@@ -56,13 +56,13 @@
         return .end
     }
 
-    /// No less than the bytes of the value that `next` found.
+    /// Upper bound of the bytes of the value that `next` found.
     var valueBytesMax: Int {
         unsafe isValueCoded ? HuffmanCode.decodedBytesMax(valueBytes.count) : valueBytes.count
     }
 
-    /// The value that `next` found, nil when it is in no code. Most values of an answer are of no interest to
-    /// anybody, and their code is most of the work: it is not read for them.
+    /// Returns the value that `next` found, or nil if it is not valid Huffman code. Most values are not
+    /// needed, and decoding is most of the work, so values are decoded only on request.
     func value() -> UnsafeRawBufferPointer? {
         guard let text = unsafe text(of: (valueBytes, isValueCoded)) else { return nil }
         unsafe valueBytes = text
@@ -81,7 +81,7 @@
 
     private func literal(prefixBits: Int, entersTable: Bool) -> Step {
         isAtHead = false
-        // Room first: a scratch that grew between the two strings would take the first away.
+        // Reserve memory first. If the scratch grew between the two strings, the first one would be lost.
         guard let index = integer(prefixBits) else { return .broken }
         reserveScratch()
         if index == 0 {
@@ -126,7 +126,7 @@
         return nil
     }
 
-    /// What comes next, with the length of a string before it.
+    /// Returns the string at the current position, which begins with its length.
     private func string() -> (bytes: UnsafeRawBufferPointer, isCoded: Bool)? {
         guard unsafe at < block.count else { return nil }
         let isCoded = unsafe block[at] & 0x80 != 0
@@ -151,8 +151,8 @@
         return unsafe UnsafeRawBufferPointer(start: start, count: name.count)
     }
 
-    /// For a name of the table and all that the rest of the block can stand for. The block is bounded by
-    /// frames and their continuations.
+    /// Reserves memory for a name of the table and for the decoded rest of the block. The limits on frames
+    /// and continuations bound the block.
     private func reserveScratch() {
         let wanted = unsafe HeaderTable.bytesMax + HuffmanCode.decodedBytesMax(block.count - at) + 1
         if wanted > scratchBytes { makeScratch(wanted) }

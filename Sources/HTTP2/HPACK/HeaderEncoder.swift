@@ -1,7 +1,7 @@
 /// Writes the header blocks of one client session from templates.
 ///
-/// The block of a template is encoded once and copied for each request that uses it, as long as the peer's
-/// table does not change: the table here is the peer's table, entry for entry.
+/// The block of a template is encoded once and copied for each request, as long as the table does not change.
+/// The table here equals the peer's table, entry for entry.
 @safe final class HeaderEncoder {
     private struct Entry {
         let text: [UInt8]
@@ -9,22 +9,22 @@
         let bytes: Int
     }
 
-    /// The newest is last.
+    /// The entries, newest last.
     private var table: [Entry] = []
     private var tableBytes = 0
     private var tableBytesMax = HeaderTable.bytesMax
-    /// The smallest and the last size that the peer allowed since the last block, which the next one begins
-    /// with.
+    /// The smallest and the last table size that the peer allowed since the last block. The next block begins
+    /// with them.
     private var sizeUpdates: (least: Int, last: Int)?
 
-    /// The template whose block is at hand, valid as long as the table does not change.
+    /// The template of the cached block, valid as long as the table does not change.
     private var current: RequestTemplate?
-    /// The block up to the path, and from there to the varying value. Unchecked: each request's frame is copied
-    /// together from them, and nothing else is called meanwhile.
+    /// The block up to the path, and from there to the varying value. Exclusivity is unchecked: each request
+    /// copies them into its frame, and makes no other call meanwhile.
     @safe @exclusivity(unchecked) private var head: [UInt8] = []
     @safe @exclusivity(unchecked) private var tail: [UInt8] = []
 
-    /// What the peer's SETTINGS say of its table; a larger one than the protocol's default is not used.
+    /// Applies the table size in the peer's SETTINGS. Sizes above the protocol's default are not used.
     func limitTable(to size: Int) {
         let size = min(size, HeaderTable.bytesMax)
         guard size != tableBytesMax else { return }
@@ -34,12 +34,12 @@
         current = nil
     }
 
-    /// The most that `write` takes.
+    /// Returns the maximum length of a block.
     static func bytesMax(_ template: RequestTemplate, path: Int, varying: Int) -> Int {
         template.blockBytesMax + path + varying + 4 * HPACKInteger.bytesMax
     }
 
-    /// Writes one block and gives its length, at most `bytesMax`.
+    /// Writes one block and returns its length, at most `bytesMax`.
     func write(
         _ template: RequestTemplate, path: UnsafeRawBufferPointer, varying: UnsafeRawBufferPointer,
         to target: UnsafeMutableRawPointer
@@ -73,11 +73,12 @@
         for field in template.pseudo where !write(field, &head) { isStable = false }
         head += template.pathPrefix
         for field in template.rest where !write(field, &tail) { isStable = false }
-        // A block that filled the table is right once: the next one refers to what it put there.
+        // A block that changed the table is valid only once, because the next block refers to the new
+        // entries.
         current = isStable ? template : nil
     }
 
-    /// False when the field entered the table.
+    /// Writes a field. Returns false if the field entered the table.
     private func write(_ field: EncodedField, _ bytes: inout [UInt8]) -> Bool {
         guard field.tableBytes > 0 else {
             bytes += field.literal
@@ -89,7 +90,7 @@
             return true
         }
         bytes += field.literal
-        // As the peer does: make room first; what is larger than the table empties it.
+        // Evict first, as the peer does. A field larger than the table empties it.
         evict(downTo: tableBytesMax - field.tableBytes)
         guard field.tableBytes <= tableBytesMax else { return false }
         table.append(Entry(text: field.text, hash: field.hash, bytes: field.tableBytes))
@@ -118,7 +119,7 @@
         unsafe end += bytes.count
     }
 
-    /// Plain, not in Huffman code: a third longer, and a copy.
+    /// Writes a string without Huffman code. It is a third longer but only needs a copy.
     private func appendString(_ bytes: UnsafeRawBufferPointer, to end: inout UnsafeMutableRawPointer) {
         unsafe end += HPACKInteger.write(bytes.count, prefixBits: 7, pattern: 0, to: end)
         unsafe append(bytes, to: &end)

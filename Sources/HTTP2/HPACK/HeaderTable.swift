@@ -1,12 +1,13 @@
-/// The fields that a peer has put into the table of one direction (RFC 7541, 2.3.2), the oldest of which
-/// leave when there is no room.
+/// The dynamic table of one direction (RFC 7541, 2.3.2), filled by the peer. The oldest fields leave when it
+/// is full.
 ///
-/// Entries are numbered by age in a ring; their bytes lie one behind the other in twice the table's size, and
-/// are moved to the front when that is full. So a peer that indexes a new value in each answer costs a copy.
+/// Entries form a ring, ordered by age. Their bytes are contiguous in a store of twice the table's size, and
+/// move to its front when the store is full. So a peer that indexes a new value in each answer costs only a
+/// copy.
 @safe final class HeaderTable {
-    /// What this side's SETTINGS allow, which say nothing of it: the protocol's default.
+    /// Limit on the table's size. This side's SETTINGS announce none, so the protocol's default applies.
     static let bytesMax = 4_096
-    /// What each entry takes beside its name and value.
+    /// Size of each entry in addition to its name and value.
     static let entryBytes = 32
 
     private struct Entry {
@@ -23,7 +24,7 @@
     private let entries: UnsafeMutablePointer<Entry>
     private let store: UnsafeMutableRawPointer
     private var storeEnd = 0
-    /// Where in the ring the oldest entry is.
+    /// Position of the oldest entry in the ring.
     private var oldest = 0
     private(set) var count = 0
     private var bytes = 0
@@ -40,7 +41,7 @@
         unsafe store.deallocate()
     }
 
-    /// The field that came so many fields before the newest; valid until the next `insert`.
+    /// Returns the field with this age, where 0 is the newest. Valid until the next `insert`.
     func field(_ age: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let entry = unsafe entries[(oldest + count - 1 - age) % HeaderTable.entriesMax]
         let name = unsafe store + Int(entry.start)
@@ -50,7 +51,8 @@
         )
     }
 
-    /// Neither `name` nor `value` lies in this table. What is larger than the table empties it.
+    /// Inserts a field. `name` and `value` must not point into this table. A field larger than the table
+    /// empties it.
     func insert(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         let size = name.count + value.count + HeaderTable.entryBytes
         evict(downTo: bytesMax - size)
@@ -68,7 +70,7 @@
         bytes += size
     }
 
-    /// The peer's own limit, at most `HeaderTable.bytesMax`.
+    /// Applies the peer's own limit, at most `HeaderTable.bytesMax`.
     func limit(to size: Int) {
         bytesMax = size
         evict(downTo: size)
@@ -82,7 +84,7 @@
         }
     }
 
-    /// What is in the table lies in one piece, and takes at most half of the store.
+    /// Moves the live bytes to the front. They are contiguous and take at most half of the store.
     private func moveToFront() {
         guard count > 0 else {
             storeEnd = 0

@@ -1,7 +1,8 @@
-/// The Huffman code of HPACK (RFC 7541, appendix B), read from its lengths: within a length the codes go up
+/// The Huffman code of HPACK (RFC 7541, appendix B), built from its code lengths. Codes of one length ascend
 /// with their symbols.
 ///
-/// One table for the process, never freed: most symbols of a header take one look at its first part.
+/// There is one table for the process, and it is never freed. Most header symbols need one lookup in the
+/// short table.
 @safe final class HuffmanCode: Sendable {
     static let shared = HuffmanCode()
 
@@ -9,9 +10,11 @@
     private static let lookBits = 8
     private static let bitsMax = 30
 
-    /// By the next eight bits: the symbol in the high byte, its length in the low one, 0 when it is longer.
+    /// Indexed by the next eight bits: the symbol in the high byte, and its length in the low byte, or 0 for
+    /// longer codes.
     private nonisolated(unsafe) let short: UnsafeMutablePointer<UInt16>
-    /// By length: the first code, how many there are, and where their symbols begin in `symbols`.
+    /// Indexed by length: the first code, the number of codes, and the position of their symbols in
+    /// `symbols`.
     private let first: [UInt32]
     private let count: [UInt32]
     private let begin: [Int]
@@ -50,11 +53,11 @@
         symbols = inOrder.map { UInt16($0) }
     }
 
-    /// The most bytes that so many bytes of code stand for: no code is shorter than five bits.
+    /// Returns the maximum number of decoded bytes. The shortest code has five bits.
     static func decodedBytesMax(_ count: Int) -> Int { count * 8 / 5 + 1 }
 
-    /// Writes what the code stands for, and gives its length: nil when it is no code of a string. `output` has
-    /// room for `decodedBytesMax`.
+    /// Writes the decoded string and returns its length, or nil if the code is invalid. `output` must have
+    /// `decodedBytesMax` bytes.
     func decode(_ source: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer) -> Int? {
         var bits: UInt64 = 0
         var bitCount = 0
@@ -74,7 +77,7 @@
                 symbol = long.symbol
                 bitCount -= long.length
             } else {
-                // Less than a byte of ones fills the last byte up.
+                // Fewer than eight one bits may pad the last byte.
                 let mask: UInt64 = (1 << UInt64(bitCount)) - 1
                 return bitCount < 8 && bits & mask == mask ? written : nil
             }
@@ -84,9 +87,10 @@
         }
     }
 
-    /// A code of at most eight bits, nil when the next one is longer, or the rest is none.
+    /// Returns a code of at most eight bits. Returns nil if the next code is longer, or if only padding
+    /// remains.
     @inline(__always) private func short(_ bits: UInt64, _ bitCount: Int) -> UInt16? {
-        // What is above the rest of the bits has been read.
+        // The bits above `bitCount` have already been read.
         let look =
             bitCount >= HuffmanCode.lookBits
             ? bits >> UInt64(bitCount - HuffmanCode.lookBits)
@@ -108,7 +112,7 @@
         return nil
     }
 
-    /// Bits of the code of each byte, and of the end of a string.
+    /// Code lengths in bits of each byte and of the end of a string.
     private static let lengths: [UInt8] = [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
         28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,

@@ -1,8 +1,8 @@
-/// The table of fields that every peer knows (RFC 7541, appendix A).
+/// The static table (RFC 7541, appendix A).
 @safe enum StaticFields {
     static let count = 61
 
-    /// The field under an index from 1 to `count`.
+    /// Returns the field with an index from 1 to `count`.
     static func field(_ index: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let field = all[index - 1]
         return unsafe (

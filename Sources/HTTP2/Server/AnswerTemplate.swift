@@ -1,10 +1,10 @@
 internal import CNghttp2
 
-/// The header block of an answer, laid out once and shared by all answers that differ only in one
-/// field (`apns-id`), whose value each brings along.
+/// The header block of an answer, built once. All answers share it that differ only in one field (`apns-id`),
+/// whose value each answer supplies.
 ///
-/// Pinned to one thread: an answer writes its value into the block until nghttp2 has copied it. The
-/// block must outlive the frames made of it; the session sees to that.
+/// It is confined to one thread: an answer writes its value into the block until nghttp2 has copied it. The
+/// block must outlive the frames made from it, and the session guarantees that.
 @safe package final class AnswerTemplate {
     let fields: UnsafeMutablePointer<nghttp2_nv>
     let count: Int
@@ -12,7 +12,7 @@ internal import CNghttp2
     private let text: UnsafeMutablePointer<UInt8>
 
     package init(status: Int, headers: [HeaderField] = [], varying: String? = nil) throws(HeaderFault) {
-        precondition((100...599).contains(status), "a status has three digits")
+        precondition((100...599).contains(status), "a status must have three digits")
         let last = varying.map { [HeaderField($0, "", isIndexed: false)] } ?? []
         for field in headers + last { try field.check() }
         let all = [HeaderField(":status", String(status))] + headers + last
@@ -40,7 +40,7 @@ internal import CNghttp2
         unsafe text.deallocate()
     }
 
-    /// Points the field that differs at one answer's value, until the closure returns.
+    /// Sets the varying field to one answer's value until the closure returns.
     func with<R>(varying: Span<UInt8>, _ body: () -> R) -> R {
         precondition(varying.isEmpty || varyingIndex != nil, "the template names no varying field")
         return unsafe varying.withUnsafeBufferPointer { varying in
@@ -52,7 +52,7 @@ internal import CNghttp2
         }
     }
 
-    /// How many fields this answer has: a varying field without a value is left out.
+    /// Returns the number of fields in this answer. A varying field without a value is omitted.
     func count(withVarying varying: Span<UInt8>) -> Int {
         varyingIndex != nil && varying.isEmpty ? count - 1 : count
     }

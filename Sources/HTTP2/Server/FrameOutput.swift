@@ -1,7 +1,7 @@
-/// Where frames go while a session is pulled: the caller's buffer, and behind it what did not fit.
+/// The destination of frames during a pull: the caller's buffer, and the bytes that did not fit.
 ///
-/// nghttp2 lends headers and control frames from its own memory until the next call to it. DATA comes
-/// straight from the message body, one copy in all; its tail has to wait in `spill`.
+/// nghttp2 lends headers and control frames from its own memory until the next call of it. DATA is copied
+/// directly from the message body, so it is copied only once. The rest of a DATA frame waits in `spill`.
 @safe struct FrameOutput {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
@@ -11,13 +11,14 @@
     private var spillStart = 0
     private var spillEnd = 0
 
-    /// What nghttp2 asks a body for at most, whatever the peer's SETTINGS_MAX_FRAME_SIZE.
+    /// The most body bytes that nghttp2 requests at once, even if the peer's SETTINGS_MAX_FRAME_SIZE is
+    /// larger.
     static let dataBytesMax = 16_384
 
     var room: Int { capacity - filled }
     var isEmpty: Bool { unsafe lent.isEmpty && spillStart == spillEnd }
 
-    /// Begins a turn: what was left over goes first.
+    /// Begins a pull. Bytes from the last pull go first.
     mutating func open(_ buffer: UnsafeMutableRawBufferPointer) {
         unsafe base = buffer.baseAddress
         capacity = buffer.count
@@ -32,13 +33,13 @@
         return filled
     }
 
-    /// Bytes valid until nghttp2 is called again, which is not before they are all taken.
+    /// Lends bytes that are valid until the next call of nghttp2, which follows only after all are taken.
     mutating func lend(_ frame: UnsafeRawBufferPointer) {
         unsafe lent = frame
         if spillStart == spillEnd { relend() }
     }
 
-    /// One DATA frame. False when the last one still waits in the spill.
+    /// Writes one DATA frame. Returns false if the previous one still waits in the spill.
     mutating func data(header: UnsafePointer<UInt8>, body: UnsafeRawPointer?, count: Int) -> Bool {
         guard spillStart == spillEnd, count <= FrameOutput.dataBytesMax else { return false }
         spillStart = 0
@@ -66,7 +67,7 @@
         spillEnd += count - taken
     }
 
-    /// Copies what fits.
+    /// Copies as many bytes as fit. Returns the number copied.
     private mutating func put(_ source: UnsafeRawPointer?, from offset: Int, count: Int) -> Int {
         let taken = min(count, room)
         guard taken > 0, let source = unsafe source, let base = unsafe base else { return 0 }

@@ -1,31 +1,31 @@
-/// One request that a server session read to its end (or to a limit). A plain value; its bytes lie
-/// in the batch it came with.
+/// One request that a server session has read to its end or to a limit. Its bytes are stored in its batch.
 package struct IncomingRequest: Sendable {
     package let stream: ServerStream
-    /// Where its parts lie in the bytes of its batch.
+    /// Ranges of its parts in the bytes of its batch.
     package let fields: Range<Int>
     package let method: Range<Int>
     package let path: Range<Int>
     package let body: Range<Int>
-    /// The header list is above `headerListBytesMax`: 431 is the answer.
+    /// Whether the header list exceeds `headerListBytesMax`. The answer should be 431.
     package let headersAreCut: Bool
-    /// The body is above `bodyBytesMax`, and there may be more to come: 413 is the answer.
+    /// Whether the body exceeds `bodyBytesMax`. More bytes may follow. The answer should be 413.
     package let bodyIsCut: Bool
 }
 
-/// Names one open stream of one server session, for its answer. Stale once the stream has closed.
+/// The identity of one open stream of a server session, used to answer it. It is stale once the stream has
+/// closed.
 package struct ServerStream: Hashable, Sendable {
     let index: Int32
     let generation: UInt32
-    /// The number on the wire.
+    /// The stream number in HTTP/2.
     package let number: Int32
 
-    /// Its slot among the session's open streams, below the most that it allows. Used again once the
-    /// stream has closed.
+    /// Index of its slot among the session's open streams, below the maximum number of streams. It is reused
+    /// after the stream has closed.
     package var slot: Int { Int(index) }
 }
 
-/// The requests read since the batch was last emptied. Its memory is used again: copy what is to be kept.
+/// The requests read since the batch was last emptied. Its memory is reused: copy the values that you keep.
 package struct RequestBatch {
     package private(set) var requests: [IncomingRequest] = []
     package private(set) var bytes: [UInt8] = []
@@ -34,18 +34,18 @@ package struct RequestBatch {
     package func path(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.path] }
     package func body(of request: IncomingRequest) -> ArraySlice<UInt8> { bytes[request.body] }
 
-    /// All fields, the pseudo fields (`:path`) among them.
+    /// Returns all fields, including pseudo fields such as `:path`.
     package func fields(of request: IncomingRequest) -> HeaderFields {
         HeaderFields(bytes: bytes, range: request.fields)
     }
 
-    /// Where the first value under a name lies in `bytes`; touches no reference count.
+    /// Returns the range in `bytes` of the first value with this name, without touching a reference count.
     package func value(_ name: StaticString, of request: IncomingRequest) -> Range<Int>? {
         HeaderFields.find(name, in: bytes, request.fields)
     }
 
-    /// Calls with the places in `bytes` of each name and value, the pseudo fields' among them, in order;
-    /// touches no reference count.
+    /// Calls `body` with the ranges in `bytes` of each name and value, in order and including pseudo fields.
+    /// Touches no reference count.
     package func eachField(of request: IncomingRequest, _ body: (Range<Int>, Range<Int>) -> Void) {
         var at = request.fields.lowerBound
         while at + 4 <= request.fields.upperBound {
@@ -61,7 +61,7 @@ package struct RequestBatch {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// By pointer: a slot passed by value would be copied, and its references counted.
+    /// Takes a pointer, because passing a slot by value would copy it and count its references.
     mutating func append(_ slot: UnsafeMutablePointer<ServerSlot>) {
         let start = bytes.count
         if unsafe slot.pointee.request.count > 0 {

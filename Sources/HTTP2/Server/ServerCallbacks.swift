@@ -1,7 +1,7 @@
 internal import CNghttp2
 
-// nghttp2 calls these within `receive` and `pull`, with the session as `user`, which is alive then:
-// nothing is retained.
+// nghttp2 calls these functions inside `receive` and `pull`, with the session as `user`. The session is alive
+// during these calls, so it is not retained.
 
 private func with<R>(_ user: UnsafeMutableRawPointer?, _ body: (ServerSession) -> R) -> R {
     unsafe Unmanaged<ServerSession>.fromOpaque(user!)._withUnsafeGuaranteedRef(body)
@@ -44,7 +44,7 @@ func installServerCallbacks(_ callbacks: OpaquePointer) {
     }
 }
 
-/// Tells how much of a body goes into the next DATA frame; `sendBody` writes it.
+/// Returns how much of a body goes into the next DATA frame. `sendBody` then writes it.
 func readAnswerBody(
     _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, _ room: Int,
     _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,

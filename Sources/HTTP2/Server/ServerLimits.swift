@@ -1,34 +1,34 @@
-/// What one server session lets a client cost, each with what happens there.
+/// Limits of one server session, with the behavior at each limit.
 package struct ServerLimits: Sendable {
-    /// Streams open at a time, announced in SETTINGS; one more is refused (REFUSED_STREAM).
+    /// Open streams, announced in SETTINGS. One more stream gets REFUSED_STREAM.
     package var streamsMax = 1_000
-    /// Streams announced at the beginning when that is less: more are allowed by `change` later.
+    /// Streams announced at the beginning, if fewer. `change` allows more later.
     package var streamsAtFirst: Int?
-    /// Bytes of one request's header list (names, values, and 32 for each field), announced; the
-    /// fields above it are dropped and the request says `headersAreCut`.
+    /// Bytes of one request's header list (names, values, and 32 for each field), announced in SETTINGS.
+    /// Fields above the limit are dropped, and the request has `headersAreCut`.
     package var headerListBytesMax = 16_384
-    /// Bytes of one request's body; more is read and dropped, the request is handed out at once and
-    /// says `bodyIsCut`.
+    /// Bytes of one request's body. The rest is read and dropped, and the request is delivered at once with
+    /// `bodyIsCut`.
     package var bodyBytesMax = 16_384
-    /// Flow control: bytes a client may send ahead on one stream and on the connection; then it waits.
+    /// Flow control: bytes that a client may send ahead on one stream and on the connection.
     package var streamWindowBytes = 65_535
     package var connectionWindowBytes = 1 << 20
-    /// PING and SETTINGS acknowledgements that wait to be sent; one more ends the session.
+    /// PING and SETTINGS acknowledgements that wait to be sent. One more ends the session.
     package var controlAcksMax = 256
-    /// Entries in one SETTINGS frame; more ends the session.
+    /// Entries in one SETTINGS frame. More entries end the session.
     package var settingsEntriesMax = 32
-    /// CONTINUATION frames after one HEADERS; more ends the session.
+    /// CONTINUATION frames after one HEADERS. More frames end the session.
     package var continuationsMax = 8
-    /// Streams a client may reset, at once and per second ("rapid reset"); more ends the session.
+    /// Streams that a client may reset, at once and per second ("rapid reset"). More resets end the session.
     package var resetsBurst = 1_000
     package var resetsPerSecond = 200
 
     package init() {}
 }
 
-/// A change of what this side allows; what is nil stays as it is. Sent as one SETTINGS frame.
+/// A change of this side's SETTINGS, sent as one frame. A nil value is not changed.
 package struct SettingsChange: Sendable {
-    /// Above `ServerLimits.streamsMax` it announces more than is served: the rest is refused.
+    /// Maximum of open streams. Streams above `ServerLimits.streamsMax` are still refused.
     package var concurrentStreamsMax: UInt32?
     package var streamWindowBytes: UInt32?
     package var frameBytesMax: UInt32?

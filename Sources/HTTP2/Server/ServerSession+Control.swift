@@ -1,18 +1,18 @@
 internal import CNghttp2
 
-/// What a server may say besides answers, at any time.
+/// Frames that a server can send at any time besides answers.
 extension ServerSession {
-    /// GOAWAY with any last stream: the client is told that those above it were not processed, and
-    /// their requests are forgotten here. `Int32.max` announces the end and forgets none.
+    /// Sends GOAWAY with any last stream. The client learns that streams above it were not processed, and
+    /// their requests are dropped here. `Int32.max` announces the end and drops no request.
     package func goaway(lastStream: Int32, code: ErrorCode = .noError, debug: [UInt8] = []) {
         guard !isClosed else { return }
-        // HTTP/2 wants a client's stream here, which is odd.
+        // HTTP/2 requires a client's stream here, which has an odd number.
         let last = lastStream <= 0 ? 0 : lastStream | 1
         ownGoaway = (min(last, ownGoaway.last), code)
         handle.goaway(lastStream: last, code: code, debug: debug)
     }
 
-    /// RST_STREAM with any code. False when the stream is gone.
+    /// Sends RST_STREAM with any code. Returns false if the stream is gone.
     @discardableResult
     package func reset(_ stream: ServerStream, _ code: ErrorCode) -> Bool {
         guard unsafe openSlot(stream) != nil else { return false }
@@ -31,7 +31,7 @@ extension ServerSession {
         handle.settings(entries.compactMap { entry in entry.value.map { (entry.id, $0) } })
     }
 
-    /// Asks for an acknowledgement, which comes as `events.pong`. False while one is awaited.
+    /// Sends a PING, which is acknowledged by `events.pong`. Returns false if one is already awaited.
     package func ping(_ bytes: UInt64) -> Bool {
         guard !isClosed, openPing == nil else { return false }
         openPing = bytes
@@ -39,10 +39,10 @@ extension ServerSession {
         return true
     }
 
-    /// Stops giving flow-control windows back: clients stall once they have used them up.
+    /// Stops sending WINDOW_UPDATE. Clients stall once they have used up their windows.
     package func holdWindows() { holdsWindows = true }
 
-    /// Gives back what was held.
+    /// Returns the held windows to the client.
     package func releaseWindows() {
         holdsWindows = false
         guard !isClosed else { return }

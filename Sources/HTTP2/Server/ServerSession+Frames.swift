@@ -1,13 +1,14 @@
 internal import CNghttp2
 
-/// What nghttp2's callbacks bring. Nothing here may trap, throw or block: the bytes are the client's.
+/// Handling of nghttp2's callbacks. Nothing here may trap, throw or block, because the bytes come from the
+/// client.
 extension ServerSession {
     func slot(of stream: Int32) -> UnsafeMutablePointer<ServerSlot>? {
         let data = unsafe nghttp2_session_get_stream_user_data(handle.raw, stream)
         return unsafe data?.assumingMemoryBound(to: ServerSlot.self)
     }
 
-    /// A request begins, or its trailers, which are of no interest.
+    /// Begins a request, or its trailers, which are ignored.
     func headersBegin(_ frame: UnsafePointer<nghttp2_frame>) {
         unsafe reading = nil
         guard unsafe frame.pointee.hd.type == NGHTTP2_HEADERS.rawValue,
@@ -37,7 +38,7 @@ extension ServerSession {
         let end = unsafe slot.pointee.request.count
         unsafe slot.pointee.fieldBytes = end
         guard unsafe name[0] == UInt8(ascii: ":") else { return }
-        // nghttp2 lets only the pseudo fields of a request through: their lengths tell two apart.
+        // nghttp2 passes only the pseudo fields of a request, and their lengths tell them apart.
         if nameCount == 5 { unsafe slot.pointee.path = end - valueCount..<end }
         if unsafe nameCount == 7 && name[1] == UInt8(ascii: "m") {
             unsafe slot.pointee.method = end - valueCount..<end
@@ -124,8 +125,8 @@ extension ServerSession {
         return 0
     }
 
-    /// The last frame of an answer goes out. A client that still sends is told to stop: the stream
-    /// would otherwise stay open for as long as it likes.
+    /// Ends the stream with the last frame of an answer. A client that still sends gets a reset. Otherwise it
+    /// could keep the stream open forever.
     private func answerEnds(_ slot: UnsafeMutablePointer<ServerSlot>) {
         if keepsLeftAnswers { leftAnswers.append(unsafe slot.pointee.name) }
         if unsafe !slot.pointee.isComplete { unsafe handle.reset(slot.pointee.stream, .noError) }

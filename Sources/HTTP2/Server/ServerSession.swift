@@ -1,36 +1,37 @@
 internal import CNghttp2
 
-/// The server side of one HTTP/2 connection: bytes in, bytes out. Requests come out in batches, each
-/// when it is complete; answers go in, in any order. It can also misbehave as servers do (GOAWAY with
-/// any last stream, resets, changing SETTINGS, windows held back), because the APNs simulator stands on it.
+/// The server side of one HTTP/2 connection: bytes in, bytes out. Complete requests come in batches, and
+/// answers go in, in any order. It can also inject faults (GOAWAY with any last stream, resets, changed
+/// SETTINGS, held windows), because the APNs simulator uses it.
 ///
-/// Pinned to one thread. It has no socket, no clock and no TLS, and never traps on a client's bytes.
-/// A turn of its owner: `receive` what was read, `answer` the `requests`, `clearRequests`, `pull` until
-/// a buffer is not filled, send. When `isOver`, close the connection; when it is gone, `end`.
+/// It is confined to one thread. It has no socket, no clock and no TLS, and never traps on a client's bytes.
+/// The owner repeats: `receive` the bytes read, `answer` the `requests`, `clearRequests`, `pull` until a
+/// buffer is not full, send. Close the connection if `isOver`, and call `end` when it is gone.
 @safe package final class ServerSession {
     let limits: ServerLimits
     let handle: SessionHandle
     let slots: SlotTable<ServerSlot>
-    /// The stream whose header block is being read, nil for one that is of no interest.
+    /// The stream whose header block is being read, nil if the block is ignored.
     var reading: UnsafeMutablePointer<ServerSlot>?
 
-    /// Behind a pointer: appending within callbacks then needs no check for overlapping access.
+    /// Stored behind a pointer, so that appending in callbacks needs no exclusivity check.
     let arrived: UnsafeMutablePointer<RequestBatch>
     package internal(set) var events = SessionEvents()
-    /// The highest stream a client has opened.
+    /// The highest stream that a client has opened.
     package internal(set) var lastStream: Int32 = 0
     var openPing: UInt64?
     var holdsWindows = false
     var heldBytes = 0
     var isClosed = false
-    /// Keep the streams whose whole answer was pulled, for `takeLeftAnswers`.
+    /// Whether to record the streams whose whole answer was pulled, for `takeLeftAnswers`.
     package var keepsLeftAnswers = false
     var leftAnswers: [ServerStream] = []
-    /// The owner's GOAWAY. From then on, not only once it is sent, streams above its last do not exist.
+    /// The owner's GOAWAY. Streams above its last stream are ignored from this moment, even before it is
+    /// sent.
     var ownGoaway: (last: Int32, code: ErrorCode) = (.max, .noError)
 
     package init(limits: ServerLimits = ServerLimits()) {
-        precondition(limits.headerListBytesMax < 65_536, "a header list has less than 64 KiB")
+        precondition(limits.headerListBytesMax < 65_536, "a header list must be shorter than 64 KiB")
         self.limits = limits
         unsafe arrived = .allocate(capacity: 1)
         unsafe arrived.initialize(to: RequestBatch())
@@ -62,11 +63,11 @@ internal import CNghttp2
 
     package var openStreams: Int { slots.used }
 
-    /// False once either side ended the stream, or both have said all.
+    /// Whether neither side has reset the stream and either side still has something to send.
     package func isOpen(_ stream: ServerStream) -> Bool { unsafe openSlot(stream) != nil }
 
-    /// Answers one request, once; false when its stream is gone or answered. `varying` is copied; the
-    /// template and the body are kept, not copied, until the stream closes.
+    /// Answers one request, at most once. Returns false if its stream is gone or answered. `varying` is
+    /// copied. The template and the body are not copied and are retained until the stream closes.
     @discardableResult
     package func answer(
         _ stream: ServerStream, _ template: AnswerTemplate, varying: Span<UInt8> = Span(),
@@ -87,13 +88,13 @@ internal import CNghttp2
         return code == 0
     }
 
-    /// Hands over bytes from the client, in pieces of any size.
+    /// Reads bytes from the client, in pieces of any size.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !isClosed && !bytes.isEmpty else { return }
         if let failure = unsafe handle.receive(bytes) { fail(failure) }
     }
 
-    /// Fills `buffer` with frames as far as there are any; a full buffer means: call again.
+    /// Fills `buffer` with waiting frames. If the buffer is full, call again.
     package func pull(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isClosed else { return 0 }
         let (count, failure) = unsafe handle.pull(into: buffer)
@@ -101,19 +102,19 @@ internal import CNghttp2
         return count
     }
 
-    /// There is something for `pull`.
+    /// Whether `pull` has frames to write.
     package var wantsToSend: Bool { !isClosed && handle.wantsWrite }
 
-    /// Nothing more will be read or written: close the connection, then `end`.
+    /// Whether nothing more will be read or written. Close the connection, then call `end`.
     package var isOver: Bool { isClosed || handle.isOver }
 
-    /// What arrived since `clearRequests`.
+    /// The requests since `clearRequests`.
     package var requests: RequestBatch { unsafe arrived.pointee }
 
-    /// Forgets the requests that were looked at.
+    /// Removes the requests that were handled.
     package func clearRequests() { unsafe arrived.pointee.removeAll() }
 
-    /// The streams whose answers were pulled to their last byte since the last call.
+    /// Calls `body` with the streams whose answers were fully pulled since the last call.
     package func takeLeftAnswers(_ body: (ServerStream) -> Void) {
         for stream in leftAnswers { body(stream) }
         leftAnswers.removeAll(keepingCapacity: true)
@@ -124,7 +125,7 @@ internal import CNghttp2
         return events
     }
 
-    /// The connection is gone: open streams are forgotten, answers to them go nowhere.
+    /// Drops the open streams, because the connection is gone. Answers to them have no effect.
     package func end() {
         isClosed = true
         for index in 0..<slots.capacity {

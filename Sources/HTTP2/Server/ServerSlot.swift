@@ -1,12 +1,12 @@
-/// One open stream of a server. The slot's address is the stream's user data, so it must not move; a
-/// new generation begins whenever the slot is taken again.
+/// One open stream of a server. The slot's address is the stream's user data, so slots must not move. Each
+/// use of a slot has a new generation.
 @safe struct ServerSlot {
     let index: Int
     var generation: UInt32 = 0
-    /// 0 while the slot is free.
+    /// Stream number, 0 while the slot is free.
     var stream: Int32 = 0
 
-    /// The request so far. Fields first, then the body.
+    /// The request so far, fields first and then the body.
     var request = ByteStore()
     var headerListBytes = 0
     var fieldBytes = 0
@@ -14,14 +14,14 @@
     var path = 0..<0
     var headersAreCut = false
     var bodyIsCut = false
-    /// The owner has been given it.
+    /// Whether the owner has received the request.
     var isHandedOut = false
-    /// The client has sent all of it.
+    /// Whether the client has sent the whole request.
     var isComplete = false
-    /// Flow control: bytes of this stream not given back to the client while windows are held.
+    /// Bytes of this stream whose window is not returned to the client while windows are held.
     var heldBytes = 0
 
-    /// Kept until the stream closes: nghttp2 reads both where they are.
+    /// Kept until the stream closes, because nghttp2 reads both in place.
     var template: AnswerTemplate?
     var body: SharedBody?
     var bodySent = 0

@@ -1,15 +1,15 @@
 internal import CNghttp2
 
-/// The `nghttp2_session` of one connection, freed with this value. Pinned to one thread, like the
-/// session class that owns it and that the callbacks are given as `user_data`.
+/// The `nghttp2_session` of one connection, freed with this value. It is confined to one thread, like the
+/// session class that owns it and that the callbacks receive as `user_data`.
 @safe struct SessionHandle: ~Copyable {
     let raw: OpaquePointer
-    /// Outlives the session: it holds every block of it.
+    /// The session's memory. It outlives the session.
     private let memory = SessionMemory()
-    /// Behind a pointer, because `send_data` writes to it while `pull` is on the stack.
+    /// Stored behind a pointer, because `send_data` writes to it while `pull` is on the stack.
     let output: UnsafeMutablePointer<FrameOutput>
 
-    /// `install` sets the callbacks; `owner` is told as their `user_data` once it exists, by `serve`.
+    /// Creates a session. `install` sets the callbacks. `serve` later sets the owner as their `user_data`.
     init(_ options: SessionOptions, install: (OpaquePointer) -> Void) {
         var callbacks: OpaquePointer?
         unsafe nghttp2_session_callbacks_new(&callbacks)
@@ -28,7 +28,7 @@ internal import CNghttp2
         unsafe output.initialize(to: FrameOutput())
     }
 
-    /// Makes `owner`, which owns this handle and so outlives it, the receiver of the callbacks.
+    /// Makes `owner` the receiver of the callbacks. `owner` owns this handle and so outlives it.
     func serve(_ owner: AnyObject) {
         unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(owner).toOpaque())
     }
@@ -39,7 +39,7 @@ internal import CNghttp2
         unsafe output.deallocate()
     }
 
-    /// True once nothing more will be read or written: close the connection.
+    /// Whether nothing more will be read or written. Then close the connection.
     var isOver: Bool {
         unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0
             && output.pointee.isEmpty
@@ -47,15 +47,15 @@ internal import CNghttp2
 
     var wantsWrite: Bool { unsafe nghttp2_session_want_write(raw) != 0 || !output.pointee.isEmpty }
 
-    /// Hands the peer's bytes to nghttp2, which calls back for what is in them.
+    /// Passes the peer's bytes to nghttp2, which calls back for their frames.
     func receive(_ bytes: UnsafeRawBufferPointer) -> SessionFailure? {
         let taken = unsafe nghttp2_session_mem_recv(
             raw, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         return taken < 0 ? SessionFailure(library: taken) : nil
     }
 
-    /// Fills `buffer` with frames to its last byte if there are enough; a frame that does not fit
-    /// goes on in the next call.
+    /// Fills `buffer` completely if there are enough frames. A frame that does not fit continues in the next
+    /// call.
     func pull(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, failure: SessionFailure?) {
         unsafe output.pointee.open(buffer)
         while unsafe output.pointee.room > 0 {

@@ -1,15 +1,15 @@
 internal import CNghttp2
 
-/// Memory for one `nghttp2_session`: blocks of a few sizes, kept for the next stream when a stream
-/// is done with them. nghttp2 allocates about eight blocks for a request; from here each costs a few
-/// instructions, and one session's blocks lie side by side.
+/// Memory for one `nghttp2_session`: blocks of a few sizes that are reused by later streams. nghttp2
+/// allocates about eight blocks for each request. With this pool each costs a few instructions, and a
+/// session's blocks are close together.
 ///
-/// Pinned to the session's thread. It holds as much as the session ever held at once (streams are
-/// limited, so that is too) and gives everything back when the session is gone.
+/// It is confined to the session's thread. It holds as much as the session ever used at once, which the limit
+/// on streams bounds. It frees everything when the session is gone.
 @safe final class SessionMemory {
     private static let headerBytes = 16
     private static let smallestShift = 6
-    /// 64, 128, … 4,096 bytes, the header included; what is larger comes from `malloc`.
+    /// Block sizes are 64, 128, … 4,096 bytes, including the header. Larger blocks come from `malloc`.
     private static let classes = 7
     private static let slabBytes = 16_384
 
@@ -26,7 +26,7 @@ internal import CNghttp2
         unsafe free.deallocate()
     }
 
-    /// For `nghttp2_session_*_new3`. The session must not outlive this object.
+    /// The allocator for `nghttp2_session_*_new3`. The session must not outlive this object.
     var callbacks: nghttp2_mem {
         unsafe nghttp2_mem(
             mem_user_data: Unmanaged.passUnretained(self).toOpaque(), malloc: allocateBlock, free: freeBlock,
@@ -53,13 +53,13 @@ internal import CNghttp2
         unsafe free[index] = block
     }
 
-    /// How many bytes the block has room for.
+    /// Returns the capacity of a block in bytes.
     fileprivate static func room(_ block: UnsafeMutableRawPointer) -> Int {
         let index = unsafe (block - headerBytes).load(as: Int.self)
         return (index < classes ? 1 << (index + smallestShift) : index) - headerBytes
     }
 
-    /// A large block's header holds its size, which no class index reaches.
+    /// Allocates a large block. Its header holds its size, which is greater than any class index.
     private func large(_ total: Int) -> UnsafeMutableRawPointer? {
         let block = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: SessionMemory.headerBytes)
         unsafe block.storeBytes(of: total, as: Int.self)
@@ -70,7 +70,7 @@ internal import CNghttp2
         let slab = UnsafeMutableRawPointer.allocate(byteCount: SessionMemory.slabBytes, alignment: 64)
         unsafe slabs.append(slab)
         let size = 1 << (index + SessionMemory.smallestShift)
-        // From the end, so that blocks are taken in the order of their addresses.
+        // Adds blocks from the end, so that they are taken in the order of their addresses.
         for offset in stride(from: SessionMemory.slabBytes - size, through: 0, by: -size) {
             unsafe (slab + offset).storeBytes(of: free[index], as: UnsafeMutableRawPointer?.self)
             unsafe free[index] = slab + offset
@@ -78,7 +78,7 @@ internal import CNghttp2
     }
 }
 
-// nghttp2 calls these within the session's own calls, with the memory, which is alive then.
+// nghttp2 calls these functions inside the session's own calls, with the memory, which is alive during them.
 
 private func with<R>(_ user: UnsafeMutableRawPointer?, _ body: (SessionMemory) -> R) -> R {
     unsafe Unmanaged<SessionMemory>.fromOpaque(user!)._withUnsafeGuaranteedRef(body)

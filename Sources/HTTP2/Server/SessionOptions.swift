@@ -5,17 +5,17 @@ struct SessionOptions {
     var controlAcksMax: Int
     var settingsEntriesMax: Int
     var continuationsMax: Int
-    /// Windows are given back by `ServerSession` alone, so that it can hold them.
+    /// Only `ServerSession` returns windows to the client, so that it can hold them.
     var holdsWindows = false
-    /// Streams a client may reset, at once and per second, before the session ends.
+    /// Streams that a client may reset, at once and per second, before the session ends.
     var resets: (burst: Int, perSecond: Int)?
 
-    /// The caller deletes the result.
+    /// Creates the options. The caller must delete them.
     func make() -> OpaquePointer {
         var option: OpaquePointer?
         unsafe nghttp2_option_new(&option)
         guard let option = unsafe option else { preconditionFailure("out of memory") }
-        // Closed streams are kept only for RFC 7540's priority tree, which nobody here uses.
+        // Closed streams are kept only for RFC 7540's priority tree, which is not used here.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         unsafe nghttp2_option_set_max_outbound_ack(option, controlAcksMax)
         unsafe nghttp2_option_set_max_settings(option, settingsEntriesMax)

@@ -9,7 +9,7 @@ struct ComparedJSONTests {
         (#"{"a":null}"#, "{}", false), (#""1""#, "1", false), ("true", "1", false), ("null", "null", true),
         (#""\u00fc""#, #""ü""#, true), ("0", "-0.0", true),
     ])
-    func `values are the same by what they are worth`(one: String, other: String, areEqual: Bool) {
+    func `values are compared by value`(one: String, other: String, areEqual: Bool) {
         #expect((ComparedJSON(raw(one)) == ComparedJSON(raw(other))) == areEqual)
     }
 
@@ -17,14 +17,14 @@ struct ComparedJSONTests {
         ("", #"{"a":{"b/c":[1,{"~":2}]},"":3}"#), ("/a/b~1c/0", "1"), ("/a/b~1c/1/~0", "2"), ("/", "3"),
         ("/a/b~1c/2", nil), ("/a/b~1c/00", nil), ("/a/b~1c/-1", nil), ("/b", nil), ("/a/b~1c/0/x", nil),
     ])
-    func `a pointer finds what RFC 6901 says`(pointer: String, found: String?) throws {
+    func `a pointer finds the value that RFC 6901 defines`(pointer: String, found: String?) throws {
         let value = try #require(ComparedJSON(raw(#"{"a":{"b/c":[1,{"~":2}]},"":3}"#)))
         let pointer = try #require(JSONPointer(pointer))
         #expect(value[pointer] == found.flatMap { ComparedJSON(raw($0)) })
     }
 
     @Test(arguments: ["a", "/~", "/~2", "a/b"])
-    func `what is no pointer is told`(text: String) {
+    func `an invalid pointer is rejected`(text: String) {
         #expect(JSONPointer(text) == nil)
     }
 }

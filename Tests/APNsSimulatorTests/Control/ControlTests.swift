@@ -8,9 +8,9 @@ import Testing
 
 @testable import APNsSimulator
 
-/// The whole simulator, misbehaving as it is told over its control API.
+/// The whole simulator, with faults requested over its control API.
 struct ControlTests {
-    @Test func `a rule acts from the moment it is given until it is taken back`() async throws {
+    @Test func `a rule acts from its creation to its deletion`() async throws {
         try await withSimulator { simulator in
             let client = simulator.client()
             #expect(await client.send(simulator.push(1)).status == 200)
@@ -26,7 +26,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `a wrong script is refused whole, and the one before goes on`() async throws {
+    @Test func `a script with an error is refused completely, and the previous script stays`() async throws {
         try await withSimulator { simulator in
             let good = #"{"rules":[{"answer":{"status":418,"body":"teapot"}}]}"#
             #expect(try await simulator.control("PUT", "/v1/script", good).hasPrefix("200 "))
@@ -38,7 +38,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `a share over many requests is what the journal counts`() async throws {
+    @Test func `a share over many requests matches the counts in the journal`() async throws {
         try await withSimulator { simulator in
             let script = """
                 {"seed":3,"rules":[{"match":{"share":0.2},"answer":{"reason":"InternalServerError"}},
@@ -63,7 +63,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `goaway, settings, stall and close reach the connections that are open`() async throws {
+    @Test func `goaway, settings, stall and close affect the open connections`() async throws {
         try await withSimulator { simulator in
             let client = simulator.client()
             #expect(await client.send(simulator.push(1)).status == 200)
@@ -84,7 +84,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `a timetable changes what every connection is allowed`() async throws {
+    @Test func `a timetable changes the stream limit of every connection`() async throws {
         try await withSimulator { simulator in
             let client = simulator.client()
             #expect(await client.send(simulator.push(1)).status == 200)
@@ -99,7 +99,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `what is said of a token is answered for it, with its time`() async throws {
+    @Test func `a fixed standing of a token is answered with its time`() async throws {
         try await withSimulator { simulator in
             let client = simulator.client()
             let path = "/v1/tokens/" + String(decoding: ScriptSamples.token(1).hex, as: UTF8.self)
@@ -129,7 +129,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `the journal is read in pages, by token and by id, and the summary finds a doubled push`()
+    @Test func `the journal is read in pages, by token and by id, and the summary finds a duplicate push`()
         async throws
     {
         try await withSimulator { simulator in
@@ -156,7 +156,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `the journal shows payloads on request, without what looks like a token`() async throws {
+    @Test func `the journal shows payloads on request, without tokens`() async throws {
         try await withSimulator { simulator in
             let client = simulator.client()
             let secret = String(repeating: "c0de", count: 20)
@@ -178,7 +178,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `a provider token that APNs takes all the same is doubted in the journal`() async throws {
+    @Test func `a malformed provider token that APNs accepts gets a doubt in the journal`() async throws {
         try await withSimulator { simulator in
             let seconds = Double(WallTime.now().milliseconds) / 1_000
             let parts = [
@@ -195,7 +195,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `connections can fail before they begin`() async throws {
+    @Test func `connections can fail before the handshake`() async throws {
         try await withSimulator { simulator in
             try await simulator.control(
                 "PUT", "/v1/script", #"{"rules":[{"match":{"atConnect":true,"nth":1},"close":true}]}"#)
@@ -213,14 +213,14 @@ struct ControlTests {
         }
     }
 
-    @Test func `who speaks HTTP2 without asking by ALPN is served, as by APNs`() async throws {
+    @Test func `a client that speaks HTTP2 without ALPN is served, as by APNs`() async throws {
         try await withSimulator { simulator in
             let answer = try await simulator.curl(["--no-alpn", "--http2-prior-knowledge"])
             #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 200"), "\(answer)")
         }
     }
 
-    @Test func `curl hears that a body is too large, also where that is very much so`() async throws {
+    @Test func `curl learns that a body is too large, even if it is very large`() async throws {
         try await withSimulator { simulator in
             let directory = try TemporaryDirectory()
             let body = try directory.write("body", String(repeating: "x", count: 60_000))
@@ -230,7 +230,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `an orchestrator and a person find what they look for`() async throws {
+    @Test func `orchestrators and operators find the endpoints that they need`() async throws {
         try await withSimulator { simulator in
             #expect(await simulator.client().send(simulator.push()).status == 200)
             #expect(try await simulator.control("GET", "/livez") == "200 alive\n")
@@ -239,7 +239,7 @@ struct ControlTests {
                 metrics.contains(#"flotilla_apns_simulator_requests_total{outcome="2xx"} 1"#), "\(metrics)")
             let token = try await simulator.control("GET", "/v1/provider-token")
             #expect(token.hasPrefix("200 eyJ"))
-            #expect(try await simulator.control("GET", "/v1/provider-token") == token, "it is made once")
+            #expect(try await simulator.control("GET", "/v1/provider-token") == token, "it was made once")
             let bearer = String(token.dropFirst(4).dropLast())
             #expect(
                 await simulator.client().send(simulator.push(2).setting("authorization", "bearer \(bearer)"))

@@ -11,7 +11,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// A whole simulator with its control API, asked by `curl`, as long as this object lives.
+/// A whole simulator with its control API, called with `curl`. It runs as long as this object lives.
 final class ControlledSimulator: Sendable {
     let serving: ServingSimulator
     let trust: TLSContext
@@ -36,7 +36,7 @@ final class ControlledSimulator: Sendable {
             at: .now())
     }
 
-    /// Stopping in order is a part of what is tested.
+    /// Stops the simulator in order, which is a part of the test.
     func stop() async {
         await service.stop(by: .now().advanced(byMilliseconds: 5_000))
         loop.stop()
@@ -50,7 +50,7 @@ final class ControlledSimulator: Sendable {
             "apns-id", "00000000-0000-0000-0000-\(100_000_000_000 + number)")
     }
 
-    /// What the control API answers, its status in front.
+    /// Returns the answer of the control API, preceded by its status.
     @discardableResult
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
         var arguments = ["-sS", "-X", method, "-w", "\n%{http_code}", "http://\(serving.control)\(path)"]
@@ -63,7 +63,7 @@ final class ControlledSimulator: Sendable {
     }
 }
 
-/// An entry of the journal, as readers outside have it.
+/// An entry of the journal in the JSON of the control API.
 struct ShownEntry: Decodable {
     var number: Int
     var receivedAt: Int
@@ -80,7 +80,7 @@ struct ShownEntry: Decodable {
 }
 
 extension ControlledSimulator {
-    /// The newest entries, oldest first.
+    /// Returns the newest entries, oldest first.
     func entries() async throws -> [ShownEntry] {
         struct Page: Decodable { var entries: [ShownEntry] }
         let answer = try await control("GET", "/v1/journal?limit=1000")
@@ -89,7 +89,7 @@ extension ControlledSimulator {
 
     func summary() async throws -> String { try await control("GET", "/v1/summary") }
 
-    /// How often the first rule of the script has acted.
+    /// Returns how often the first rule of the script has acted.
     func hits() async throws -> Int {
         struct Shown: Decodable {
             struct Rule: Decodable {
@@ -103,7 +103,7 @@ extension ControlledSimulator {
             .acted ?? 0
     }
 
-    /// A push by curl: its exit status, and the answer with its headers.
+    /// Pushes with curl. Returns its exit status and the answer with its headers.
     func curl(
         _ arguments: [String], hasBody: Bool = true
     ) async throws -> (status: Int32, output: String) {
@@ -117,7 +117,7 @@ extension ControlledSimulator {
     }
 }
 
-/// Runs a body with a simulator and stops it in any case.
+/// Runs `body` with a simulator and stops the simulator in any case.
 func withSimulator(
     _ change: (inout SimulatorServiceSettings) -> Void = { _ in },
     _ body: (ControlledSimulator) async throws -> Void

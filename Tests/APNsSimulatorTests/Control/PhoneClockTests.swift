@@ -7,7 +7,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Hours of a phone's life in a moment, over the control API, as somebody lives them who tests a backend.
+/// Hours of a phone in a moment, over the control API, as in the test of a backend.
 struct PhoneClockTests {
     private func withPhones(
         _ change: (inout SimulatorServiceSettings) -> Void = { _ in },
@@ -58,13 +58,13 @@ struct PhoneClockTests {
             #expect(gone.status == 410 && gone.reason == "Unregistered")
             let since = try #require(gone.timestamp)
             let left = Int64(before) + 12 * 3_600_000
-            // As a turn finds it, from when the activity began, some moments before.
+            // The end is found by a turn and counted from the start of the activity, some moments earlier.
             #expect((left - 60_000...left + 60_000).contains(since), "\(since - left)")
             #expect(try await simulator.clock().now >= before + 12 * 3_600_000)
         }
     }
 
-    @Test func `what is dated later comes when the clock is put forward: stale, dismissal, back, a token`()
+    @Test func `stale dates, dismissals, returns and tokens become due when the clock is advanced`()
         async throws
     {
         try await withPhones { simulator in
@@ -92,7 +92,7 @@ struct PhoneClockTests {
         }
     }
 
-    @Test func `a budget is spent, and an hour later there is a new one`() async throws {
+    @Test func `a budget is used up, and an hour later it is full again`() async throws {
         let budgets = { (settings: inout SimulatorServiceSettings) in
             settings.phoneSettings.startBudget = .init(pushes: 2, milliseconds: 3_600_000)
             settings.phoneSettings.updateBudget = .init(pushes: 3, milliseconds: 3_600_000)
@@ -113,7 +113,7 @@ struct PhoneClockTests {
         }
     }
 
-    @Test func `a token knows when it was registered, and 410 when it died`() async throws {
+    @Test func `a token has the time of its registration, and a 410 the time of its death`() async throws {
         try await withPhones { simulator in
             let client = simulator.client()
             let first = try #require(try await simulator.tokens().start.first)
@@ -146,7 +146,7 @@ struct PhoneClockTests {
         }
     }
 
-    @Test func `the clock goes forward only, and not without end`() async throws {
+    @Test func `the clock only goes forward, and its offset is limited`() async throws {
         try await withSimulator { simulator in
             for wrong in [
                 "{}", #"{"advanceSeconds":0}"#, #"{"advanceSeconds":-5}"#, #"{"advanceSeconds":1.5}"#,
@@ -164,7 +164,7 @@ struct PhoneClockTests {
         }
     }
 
-    @Test func `reports say when it happened, and reach the endpoint though it fails at first`() async throws
+    @Test func `reports carry the time of their event, and reach an endpoint that first fails`() async throws
     {
         let loop = try EventLoop(name: "endpoint")
         try loop.start()
@@ -200,14 +200,14 @@ struct PhoneClockTests {
             let summary = try await simulator.summary()
             #expect(
                 summary.contains(#""refused":0,"retries":3"#),
-                "what was not taken was posted again: \(summary)")
+                "reports that were not accepted were posted again: \(summary)")
             #expect(
-                summary.contains(#""trouble":"the server answers reports with status 500""#), "\(summary)")
+                summary.contains(#""trouble":"the server answered reports with status 500""#), "\(summary)")
         }
     }
 }
 
-// MARK: What the control API shows
+// MARK: Answers of the control API
 
 private struct ShownClock: Decodable {
     var now: Int

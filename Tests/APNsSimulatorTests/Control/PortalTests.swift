@@ -7,7 +7,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Several apps, teams and keys: refusals that need no script.
+/// Several apps, teams and keys, which cause refusals without a script.
 struct PortalTests {
     private static let shop = "com.example.shop"
     private static let portal = """
@@ -44,7 +44,7 @@ struct PortalTests {
             .setting("apns-topic", app + ".push-type.liveactivity").setting("apns-id", nil)
     }
 
-    @Test func `each refusal that is about a key, an app or an environment can be met`() async throws {
+    @Test func `each refusal that concerns a key, an app or an environment can be caused`() async throws {
         try await withPortal { simulator in
             let usual = try await bearer("", simulator)
             let sandbox = try await bearer("?keyId=SANDBOX001", simulator)
@@ -75,7 +75,7 @@ struct PortalTests {
         }
     }
 
-    @Test func `phones have systems and environments in their turn`() async throws {
+    @Test func `phones get systems and environments in turn`() async throws {
         try await withPortal { simulator in
             let list = try await simulator.control("GET", "/v1/phones")
             let found = list.matches(of: /"environment":"([a-z]+)","system":"([0-9.]+)"/)
@@ -93,7 +93,7 @@ struct PortalTests {
         }
     }
 
-    @Test func `the keys of a portal outlive the process, and lie as a sender wants them`() async throws {
+    @Test func `the keys of a portal survive the process, in the layout that senders expect`() async throws {
         let directory = try TemporaryDirectory()
         let first = try SimulatorCredentials.key("SANDBOX001", of: "TEAM000001", in: directory.path)
         let again = try SimulatorCredentials.key("SANDBOX001", of: "TEAM000001", in: directory.path)
@@ -107,14 +107,14 @@ struct PortalTests {
         (#"{"keys":[{"keyId":"KEY0000001","teamId":"a"}]}"#, "keys[0].teamId"),
         (
             #"{"keys":[{"keyId":"KEY0000001","teamId":"TEAM000001"},{"keyId":"KEY0000001","teamId":"TEAM000002"}]}"#,
-            "each keyId once"
+            "no repeated keyId"
         ),
         (#"{"apps":[{"bundleId":"a b"}]}"#, "apps[0].bundleId"), (#"{"phone":[]}"#, "phone "),
         (#"{"phones":[{"bundleId":"a","count":0}]}"#, "phones[0].count"),
         (#"{"phones":[{"bundleId":"a","count":1,"systems":["old"]}]}"#, "phones[0].systems[0]"),
         (#"{"phones":[{"bundleId":"a","count":10000000},{"bundleId":"b","count":1}]}"#, "altogether"),
     ])
-    func `what is wrong with a portal's file is told with its path`(text: String, complaint: String) throws {
+    func `an error in a portal file is reported with its path`(text: String, complaint: String) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("portal.json", text)
         let error = try #require(throws: GivenFileError.self) { try GivenFile.portal(file) }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What a script says, as a person writes it, is what a client meets on its connection.
+/// Scripts in JSON, and their effect on a client's connection.
 struct ScriptedFaultTests {
-    /// A simulator whose connections may have many streams from the first on.
+    /// Runs `body` with a simulator whose connections have many streams from the start.
     private func withScript(
         _ script: String, _ body: (ControlledSimulator) async throws -> Void
     ) async throws {
@@ -33,7 +33,7 @@ struct ScriptedFaultTests {
         }
     }
 
-    @Test func `silence: no answer ever, others are answered, and the phone got it or not`() async throws {
+    @Test func `a silent request is never answered, and the phone gets the push if processed`() async throws {
         let script = """
             {"rules":[{"match":{"nth":1},"silence":{"processed":true}},
              {"match":{"nth":2},"silence":{"processed":false}}]}
@@ -53,7 +53,7 @@ struct ScriptedFaultTests {
         }
     }
 
-    @Test func `silence, as curl meets it, lasts longer than its patience`() async throws {
+    @Test func `curl gives up on a silent request`() async throws {
         try await withScript(#"{"rules":[{"match":{"nth":1},"silence":{"processed":true}}]}"#) { simulator in
             #expect(try await simulator.curl(["--max-time", "1"]).status == 28)
             let answer = try await simulator.curl(["--max-time", "30"])
@@ -81,7 +81,7 @@ struct ScriptedFaultTests {
             try await eventually("all entries") { try await simulator.entries().count == 20 }
             let entries = try await simulator.entries().sorted { $0.stream < $1.stream }
             for (entry, wanted) in zip(entries, drawn) {
-                // The wall clock and the loop's are read at different moments.
+                // The wall clock and the loop's clock are read at different moments.
                 let waited = entry.endedAt - entry.receivedAt
                 #expect(waited >= wanted - 2, "stream \(entry.stream) of \(delay)")
                 #expect(waited < wanted + 20_000, "stream \(entry.stream) of \(delay)")
@@ -90,7 +90,7 @@ struct ScriptedFaultTests {
         }
     }
 
-    @Test func `a stall holds one connection back, its answers and its requests, and then it goes on`()
+    @Test func `a stall delays the requests and answers of one connection, which then continues`()
         async throws
     {
         try await withScript(#"{"rules":[{"match":{"nth":2},"stallMilliseconds":4000}]}"#) { simulator in
@@ -101,14 +101,14 @@ struct ScriptedFaultTests {
             try await eventually("the stall") { try await simulator.hits() == 1 }
             async let third = stalled.send(simulator.push(3))
             #expect(await other.send(simulator.push(4)).status == 200)
-            #expect(try await simulator.entries().map(\.number).count == 2, "the third was not even read")
+            #expect(try await simulator.entries().map(\.number).count == 2, "the third request was not read")
             #expect(await second.status == 200)
             #expect(Instant.now().milliseconds(since: began) >= 3_990)
             #expect(await third.status == 200)
         }
     }
 
-    @Test func `a stall over the control API meets all connections, or the one that it names`() async throws {
+    @Test func `a stall over the control API affects all connections, or the named one`() async throws {
         try await withSimulator { simulator in
             let (first, second) = (simulator.client(), simulator.client())
             for client in [first, second] { #expect(await client.send(simulator.push(1)).status == 200) }
@@ -131,7 +131,7 @@ struct ScriptedFaultTests {
         }
     }
 
-    @Test func `starved of windows, a client sends what it has room for and not a byte more`() async throws {
+    @Test func `without window updates a client sends exactly one window`() async throws {
         try await withScript(#"{"rules":[{"match":{"nth":1},"starveWindows":true}]}"#) { simulator in
             let client = simulator.client()
             #expect(await client.send(simulator.push(0)).status == 200)
@@ -144,18 +144,18 @@ struct ScriptedFaultTests {
                     return await group.reduce(into: 0) { $0 += $1 == .answered ? 1 : 0 }
                 }
             }
-            // A connection's window is 1 MiB: some 262 bodies of 4,000 bytes.
+            // The window of a connection is 1 MiB: about 262 bodies of 4,000 bytes.
             try await eventually("the window to be used up") {
                 try await simulator.summary().contains(#""requests":263"#)
             }
-            #expect(await simulator.client().send(simulator.push(900)).status == 200, "another one goes on")
+            #expect(await simulator.client().send(simulator.push(900)).status == 200, "others continue")
             #expect(try await simulator.summary().contains(#""requests":264"#))
             client.close()
             #expect(await all.value <= 262)
         }
     }
 
-    @Test func `a connection is reset when so many bytes of answers have left`() async throws {
+    @Test func `a connection is reset after the given number of answer bytes`() async throws {
         try await withScript(#"{"rules":[{"match":{"nth":1},"resetAfterBytes":600}]}"#) { simulator in
             let client = simulator.client()
             var answered = 0
@@ -165,18 +165,17 @@ struct ScriptedFaultTests {
                 answered += 1
             }
             try await eventually("the reset") { client.closeReason?.contains("reset") == true }
-            // 600 bytes are some tens of answers: the frames of settings and acknowledgements are among them.
+            // 600 bytes are some tens of answers, because they include SETTINGS and acknowledgements.
             #expect((5...60).contains(answered), "\(answered)")
             try await eventually("all entries") { try await simulator.entries().count > answered }
             let entries = try await simulator.entries()
             #expect(entries.filter { $0.answerLeft == true }.count >= answered)
-            #expect(entries.contains { $0.answerLeft == false }, "the answer that was cut is known as such")
+            #expect(entries.contains { $0.answerLeft == false }, "the truncated answer is marked")
             #expect(await simulator.client().send(simulator.push(900)).status == 200)
         }
     }
 
-    @Test func `a GOAWAY names the stream that the script chose; above it nothing is processed`() async throws
-    {
+    @Test func `a GOAWAY has the scripted last stream, and nothing above it is processed`() async throws {
         let script = """
             {"rules":[{"match":{"requestOfConnection":6},
               "goaway":{"streamsBack":6,"reason":"Shutdown","thenClose":true}},
@@ -201,7 +200,7 @@ struct ScriptedFaultTests {
         ("REFUSED_STREAM", ErrorCode.refusedStream), ("INTERNAL_ERROR", .internalError),
         ("ENHANCE_YOUR_CALM", .enhanceYourCalm), ("CANCEL", .cancel), ("77", ErrorCode(rawValue: 77)),
     ])
-    func `a stream is reset with the code of the script, before or after the phone got it`(
+    func `a stream is reset with the scripted code, before or after the phone gets the push`(
         name: String, code: ErrorCode
     ) async throws {
         let written = Int(name) == nil ? "\"\(name)\"" : name
@@ -215,14 +214,14 @@ struct ScriptedFaultTests {
                 let answer = await client.send(simulator.push(number))
                 #expect(answer.end == (code == .refusedStream ? .refused : .reset) && answer.code == code)
             }
-            #expect(await client.send(simulator.push(3)).status == 200, "the connection lives on")
+            #expect(await client.send(simulator.push(3)).status == 200, "the connection stays open")
             try await eventually("all entries") { try await simulator.entries().count == 3 }
             #expect(try await simulator.entries().map(\.delivered) == [true, false, true])
             #expect(try await simulator.entries().map { $0.status ?? 0 } == [0, 0, 200])
         }
     }
 
-    @Test func `SETTINGS that allow one stream make a client wait for each answer`() async throws {
+    @Test func `SETTINGS with one stream make a client wait for each answer`() async throws {
         let script = """
             {"rules":[{"match":{"nth":1},"settings":{"streamsMax":1}},{"delay":{"fixedMilliseconds":100}}]}
             """
@@ -234,7 +233,7 @@ struct ScriptedFaultTests {
             try await eventually("all entries") { try await simulator.entries().count == 6 }
             let entries = try await simulator.entries().dropFirst()
             for (before, next) in zip(entries, entries.dropFirst()) {
-                #expect(next.receivedAt >= before.endedAt - 2, "one after the other")
+                #expect(next.receivedAt >= before.endedAt - 2, "the requests are served one after another")
             }
         }
     }

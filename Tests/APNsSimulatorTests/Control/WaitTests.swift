@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What tests of a backend lean on: the list of phones, waiting for a screen, and a clean table between two.
+/// Tools for tests of a backend: the list of phones, waiting for a screen, and a reset between two tests.
 struct WaitTests {
     private func withPhones(_ body: (ControlledSimulator) async throws -> Void) async throws {
         try await withSimulator(
@@ -41,7 +41,7 @@ struct WaitTests {
         #expect(await simulator.client().send(push).status == 200)
     }
 
-    @Test func `a test waits for what a phone shows, and hears when that does not come`() async throws {
+    @Test func `a wait ends when a phone shows the content, or with an error at its timeout`() async throws {
         try await withPhones { simulator in
             let wish = #"{"phone":"phone-1","pointer":"/score/home","equals":2.0,"milliseconds":60000}"#
             async let waited = simulator.control("POST", "/v1/wait", wish)
@@ -63,7 +63,7 @@ struct WaitTests {
         }
     }
 
-    @Test func `a test waits for a share of a group, judged by what each phone shows newest`() async throws {
+    @Test func `a wait for a share of a group counts the newest activity of each phone`() async throws {
         try await withPhones { simulator in
             for phone in 0..<3 { try await start(phone, score: phone == 0 ? 1 : 2, simulator) }
             func answer(_ more: String) async throws -> String {
@@ -90,14 +90,14 @@ struct WaitTests {
         #"{"group":"a","milliseconds":600001}"#, #"{"group":"a","equal":1}"#,
         #"{"group":"a","shows":false,"phones":2}"#,
     ])
-    func `a wish that means nothing is refused`(body: String) async throws {
+    func `an invalid condition is refused`(body: String) async throws {
         try await withPhones { simulator in
             let answer = try await simulator.control("POST", "/v1/wait", body)
             #expect(answer.hasPrefix("400 "), "\(answer)")
         }
     }
 
-    @Test func `whoever waits does not hold up the stop`() async throws {
+    @Test func `a waiting caller does not delay the stop`() async throws {
         try await withPhones { simulator in
             async let waited = simulator.control(
                 "POST", "/v1/wait", #"{"phone":"phone-0","milliseconds":600000}"#)
@@ -122,7 +122,7 @@ struct WaitTests {
         }
     }
 
-    @Test func `after a reset everything is as it was at the start, but the clock`() async throws {
+    @Test func `a reset restores the initial state, except for the clock`() async throws {
         try await withPhones { simulator in
             let before = try await simulator.control("GET", "/v1/phones/phone-1/tokens")
             try await start(1, score: 2, simulator)
@@ -136,7 +136,7 @@ struct WaitTests {
             #expect(phone.contains(#""activities":[],"received":[]"#), "\(phone)")
             let after = try await simulator.control("GET", "/v1/phones/phone-1/tokens")
             let token = try #require(before.firstMatch(of: /"token":"[0-9a-f]+"/)?.0)
-            #expect(after.contains(token), "the same seed, the same phones")
+            #expect(after.contains(token), "the same seed gives the same phones")
             #expect(try await simulator.control("GET", path).contains("standing") == false)
             #expect(try await simulator.control("GET", "/v1/script").contains("TooMany") == false)
             #expect(try await simulator.summary().contains(#""requests":0"#))

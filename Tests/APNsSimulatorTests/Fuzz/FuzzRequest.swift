@@ -3,7 +3,7 @@ import Simulation
 
 @testable import APNsSimulator
 
-/// Requests as clients should not make them, or as they should but for some of it.
+/// Invalid requests, and valid requests with random changes.
 enum FuzzRequest {
     static func random(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
         var request = base(subject, &random)
@@ -39,7 +39,7 @@ enum FuzzRequest {
         }
     }
 
-    /// What a phone might show, with any value in each of the places that it computes with.
+    /// Returns a payload with random values in all fields that phones compute with.
     private static func payload(_ random: inout SeededGenerator) -> String {
         let event = ["start", "start", "update", "update", "end", "other"][random.below(6)]
         var fields = [

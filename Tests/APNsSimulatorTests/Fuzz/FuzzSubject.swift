@@ -10,14 +10,14 @@ import Telemetry
 
 @testable import APNsSimulator
 
-/// A simulator without sockets, with real phones, a journal and any misbehaviour.
+/// A simulator without sockets, with real phones, a journal and random faults.
 ///
-/// `@unchecked Sendable`: what changes is touched on the loop only.
+/// `@unchecked Sendable`: mutable state is used on the loop only.
 final class FuzzSubject: @unchecked Sendable {
     let loop: EventLoop
     let simulator: Simulator
     let phones: Phones
-    /// A provider token that is good.
+    /// A valid provider token.
     let bearer: String
     private let journal: FuzzJournal
 
@@ -80,7 +80,7 @@ final class FuzzSubject: @unchecked Sendable {
         return tally
     }
 
-    /// A token that some phone has or had.
+    /// Returns a token that some phone has or had.
     func token(_ random: inout SeededGenerator) -> PushToken {
         let number = random.below(Self.phoneCount)
         let indices = phones.indices(of: number)
@@ -89,7 +89,7 @@ final class FuzzSubject: @unchecked Sendable {
     }
 }
 
-/// The journal, and a count of what it was told.
+/// The journal, with a count of its calls.
 final class FuzzJournal: JournalSink {
     struct Tally: Sendable {
         var made = 0
@@ -125,7 +125,7 @@ final class FuzzJournal: JournalSink {
     }
 }
 
-/// Half of the requests are judged; the other half meets anything that a ruling can say.
+/// Judges half of the requests. The other half gets random rulings.
 private final class RandomRulings: Mischief, Sendable {
     func ruling(for request: RequestFacts) -> Ruling {
         var random = SeededGenerator(request.connection &* 7_919 &+ request.requestOfConnection)

@@ -9,18 +9,19 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Whatever clients send and whatever misbehaviour is asked for, the simulator does not trap, and each
-/// request has one entry in the journal.
+/// With any requests and any faults, the simulator does not trap, and each request has one entry in the
+/// journal.
 @Suite struct SimulatorFuzzTests {
-    /// A case is one connection with up to `requestsMax` requests; the seeds are 0..<cases. What one sends
-    /// and meets follows from its seed; phones, channels and the clock are shared by a round of them.
+    /// Number of cases. A case is one connection with up to `requestsMax` requests, and the seeds are
+    /// 0..<cases. Its requests and faults follow from its seed. The cases of a round share phones, channels
+    /// and the clock.
     static let cases = trials(2_000)
     static let casesPerRound = 1_000
     static let requestsMax = 6
-    /// Rounds at a time: each has a thread.
+    /// Rounds that run in parallel, each on its own thread.
     static let lanes = 2
 
-    @Test func `random requests and rulings end once each`() async throws {
+    @Test func `random requests and rulings end exactly once`() async throws {
         let rounds = Array(stride(from: 0, to: Self.cases, by: Self.casesPerRound))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, start) in rounds.enumerated() {
@@ -45,7 +46,7 @@ import Testing
         #expect(tally.made > seeds.count / 2, "seeds \(seeds) are hardly any requests")
     }
 
-    /// Ends when it is told to, as TLS does: in the next call.
+    /// Closes in the next call after it was asked to, like TLS.
     private final class NoTransport: ConnectionTransport {
         let loop: EventLoop
         var isOver = false
@@ -81,7 +82,7 @@ import Testing
         }
         connection.closed(.closedHere)
         client.end()
-        // Up to an hour, so that phones get on in their lives.
+        // Advance by up to an hour, so that phones age.
         if random.below(40) == 0 {
             _ = subject.simulator.putForward(milliseconds: Int64(random.below(3_600_000)))
         }

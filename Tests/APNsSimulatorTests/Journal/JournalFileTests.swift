@@ -21,7 +21,7 @@ struct JournalFileTests {
     }
 
     @Test(arguments: [false, true])
-    func `every entry is a line, and what was there before stays`(syncs: Bool) throws {
+    func `every entry is a line, and existing lines stay`(syncs: Bool) throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
         for round in 0..<2 {
@@ -36,7 +36,7 @@ struct JournalFileTests {
         #expect(try numbers(path) == Array(1...2_000))
     }
 
-    @Test func `no line holds a token or a credential`() throws {
+    @Test func `no line contains a token or a credential`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
         let file = try JournalFile(path, syncs: false, limits: JournalLimits(), log: .silent)
@@ -54,7 +54,7 @@ struct JournalFileTests {
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `a full file makes room, and the one before is kept`() throws {
+    @Test func `a full file is rotated, and the previous one is kept`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
         var limits = JournalLimits()
@@ -68,7 +68,7 @@ struct JournalFileTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count <= 20_000)
     }
 
-    @Test func `what cannot wait or be written is left out and counted, and nobody waits`() throws {
+    @Test func `entries that cannot wait or be written are counted, and no caller waits`() throws {
         let directory = try TemporaryDirectory()
         var limits = JournalLimits()
         limits.waitingMax = 10

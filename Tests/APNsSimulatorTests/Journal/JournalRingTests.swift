@@ -5,7 +5,7 @@ import Testing
 @testable import APNsSimulator
 
 struct JournalRingTests {
-    @Test func `pages hold what a plain list would hold, and say what was missed`() {
+    @Test func `pages match a plain list and report missed entries`() {
         for seed in 0..<trials(60) {
             var random = SeededGenerator(seed)
             let entriesMax = 1 + random.below(40)
@@ -36,7 +36,7 @@ struct JournalRingTests {
         }
     }
 
-    @Test func `a reader that follows its page's after reads everything once`() {
+    @Test func `a reader that follows the after field of each page reads everything once`() {
         var ring = JournalRing(entriesMax: 50_000, bytesMax: .max)
         for number in 1...25_000 { _ = ring.append(journalEntry(number, token: number == 24_000 ? 1 : 0)) }
         var tokens = TokenSet()
@@ -52,10 +52,10 @@ struct JournalRingTests {
             pages += 1
         }
         #expect(found == [24_000])
-        #expect(pages == 3, "a page looks at a bounded number of entries")
+        #expect(pages == 3, "a page checks a limited number of entries")
     }
 
-    @Test func `beyond its bytes the oldest entries go, and one always stays`() {
+    @Test func `above the byte limit the oldest entries go, and one entry always stays`() {
         var ring = JournalRing(entriesMax: 1_000, bytesMax: 10_000)
         for number in 1...100 { _ = ring.append(journalEntry(number)) }
         #expect(ring.count < 20 && ring.count > 5 && ring.newest == 100)

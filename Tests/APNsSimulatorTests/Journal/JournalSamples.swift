@@ -4,7 +4,7 @@ import LiveActivity
 
 @testable import APNsSimulator
 
-/// An entry as the simulator would write it.
+/// Returns an entry as the simulator would write it.
 func journalEntry(
     _ number: Int, token: Int = 0, id: PushID? = nil, end: JournalEntry.End? = nil, delivered: Bool = true,
     headers: [(String, String)] = [], changing change: (inout RequestFacts) -> Void = { _ in }

@@ -8,7 +8,7 @@ import Testing
 @testable import APNsSimulator
 
 struct JournalSummaryTests {
-    @Test func `the summary is what a plain count of the entries gives`() {
+    @Test func `the summary matches a plain count of the entries`() {
         for seed in 0..<trials(30) {
             var random = SeededGenerator(seed)
             var tally = JournalTally(JournalLimits())
@@ -48,7 +48,7 @@ struct JournalSummaryTests {
         }
     }
 
-    @Test func `beyond its limits it says what it does not know`() {
+    @Test func `above its limits the summary reports that it is not exact`() {
         var limits = JournalLimits()
         limits.idsMax = 10
         limits.targetsMax = 2
@@ -77,7 +77,7 @@ struct JournalSummaryTests {
         #expect(table.seen(Key128("key 7")) == 3 && table.seen(Key128("nobody")) == 0)
     }
 
-    @Test func `keys of ids and texts that are alike are spread out`() {
+    @Test func `keys of similar ids and texts are spread out`() {
         let ids = (0..<10_000).map { Key128(PushID(high: 0, low: UInt64($0))) }
         let texts = (0..<10_000).map {
             Key128([UInt8](repeating: 0, count: 30) + [UInt8($0 >> 8), UInt8($0 & 255)])

@@ -7,7 +7,7 @@ import Testing
 @testable import APNsSimulator
 
 struct RecordedRequestTests {
-    @Test func `a reader gets the request as it was sent, and nobody gets the signature`() async throws {
+    @Test func `a reader gets the request as it was sent, without the signature`() async throws {
         let journal = KeptEntries()
         let subject = try RunningSimulator(journal: journal)
         let bearer = subject.token()
@@ -43,7 +43,7 @@ struct RecordedRequestTests {
             ])
     }
 
-    @Test func `an id is read from its canonical text alone, and written again`() {
+    @Test func `an id is parsed only from its canonical text, and written the same`() {
         let text = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
         #expect(PushID(canonical: text)?.description == text)
         #expect(PushID(canonical: text)?.withText { Text.string($0) } == text)
@@ -61,7 +61,7 @@ struct RecordedRequestTests {
 }
 
 extension Mirror {
-    /// The bytes of all arrays of bytes within.
+    /// The bytes of all arrays inside the value.
     fileprivate var allBytes: [UInt8] {
         children.flatMap { child in
             child.value as? [UInt8] ?? Mirror(reflecting: child.value).allBytes

@@ -17,7 +17,7 @@ struct RequestRecordTests {
         return records
     }
 
-    /// Through a journal, as the simulator does it.
+    /// Writes records through a journal, as the simulator does.
     private func keep(_ file: RequestRecords, _ body: @escaping @Sendable (Journal) throws -> Void) throws {
         let loop = try EventLoop(name: "journal")
         try loop.start()
@@ -30,7 +30,7 @@ struct RequestRecordTests {
         try result?.get()
     }
 
-    @Test func `a record says what a checker asks, and stays when the process goes on`() throws {
+    @Test func `a record has the values for a checker, and stays when the process continues`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("records")
         let entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil) { $0.timestamp = 1_763_632_800 }
@@ -40,7 +40,7 @@ struct RequestRecordTests {
                 var answered = entry
                 answered.end = .answered(status: 410, reason: "Unregistered", left: false)
                 journal.answering(&answered)
-                #expect(try records(path).last?.end == .answered, "it is there before its answer")
+                #expect(try records(path).last?.end == .answered, "the record is written before its answer")
                 #expect(try records(path).last?.endedAt == entry.facts.receivedAt + 5)
                 answered.end = .answered(status: 410, reason: "Unregistered", left: true)
                 answered.endedAt += 7
@@ -83,12 +83,12 @@ struct RequestRecordTests {
         #expect(found.first?.resetCode == (expected == .reset ? 7 : 0))
     }
 
-    @Test func `a file that was not closed is taken up behind its last record`() throws {
+    @Test func `a file that was not closed continues after its last record`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("records")
         let killed = try RequestRecords(path, log: .silent)
         for number in 1...1_000 { _ = killed.append(RequestRecord(journalEntry(number))) }
-        #expect(try records(path).count == 1_000, "a reader sees them while they are written")
+        #expect(try records(path).count == 1_000, "a reader sees records while they are written")
         let next = try RequestRecords(path, log: .silent)
         #expect(next.count == 1_000)
         next.noteBeginning(at: 77)
@@ -98,7 +98,7 @@ struct RequestRecordTests {
         #expect(try records(path).count == 1_001)
     }
 
-    @Test func `what is no file of records is left alone`() throws {
+    @Test func `a file without records is not changed`() throws {
         let directory = try TemporaryDirectory()
         for text in ["{}\n", String(repeating: "x", count: 128), String(repeating: "x", count: 300)] {
             let path = try directory.write("records", text)
@@ -107,7 +107,7 @@ struct RequestRecordTests {
         }
     }
 
-    @Test func `every answered push has its record, also when the simulator is killed`() async throws {
+    @Test func `every answered push has its record, even if the simulator is killed`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("records")
         let process = try ChildProcess(

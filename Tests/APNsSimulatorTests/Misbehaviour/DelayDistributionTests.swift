@@ -12,21 +12,21 @@ struct DelayDistributionTests {
         Double(draws[Int(Double(draws.count - 1) * part)])
     }
 
-    @Test func `a fixed delay is always the same, a uniform one stays within its bounds and meets both`() {
+    @Test func `a fixed delay is constant, and a uniform one reaches both of its bounds`() {
         #expect(Set(draws(.fixed(milliseconds: 40), count: 100)) == [40])
         let uniform = draws(.uniform(fromMilliseconds: 10, toMilliseconds: 20))
         #expect(uniform.first == 10 && uniform.last == 20)
         #expect(abs(quantile(uniform, 0.5) - 15) <= 1)
     }
 
-    @Test func `an exponential delay has its mean, and its median is where it must be`() {
+    @Test func `an exponential delay has the expected mean and median`() {
         let draws = draws(.exponential(meanMilliseconds: 1_000))
         let mean = Double(draws.reduce(0, +)) / Double(draws.count)
         #expect(abs(mean - 1_000) < 40)
         #expect(abs(quantile(draws, 0.5) - 693) < 30)
     }
 
-    @Test func `a lognormal delay has the median and the 99th percentile that were asked for`() {
+    @Test func `a lognormal delay has the given median and 99th percentile`() {
         let draws = draws(.lognormal(p50Milliseconds: 40, p99Milliseconds: 900))
         #expect(abs(quantile(draws, 0.5) - 40) < 3)
         #expect(abs(quantile(draws, 0.99) - 900) < 120)

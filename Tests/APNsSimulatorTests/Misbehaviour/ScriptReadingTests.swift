@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Scripts as people write them.
+/// Parsing of scripts in JSON.
 struct ScriptReadingTests {
     private let reader = JSONReader(limits: Script.limits)
 
@@ -23,7 +23,7 @@ struct ScriptReadingTests {
         }
     }
 
-    @Test func `whatever is written reads back as it was`() throws {
+    @Test func `every written script can be read again`() throws {
         for seed in 0..<trials(500) {
             var samples = ScriptSamples(seed)
             let script = samples.script()
@@ -47,7 +47,7 @@ struct ScriptReadingTests {
         }
     }
 
-    @Test func `every effect has its words`() throws {
+    @Test func `every effect can be written in JSON`() throws {
         let script = try script(
             """
             {"seed": 18446744073709551615, "rules": [
@@ -83,7 +83,7 @@ struct ScriptReadingTests {
             script.timetable?.steps.map(\.fault) == [.settings(streamsMax: 1_000), .settings(streamsMax: 0)])
     }
 
-    @Test func `everything that is wrong is told at once`() {
+    @Test func `all problems are reported at once`() {
         let found = problems(
             """
             {"sed": 1, "rules": [
@@ -98,7 +98,7 @@ struct ScriptReadingTests {
             "sed is not a known field", "rules[0].match.share must be from 0 to 1",
             "rules[0].match must not have both nth and every", "rules[0].match.tokens[0] must be a token",
             "rules[0].match.evnts is not a known field", "rules[0].delay must have exactly one of",
-            "rules[1].match must not ask anything of a request", "rules[1] must only have one of",
+            "rules[1].match must not have conditions on requests", "rules[1] must have only one of",
             "rules[2].answer.status is missing", "rules[2].reset.code must be the name",
             "rules[2] must have only one of answer", "rules[3].answer.timestamp must be milliseconds",
             "rules[3] must have only one of goaway", "rules[4] must do something",
@@ -107,7 +107,7 @@ struct ScriptReadingTests {
         for words in wanted { #expect(found.contains { $0.hasPrefix(words) }, "\(words) in \(found)") }
     }
 
-    @Test func `too many rules, steps and tokens are refused by number`() {
+    @Test func `too many rules, steps and tokens are refused with their number`() {
         let rule = #"{"close":true}"#
         let rules = Array(repeating: rule, count: Script.rulesMax + 1).joined(separator: ",")
         #expect(problems("{\"rules\":[\(rules)]}") == ["rules has 257 elements, 256 are allowed"])

@@ -5,7 +5,7 @@ import Simulation
 
 @testable import APNsSimulator
 
-/// Requests and scripts at random, for what must hold for all of them.
+/// Random requests and scripts, for properties that hold for all of them.
 struct ScriptSamples {
     var random: SeededGenerator
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What a script rules, without any server.
+/// The rulings of a script, without a server.
 struct ScriptTests {
     private let seeds = 0..<trials(300)
 
@@ -25,7 +25,7 @@ struct ScriptTests {
         Rule(match: match, effect: RuleEffect(course: .reset(.cancel, processed: false)))
     }
 
-    /// The numbers of the requests, of so many, that a rule acted upon.
+    /// Returns the numbers of the requests, out of `count`, that a rule acted on.
     private func acted(_ match: RuleMatch, of count: Int) -> [Int] {
         var running = script(reset(match))
         return (1...count).filter { number in
@@ -33,7 +33,7 @@ struct ScriptTests {
         }
     }
 
-    @Test func `the same script and the same requests are ruled the same, and no script rules nothing`() {
+    @Test func `the same script gives the same rulings for the same requests, and no script gives none`() {
         for seed in seeds {
             var samples = ScriptSamples(seed)
             let script = samples.script()
@@ -52,7 +52,7 @@ struct ScriptTests {
         }
     }
 
-    @Test func `a rule that comes behind the others changes nothing about what they do`() {
+    @Test func `a rule after the others does not change their rulings`() {
         for seed in seeds {
             var samples = ScriptSamples(seed)
             let script = samples.script()
@@ -87,7 +87,7 @@ struct ScriptTests {
         #expect(acted(RuleMatch(share: 0), of: 1_000).isEmpty)
     }
 
-    @Test func `nth is one request, every is each so-many-th, times is a limit, a window has an end`() {
+    @Test func `nth is one request, every is each n-th, times is a limit, and a window has an end`() {
         #expect(acted(RuleMatch(nth: 3), of: 10) == [3])
         #expect(acted(RuleMatch(every: 4), of: 10) == [4, 8])
         #expect(acted(RuleMatch(times: 2), of: 10) == [1, 2])
@@ -96,7 +96,7 @@ struct ScriptTests {
         #expect(acted(RuleMatch(requestOfConnection: 5), of: 10) == [5])
     }
 
-    @Test func `conditions on the request let only those through that meet them`() throws {
+    @Test func `conditions on the request select the matching requests`() throws {
         var tokens = TokenSet()
         let isToken = tokens.insert(ScriptSamples.token(4).description)
         #expect(isToken)
@@ -121,7 +121,7 @@ struct ScriptTests {
         #expect(sent != .none)
     }
 
-    @Test func `course, delay and connection are each decided by the first rule that says something`() {
+    @Test func `course, delay and connection are each decided by the first rule that has one`() {
         var running = script(
             Rule(effect: RuleEffect(delay: .fixed(milliseconds: 5))),
             Rule(effect: RuleEffect(course: .silence(processed: true), delay: .fixed(milliseconds: 9))),
@@ -132,7 +132,7 @@ struct ScriptTests {
         #expect(running.hits.map(\.acted) == [1, 1, 1, 0])
     }
 
-    @Test func `a timestamp counts from where the script says`() {
+    @Test func `a timestamp is absolute or relative, as the script says`() {
         func timestamp(_ timestamp: ScriptedTimestamp?) -> Int64? {
             var running = script(
                 Rule(
@@ -149,7 +149,7 @@ struct ScriptTests {
         #expect(timestamp(nil) == 1_000_000)
     }
 
-    @Test func `rules at connect are about connections and not about requests`() {
+    @Test func `rules at connect apply to connections and not to requests`() {
         var running = script(
             Rule(match: RuleMatch(isAtConnect: true, every: 2), effect: RuleEffect(connection: .close)))
         let ruling = running.ruling(for: facts(1), milliseconds: 0)
@@ -158,7 +158,7 @@ struct ScriptTests {
         #expect(closed == [2, 4, 6])
     }
 
-    @Test func `a full script takes no further rule and goes on`() {
+    @Test func `a full script takes no further rule and continues`() {
         var running = RunningScript(.none)
         let rule = Rule(effect: RuleEffect(connection: .close))
         let isAdded = (0...Script.rulesMax).map { _ in running.add(rule) }
@@ -166,7 +166,7 @@ struct ScriptTests {
         #expect(running.script.rules.count == Script.rulesMax)
     }
 
-    @Test func `a timetable comes round, and what was slept through is left out`() {
+    @Test func `a timetable repeats, and missed steps are skipped`() {
         let steps = [1_000, 1, 0, 500].enumerated().map {
             Timetable.Step(atMilliseconds: $0 * 1_000, fault: .settings(streamsMax: $1))
         }

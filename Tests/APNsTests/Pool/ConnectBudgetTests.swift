@@ -8,7 +8,7 @@ private func at(_ milliseconds: Int) -> Instant {
 }
 
 @Suite struct ConnectBudgetTests {
-    @Test func `who has no connection goes before who wants one more`() {
+    @Test func `a pool without a connection goes before a pool that wants one more`() {
         var budget = ConnectBudget()
         let first = ConnectAsk(isFirst: true)
         let more = ConnectAsk(isFirst: false)
@@ -20,13 +20,13 @@ private func at(_ milliseconds: Int) -> Instant {
         #expect(taken == [true, false, false, true, false, true])
     }
 
-    @Test func `two hundred apps whose connections fail cost another a quarter of the budget`() {
+    @Test func `two hundred apps whose connections fail cost another app a quarter of the budget`() {
         var budget = ConnectBudget(intervalMilliseconds: 100)
         var given: [Int: Int] = [:]
         var last: [Int: Instant] = [:]
         for time in stride(from: 0, to: 60_000, by: 50) {
             for app in 0...200 {
-                // App 200 works, and wants as many as it can have.
+                // App 200 works and asks for as many connections as possible.
                 let ask = ConnectAsk(isFirst: app < 200, failures: app < 200 ? 5 : 0, lastAt: last[app])
                 guard budget.take(for: UInt64(app), ask, at: at(time)) else { continue }
                 given[app, default: 0] += 1
@@ -38,7 +38,7 @@ private func at(_ milliseconds: Int) -> Instant {
         #expect(failing.count >= 140 && failing.values.allSatisfy { $0 <= 2 }, "they take turns")
     }
 
-    @Test func `of those with the same claim each has its turn`() {
+    @Test func `pools with the same claim take turns`() {
         var budget = ConnectBudget(intervalMilliseconds: 100)
         var given: [Int: Int] = [:]
         var last: [Int: Instant] = [:]
@@ -53,7 +53,7 @@ private func at(_ milliseconds: Int) -> Instant {
         #expect((0..<5).allSatisfy { (19...21).contains(given[$0, default: 0]) }, "\(given)")
     }
 
-    @Test func `who has stopped asking holds nobody up for longer than two seconds`() {
+    @Test func `a pool that has stopped asking delays the others by at most two seconds`() {
         var budget = ConnectBudget()
         let taken = [
             budget.take(for: 1, ConnectAsk(isFirst: true), at: at(0)),

@@ -4,13 +4,14 @@ import Testing
 
 @testable import APNs
 
-/// Several apps of one process, which share the host's budget of connects and nothing else.
+/// Several apps of one process. They share only the host's connect budget.
 @Suite struct PoolAppsTests {
     private static let roundMilliseconds = 50
-    /// Whoever connects to a host that does not answer gives up after this.
+    /// Time after which an attempt to connect to a host that does not answer fails.
     private static let connectMilliseconds = 10_000
 
-    /// How many requests of an app are answered in a minute, beside so many that connect to nobody.
+    /// Returns how many requests of an app are answered in a minute, beside `blackHoles` apps whose server
+    /// never answers.
     private func answered(seed: Int, blackHoles: Int) -> Int {
         var app = PoolWorld(seed: seed)
         app.isCalm = true
@@ -45,9 +46,9 @@ import Testing
         return submitted
     }
 
-    /// Each world has a server of its own temper, so one says little: a connection that allows few streams can come
-    /// by chance. All together they lose what the turns of the budget cost.
-    @Test func `apps that nobody answers leave another's rate as it was`() {
+    /// Each world has its own random server, which may by chance allow few streams. So the test compares sums
+    /// over many seeds. The loss is the budget turns that the other apps take.
+    @Test func `apps whose server never answers hardly slow another app`() {
         var alone = 0
         var beside = 0
         for seed in 0..<trials(20) {

@@ -2,26 +2,26 @@ import Lifecycle
 
 @testable import APNs
 
-/// One connection of a `PoolWorld`: the client's session, the frames under way, the server's side.
+/// One connection of a `PoolWorld`: the client's session, the frames in transit, and the server.
 struct PoolLink {
     struct Stream {
         let ticket: PoolTicket
         let owner: Int
         let limits: PushLimits
         var hasLeft = false
-        /// Its outcome was told: only a late answer may follow, or that none will.
+        /// Whether its outcome was reported. After that, only a late answer or its absence is reported.
         var isReported = false
-        /// Its reset waits to leave; until then it holds its slot.
+        /// Whether the request was given up and its reset is not sent yet. Until then it holds its stream.
         var isGivenUp = false
     }
 
-    /// A request under way to the server.
+    /// A request in transit to the server.
     struct Frame {
         let stream: Int
         let owner: Int
     }
 
-    /// What the server says, until the client hears it.
+    /// A message of the server that the client has not read yet.
     enum Word {
         case settings(Int)
         case goaway(last: Int, isCalm: Bool)
@@ -38,21 +38,21 @@ struct PoolLink {
     var held: [Frame] = []
     var toClient: [Word] = []
     private var nextStream = 1
-    /// Streams whose requests have not left, beyond which the session takes none.
+    /// Number of unsent requests at which the session takes no more.
     private let unsentMax: Int
-    /// One was not taken, and the pool has not been told that there is room again.
+    /// Whether a request was not taken and the pool was not told since that the session can take more.
     var isFull = false
-    /// The server's GOAWAY, from when it says it.
+    /// Last stream of the server's GOAWAY, from the moment when the server sends it.
     var goawayLast = Int.max
-    /// It says nothing; or it answers PING and nothing else; or nothing leaves for it.
+    /// Kinds of failure: the server sends nothing, it answers only PING, or the client's bytes do not leave.
     var isSilent = false
     var isDeaf = false
     var isClogged = false
-    // As the client was told.
+    // The state that the client knows.
     var toldMax = 1
     var isGoawayTold = false
     var isAuthorised = false
-    /// Requests that ended without an answer since the last answer.
+    /// Number of requests that ended without an answer since the last answer.
     var overdues = 0
     private var window: PoolWindow
 
@@ -64,12 +64,12 @@ struct PoolLink {
 
     var takesMore: Bool { streams.values.count { !$0.hasLeft } < unsentMax }
 
-    /// What is wrong with sending another request now.
+    /// Returns the rule that another request would break now, or nil.
     func faultOfSending(_ settings: PoolSettings, at now: Instant) -> String? {
         if !isOpen { return "sent before the connection was open" }
         if isGoawayTold { return "sent after GOAWAY" }
         if streams.count >= toldMax { return "more streams than the peer allows" }
-        if !isAuthorised, !streams.isEmpty { return "two streams before the first authorised answer" }
+        if !isAuthorised, !streams.isEmpty { return "two streams before the first authorized answer" }
         if streams.count >= window.most(at: now) { return "more streams than a server in trouble should get" }
         if overdues >= (isAuthorised ? settings.overduesMax : 1) {
             return "sent over a connection that answers nothing"
@@ -82,9 +82,9 @@ struct PoolLink {
         nextStream += 2
     }
 
-    /// The socket takes what the session has: requests, and the resets of those that were given up.
+    /// Sends the session's data: requests, and the resets of requests that were given up.
     ///
-    /// - Returns: streams that closed with that, and those that should have left before.
+    /// - Returns: the streams that this closed, and the streams whose time to leave has passed.
     mutating func flush(at now: Instant) -> (closed: [Int], tooLate: [Int]) {
         guard !isClogged else { return ([], []) }
         var closed: [Int] = []
@@ -106,7 +106,7 @@ struct PoolLink {
 
     mutating func ping() { if !isSilent, !isClogged { toClient.append(.pong) } }
 
-    /// An answer was heard.
+    /// Handles an answer that the client read.
     mutating func heardAnswer(_ effect: AnswerEffect, at now: Instant) {
         overdues = 0
         if effect == .authorises { isAuthorised = true }
@@ -116,14 +116,14 @@ struct PoolLink {
     mutating func heardCalm(at now: Instant) { window.falls(within: toldMax, isCalm: true, at: now) }
 }
 
-/// How many streams a connection may have at most after trouble: half of what it had, and then a step
-/// more in each interval without any. Looser than the pool's by what its ticks are late.
+/// The maximum number of streams after trouble: half of the previous number, and one more step in each
+/// interval without trouble. It is looser than the pool's own limit, because the pool's ticks may come late.
 struct PoolWindow {
     private let settings: PoolSettings
     private var base: Int
     private var fellAt: Instant?
     private var risesFrom = Instant(nanoseconds: 0)
-    /// Of the latest answers, how many in 65536 told of trouble.
+    /// Share of recent answers that reported trouble, in 1/65536.
     private var share = 0
 
     init(_ settings: PoolSettings) {
@@ -150,7 +150,7 @@ struct PoolWindow {
             fellAt = now
             share = 0
         }
-        // The first step comes after the rest, so that a step of it has passed by then.
+        // The first step comes only after the rest.
         let rest = isCalm ? settings.calmMilliseconds - settings.riseMilliseconds : 0
         risesFrom = max(risesFrom, now.advanced(byMilliseconds: rest))
     }

@@ -1,20 +1,20 @@
-/// A way to be wrong on purpose in what the pool is told, to show that the simulation would see it. Pools
-/// that are wrong themselves are kept as patches, in Tests/Mutants/apns.
+/// A wrong event that a test gives to the pool, to show that the simulation finds it. The faults in
+/// `Tests/Mutants/apns` make the pool itself wrong.
 enum PoolMutant: CaseIterable {
-    /// Takes every stream of a connection that said GOAWAY for unprocessed, whatever its last stream is.
+    /// Treats every stream of a connection with GOAWAY as unprocessed, regardless of its last stream.
     case ignoresLastStream
-    /// Takes the requests of a broken connection for unprocessed.
+    /// Treats the requests of a broken connection as unprocessed.
     case lostIsUnprocessed
-    /// Does not hear of a smaller SETTINGS_MAX_CONCURRENT_STREAMS.
+    /// Drops a lower SETTINGS_MAX_CONCURRENT_STREAMS.
     case ignoresSmallerSettings
-    /// Does not hear of GOAWAY.
+    /// Drops GOAWAY.
     case ignoresGoaway
     /// Opens connections without asking the budget.
     case ignoresBudget
-    /// Loses the outcome of a reset.
+    /// Drops the outcome of a reset.
     case losesResets
-    /// Does not hear that the stream of an overdue request has closed.
+    /// Drops the event that the stream of an overdue request has closed.
     case losesFreed
-    /// Gives requests a second end.
+    /// Ends requests twice.
     case endsTwice
 }

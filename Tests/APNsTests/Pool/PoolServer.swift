@@ -3,14 +3,15 @@ import Simulation
 
 @testable import APNs
 
-/// What the server of a `PoolWorld` does, and how the client hears of it.
+/// The behavior of the server in a `PoolWorld`, and how the client learns of it.
 extension PoolWorld {
     private mutating func pick() -> UInt32? {
         let numbers = links.keys.sorted()
         return numbers.isEmpty ? nil : numbers[random.below(numbers.count)]
     }
 
-    /// Connections come to be; requests reach the server, which takes, answers, holds or refuses them.
+    /// Completes connections, and lets requests reach the server. The server accepts, answers, holds or
+    /// refuses them.
     mutating func arrive() {
         guard let number = pick(), var link = links[number] else { return }
         guard link.isOpen else { return handshake(number) }
@@ -30,7 +31,7 @@ extension PoolWorld {
         }
     }
 
-    /// What the session told while it sent.
+    /// Reports the events that the session raised while it sent.
     private mutating func close(_ closed: [Int], tooLate: [Int], _ number: UInt32) {
         for id in tooLate + closed {
             guard let stream = links[number]?.streams[id] else { continue }
@@ -92,7 +93,8 @@ extension PoolWorld {
         case 0, 1: say(number, .settings([0, 1, 2, 7, 100][random.below(5)]))
         case 2:
             guard link.goawayLast == .max else { return }
-            // Not below what it has read: that was perhaps processed. What comes later it forgets.
+            // GOAWAY does not go below streams that the server has read, because they may be processed. Later
+            // streams are ignored.
             let read = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
             let unread = link.toServer.map(\.stream).min().map { $0 - 1 } ?? read
             links[number]?.goawayLast = min(read, unread)
@@ -104,7 +106,7 @@ extension PoolWorld {
         }
     }
 
-    /// The client reads what was said.
+    /// Lets the client read the server's messages.
     mutating func hear() {
         guard let number = pick() else { return }
         hear(number)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNs
 
-/// Seeded histories of everything that can happen to a pool. A failing one runs again by its seed alone.
+/// Seeded histories of everything that can happen to a pool. The seed alone repeats a failing history.
 @Suite struct PoolSimulationTests {
     private func faults(seed: Int, _ mutant: PoolMutant? = nil) -> Set<String> {
         var world = PoolWorld(seed: seed, mutant: mutant)
@@ -13,7 +13,7 @@ import Testing
         return world.faults
     }
 
-    @Test func `each request ends once, within its limits, and nothing is left`() {
+    @Test func `each request ends once and within its limits, and nothing is left`() {
         let seeds = trials(1_000)
         for seed in 0..<seeds {
             let faults = faults(seed: seed)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `the simulation meets every way in which a request can end`() {
+    @Test func `the simulation reaches every way in which a request can end`() {
         var met: Set<PushEnd?> = []
         var lateAnswers = 0
         var latesOver = 0
@@ -43,15 +43,15 @@ import Testing
     }
 
     @Test(arguments: PoolMutant.allCases)
-    func `the simulation sees a pool that is wrong`(mutant: PoolMutant) {
+    func `the simulation detects a wrong pool`(mutant: PoolMutant) {
         let isSeen = (0..<1_000).contains { !faults(seed: $0, mutant).isEmpty }
-        #expect(isSeen, "nothing was found wrong with \(mutant)")
+        #expect(isSeen, "the simulation did not detect \(mutant)")
     }
 }
 
 extension PoolWorld {
-    /// The server behaves and time passes: everything must come to its end, new requests are answered, and
-    /// then the pool stops and lets go of everything.
+    /// Lets time pass with a well-behaved server. Everything must end, new requests must be answered, and
+    /// then the pool must stop and release everything.
     mutating func settle() {
         isCalm = true
         live(milliseconds: 20_000)
@@ -61,7 +61,7 @@ extension PoolWorld {
             faults.insert("the pool's queues are not empty")
         }
         if pool.connections.contains(where: { $0.streams != 0 }) {
-            faults.insert("a stream is counted for ever")
+            faults.insert("a stream stays counted")
         }
         if !pool.isStopped {
             probe()
@@ -80,8 +80,8 @@ extension PoolWorld {
         }
     }
 
-    /// Whatever has happened, a pool whose server behaves answers again: after as many overdue requests as a
-    /// deaf connection may cost, and the pauses between connections.
+    /// Checks that the pool answers again after any history. It may first lose as many overdue requests as a
+    /// deaf connection costs, and the pauses between connections.
     private mutating func probe() {
         for _ in 0..<4 * pool.settings.overduesMax + 20 {
             let limits = PushLimits(deadline: now.advanced(byMilliseconds: 2_500))
@@ -89,6 +89,6 @@ extension PoolWorld {
             live(milliseconds: 2_550)
             if let probe, owned[probe]?.end == .answered { return }
         }
-        faults.insert("a pool whose server behaves answers nothing any more")
+        faults.insert("a pool with a working server answers no requests")
     }
 }

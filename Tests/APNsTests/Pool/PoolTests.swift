@@ -7,7 +7,7 @@ private func at(_ milliseconds: Int) -> Instant {
     Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
 }
 
-/// A pool with one open connection, and what it asks for.
+/// A pool with one open connection, and its budget.
 private struct Stand {
     var pool: Pool
     var budget = ConnectBudget()
@@ -29,7 +29,7 @@ private struct Stand {
         }
     }
 
-    /// Why one more is not taken.
+    /// Returns the reason why one more request is refused, or nil.
     mutating func refusal(_ milliseconds: Int) -> PushRefusal? {
         do throws(PushRefusal) {
             _ = try pool.submit(leaveBy: at(milliseconds + 5_000), at: at(milliseconds))
@@ -45,7 +45,7 @@ private struct Stand {
         return sends
     }
 
-    /// Opens connection 1, and lets its first request be answered.
+    /// Opens connection 1 and answers its first request.
     mutating func open(streams: Int = 100) {
         submit(1, 0)
         _ = tick(0)
@@ -55,23 +55,23 @@ private struct Stand {
     }
 }
 
-@Test func `the first request opens one connection, and it takes one request until it is answered`() {
+@Test func `the first request opens one connection, which carries one request until it is answered`() {
     var stand = Stand()
     stand.submit(10, 0)
     #expect(stand.tick(0) == [.connect(1)])
-    #expect(stand.tick(2_000).isEmpty, "one is on its way")
+    #expect(stand.tick(2_000).isEmpty, "one connection is being opened")
     stand.pool.connected(1, at: at(2_000))
     stand.pool.settings(1, streamsMax: 500)
     let first = stand.sends(2_000)
     #expect(first.count == 1)
     _ = stand.pool.ended(first[0].ticket, .answered(.nothing), at: at(2_010))
     let second = stand.sends(2_010)
-    #expect(second.count == 1, "an answer that does not speak of the token opens nothing")
+    #expect(second.count == 1, "this answer does not prove the token")
     _ = stand.pool.ended(second[0].ticket, .answered(.authorises), at: at(2_020))
     #expect(stand.sends(2_020).count == 8)
 }
 
-@Test func `no streams park requests, more let them go, fewer are obeyed`() {
+@Test func `a limit of no streams parks requests, and each new limit is obeyed`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open()
     stand.pool.settings(1, streamsMax: 0)
@@ -86,10 +86,10 @@ private struct Stand {
     #expect(stand.sends(110).isEmpty, "one is still open")
     _ = stand.pool.ended(three[2].ticket, .answered(.authorises), at: at(110))
     #expect(stand.sends(110).count == 1)
-    #expect(stand.tick(200).isEmpty, "the one connection is all there may be")
+    #expect(stand.tick(200).isEmpty, "only one connection is allowed")
 }
 
-@Test func `what waits in vain ends at its deadline as surely not processed`() {
+@Test func `a request that got no connection ends at its deadline as not processed`() {
     var stand = Stand()
     stand.submit(2, 0, deadline: 1_000)
     _ = stand.tick(0)
@@ -116,7 +116,7 @@ private struct Stand {
     #expect((3...20).contains(connects))
 }
 
-@Test func `silence with open streams brings a PING after ten seconds, and five later the end`() {
+@Test func `silence with open streams brings a PING after ten seconds and a close five seconds later`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open()
     stand.submit(1, 100, deadline: 100_000)
@@ -127,7 +127,7 @@ private struct Stand {
     #expect(stand.tick(15_100) == [.close(1), .connect(2)])
 }
 
-@Test func `an idle connection is asked every minute, and an answer keeps it`() {
+@Test func `an idle connection gets a PING every minute, and a PONG keeps it`() {
     var stand = Stand { $0.keptMilliseconds = 1_000_000 }
     stand.open()
     #expect(stand.tick(59_000).isEmpty)
@@ -143,20 +143,20 @@ private struct Stand {
     #expect(stand.tick(900).isEmpty)
     #expect(stand.tick(1_100) == [.connect(2)])
     stand.submit(1, 1_200)
-    #expect(stand.sends(1_200).map(\.connection) == [1], "the only one that is there")
+    #expect(stand.sends(1_200).map(\.connection) == [1], "the only open connection")
     stand.pool.connected(2, at: at(1_300))
     stand.pool.settings(2, streamsMax: 100)
     stand.submit(1, 1_300)
     let sent = stand.sends(1_300)
-    #expect(sent.map(\.connection) == [2], "the less loaded")
-    #expect(stand.tick(1_350).isEmpty, "not proven yet")
+    #expect(sent.map(\.connection) == [2], "the less loaded connection")
+    #expect(stand.tick(1_350).isEmpty, "the new connection is not proven yet")
     _ = stand.pool.ended(sent[0].ticket, .answered(.authorises), at: at(1_400))
-    #expect(stand.tick(1_400).isEmpty, "it has an open request")
+    #expect(stand.tick(1_400).isEmpty, "the old connection has an open request")
     stand.submit(1, 1_450)
     #expect(stand.sends(1_450).map(\.connection) == [2])
 }
 
-@Test func `a stalled connection gets nothing while another works`() {
+@Test func `a stalled connection gets no requests while another works`() {
     var stand = Stand { $0.connectionsMax = 2 }
     stand.open(streams: 4)
     stand.submit(5, 100)
@@ -171,7 +171,7 @@ private struct Stand {
     #expect(stand.sends(1_300).allSatisfy { $0.connection == 2 })
 }
 
-@Test func `a refused request rests and goes over another connection, and gives up after twenty`() {
+@Test func `a refused request pauses and is sent again, and ends after twenty refusals`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open()
     stand.submit(1, 100, deadline: 100_000)
@@ -182,7 +182,7 @@ private struct Stand {
         guard sent.count == 1 else { return }
         #expect(stand.pool.ended(sent[0].ticket, .refused, at: at(time)) == .again)
         _ = stand.tick(time + 9)
-        #expect(stand.sends(time + 9).isEmpty, "the pause has ten milliseconds at least")
+        #expect(stand.sends(time + 9).isEmpty, "the pause is at least ten milliseconds")
         time += 101
         _ = stand.tick(time)
     }
@@ -191,7 +191,7 @@ private struct Stand {
     #expect(stand.pool.isQuiet)
 }
 
-@Test func `ENHANCE_YOUR_CALM halves the window, and it comes back`() {
+@Test func `ENHANCE_YOUR_CALM halves the window, which then grows again`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open(streams: 40)
     stand.submit(60, 100, deadline: 10_000_000)
@@ -205,12 +205,12 @@ private struct Stand {
     _ = stand.tick(60_000)
     #expect(stand.pool.connections[0].windowMax == 20)
     _ = stand.tick(60_200)
-    #expect(stand.pool.connections[0].windowMax == 70, "a twentieth of its full width more")
+    #expect(stand.pool.connections[0].windowMax == 70, "the window grows by a twentieth of its full width")
 }
 
-// MARK: What must not go wrong again
+// MARK: Regressions
 
-@Test func `a pool that stops ends what waits and rests, takes nothing more, and lets the others end`() {
+@Test func `a pool that stops ends waiting and resting requests, takes no more, and lets open ones end`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open(streams: 2)
     stand.submit(5, 100)
@@ -227,7 +227,7 @@ private struct Stand {
     #expect(stand.tick(250) == [.finish(1)])
 }
 
-@Test func `a connection that answers PING and no request is retired, and late answers are still taken`() {
+@Test func `a connection that answers PING but no requests is retired, and late answers still count`() {
     var stand = Stand {
         $0.connectionsMax = 1
         $0.overduesMax = 3
@@ -239,7 +239,7 @@ private struct Stand {
         _ = stand.pool.ended(send.ticket, .overdue(hasLeft: true), at: at(5_100))
     }
     stand.submit(1, 5_200)
-    #expect(stand.sends(5_200).count == 1, "two in a row are not yet deaf")
+    #expect(stand.sends(5_200).count == 1, "two overdue requests do not make it deaf")
     #expect(
         stand.pool.ended(sent[2].ticket, .overdue(hasLeft: true), at: at(5_300)) == .ended(.unknown(.overdue))
     )
@@ -247,12 +247,12 @@ private struct Stand {
     stand.pool.read(1, at: at(5_350))
     stand.submit(1, 5_400)
     #expect(stand.sends(5_400).isEmpty)
-    #expect(stand.tick(5_450) == [.connect(2)], "another takes its place")
+    #expect(stand.tick(5_450) == [.connect(2)], "another connection takes its place")
     #expect(stand.pool.ended(sent[0].ticket, .answered(.authorises), at: at(5_500)) == .late)
     #expect(stand.pool.freed(sent[1].ticket, on: 1) == .lateOver)
 }
 
-@Test func `the suspects' only connection is retired after one overdue push where it never took any`() {
+@Test func `an unproven connection of the suspects is retired after one overdue push`() {
     var settings = PoolSettings().forSuspects
     settings.backoffMilliseconds = 0...0
     var pool = Pool(settings, seed: 1)
@@ -270,7 +270,7 @@ private struct Stand {
     #expect(pool.takeActions() == [.connect(2)])
 }
 
-@Test func `a push that had to leave before is not sent, also where no tick came between`() throws {
+@Test func `a push that had to leave before is not sent, even without a tick in between`() throws {
     var stand = Stand()
     stand.open()
     _ = stand.tick(30)
@@ -280,7 +280,7 @@ private struct Stand {
     #expect(stand.pool.takeActions() == [.end(late, .notProcessed(.noConnection))])
 }
 
-@Test func `the stream of a push that was given up is counted until its reset has left`() {
+@Test func `the stream of a push that was given up counts until its reset is sent`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open(streams: 2)
     stand.submit(4, 100)
@@ -295,7 +295,7 @@ private struct Stand {
     #expect(stand.sends(140).count == 1)
 }
 
-@Test func `what had to leave before does not leave, though a stream becomes free`() {
+@Test func `a push whose time to leave has passed is not sent when a stream becomes free`() {
     var stand = Stand { $0.connectionsMax = 1 }
     stand.open(streams: 1)
     stand.submit(2, 100, deadline: 1_000)
@@ -308,7 +308,7 @@ private struct Stand {
 }
 
 @Test(arguments: [AnswerEffect.connectionOver, .tokenExpired(isRemade: true), .tokenTooMany])
-func `an answer that asks for another try ends a push that is past its time to leave`(effect: AnswerEffect) {
+func `an answer that asks for another try ends a push whose time to leave has passed`(effect: AnswerEffect) {
     var stand = Stand { $0.connectionsMax = 2 }
     stand.open()
     stand.submit(2, 100, deadline: 1_000)
@@ -317,7 +317,7 @@ func `an answer that asks for another try ends a push that is past its time to l
     #expect(stand.pool.ended(sent[1].ticket, .answered(effect), at: at(1_100)) == .ended(.answered))
 }
 
-@Test func `a push goes again as often as it may because of answers, and what APNs did not take is free`()
+@Test func `only attempts that APNs answered count against a push's limit`()
     throws
 {
     var stand = Stand { $0.connectionsMax = 1 }
@@ -331,7 +331,7 @@ func `an answer that asks for another try ends a push that is past its time to l
     #expect(stand.pool.ended(ticket, .answered(.connectionOver), at: at(130)) == .ended(.answered))
 }
 
-@Test func `a refused push goes over another connection, though that one has more to do`() throws {
+@Test func `a refused push goes over another connection, even if that one is busier`() throws {
     var stand = Stand { $0.connectionsMax = 2 }
     stand.open(streams: 40)
     stand.submit(45, 100, deadline: 100_000)
@@ -345,7 +345,7 @@ func `an answer that asks for another try ends a push that is past its time to l
     for send in second { _ = stand.pool.ended(send.ticket, .answered(.authorises), at: at(1_070)) }
     let rest = stand.sends(1_070)
     #expect(rest.count == 4 && rest.allSatisfy { $0.connection == 2 })
-    // The first connection has 30 streams, the second 3 and refuses the fourth.
+    // The first connection has 30 streams. The second has 3 and refuses the fourth.
     for send in all.prefix(10) { _ = stand.pool.ended(send.ticket, .answered(.authorises), at: at(1_080)) }
     let refused = try #require(rest.first)
     #expect(stand.pool.ended(refused.ticket, .refused, at: at(1_090)) == .again)
@@ -355,7 +355,7 @@ func `an answer that asks for another try ends a push that is past its time to l
     #expect(stand.sends(1_195).map(\.connection) == [1])
 }
 
-@Test func `answers of 5xx halve the window once for a burst, and it rises by steps`() {
+@Test func `answers of 5xx halve the window once for each burst, and it grows in steps`() {
     var stand = Stand {
         $0.connectionsMax = 1
         $0.streamsPerConnectionMax = 40
@@ -382,7 +382,7 @@ func `an answer that asks for another try ends a push that is past its time to l
     #expect(stand.pool.connections[0].windowMax == 40)
 }
 
-@Test func `there is room for the free streams and a little more, and never beyond the pool's limit`() {
+@Test func `the pool takes the free streams and a few more, but never more than its limit`() {
     var stand = Stand {
         $0.waitingMax = 5
         $0.requestsMax = 12
@@ -395,13 +395,13 @@ func `an answer that asks for another try ends a push that is past its time to l
     #expect(stand.pool.room == 0 && stand.pool.openRequests == 9)
     #expect(stand.sends(100).count == 4)
     stand.pool.settings(1, streamsMax: 100)
-    #expect(stand.pool.room == 3, "twelve at most")
+    #expect(stand.pool.room == 3, "the limit is twelve")
     #expect(stand.refusal(110) == nil)
     stand.submit(20, 110)
     #expect(stand.pool.openRequests == 12 && stand.refusal(110) == .full)
 }
 
-@Test func `connections that nobody needs are given up`() {
+@Test func `connections that are not needed are closed`() {
     var stand = Stand { $0.keptMilliseconds = 10_000 }
     stand.open()
     #expect(stand.tick(9_900).isEmpty)

@@ -3,17 +3,17 @@ import Simulation
 
 @testable import APNs
 
-/// A pool, the sessions under it and the server behind them, as values: frames take their time in both
-/// directions, the server does anything it may, and every promise of the pool is checked from outside.
+/// A pool, its sessions and their server, as values. Frames take time in both directions. The server does
+/// anything that the protocol permits. The world checks every promise of the pool from outside.
 struct PoolWorld {
-    /// What the owner knows of one request.
+    /// The owner's view of one request.
     struct Owned {
         var limits: PushLimits
-        /// Its place among those that were never sent; nil once it was.
+        /// Position among the requests that were never sent. Nil once it was sent.
         var place: Int?
         var end: PushEnd?
         var accepted = 0
-        /// How often it went again because of an answer.
+        /// Number of times that it was sent again because of an answer.
         var moves = 0
     }
 
@@ -34,9 +34,9 @@ struct PoolWorld {
     var connects: [Instant] = []
     var faults: Set<String> = []
     var isCalm = false
-    /// Nobody answers when it connects.
+    /// Whether the server never answers a connect.
     var isBlackHole = false
-    /// In the budget, where several pools share one.
+    /// The pool's number in the budget, if several pools share one.
     var asker: UInt64 = 1
 
     var ends: [PushEnd?] { owned.keys.sorted().map { owned[$0]?.end } }
@@ -96,18 +96,18 @@ struct PoolWorld {
         for _ in 0..<(1 + random.below(12)) { _ = submit(limits()(&random)) }
     }
 
-    /// The new request, or nil where it is not taken.
+    /// Returns the new request, or nil if it was refused.
     mutating func submit(_ limits: PushLimits) -> Int? {
         let room = pool.room
         do {
             let ticket = try pool.submit(leaveBy: limits.leaveBy, attempts: limits.attempts, at: now)
-            if room == 0 { faults.insert("took a request without room") }
+            if room == 0 { faults.insert("took a request although it was full") }
             lastPlace += 1
             let owner = own(ticket, limits, place: lastPlace)
             if owners.count > pool.settings.requestsMax { faults.insert("more requests than requestsMax") }
             return owner
         } catch {
-            if room > 0 { faults.insert("refused a request though there was room") }
+            if room > 0 { faults.insert("refused a request although it was not full") }
             if (error == .stopped) != pool.isStopped { faults.insert("the wrong reason for a refusal") }
             return nil
         }
@@ -126,7 +126,7 @@ struct PoolWorld {
     private mutating func withdraw() {
         guard let ticket = oldest else { return }
         if pool.withdraw(ticket) { return end(ticket, .withdrawn) }
-        // What the session has not sent it takes back.
+        // The session withdraws a request that it has not sent.
         guard let number = pool.connection(of: ticket), let link = links[number],
             let (id, stream) = link.streams.first(where: { $0.value.ticket == ticket && !$0.value.isReported }
             ),
@@ -149,7 +149,7 @@ struct PoolWorld {
         if waiting { faults.insert("a pool that stopped leaves a request waiting") }
     }
 
-    /// The deadline of the stop.
+    /// Handles the deadline of the stop.
     mutating func closeAll() {
         pool.closeAll()
         act()
@@ -163,7 +163,7 @@ struct PoolWorld {
         while let next = pool.nextSend(at: now) {
             act()
             guard var link = links[next.connection] else {
-                faults.insert("sent over a connection that is not there")
+                faults.insert("sent over a connection that does not exist")
                 return
             }
             guard let owner = owners[next.ticket], let known = owned[owner] else {
@@ -171,7 +171,7 @@ struct PoolWorld {
                 return
             }
             if let fault = link.faultOfSending(pool.settings, at: now) { faults.insert(fault) }
-            if known.limits.leaveBy <= now { faults.insert("sent a request that had to leave before") }
+            if known.limits.leaveBy <= now { faults.insert("sent a request after its time to leave") }
             left(owner)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
@@ -184,10 +184,10 @@ struct PoolWorld {
         act()
     }
 
-    /// Requests that were never sent leave in the order of their places.
+    /// Checks that requests are sent for the first time in the order of their positions.
     private mutating func left(_ owner: Int) {
         guard let place = owned[owner]?.place else { return }
-        if unsentPlaces.min() != place { faults.insert("one has overtaken another") }
+        if unsentPlaces.min() != place { faults.insert("one request has overtaken another") }
         unsentPlaces.remove(place)
         owned[owner]?.place = nil
     }
@@ -196,7 +196,7 @@ struct PoolWorld {
 
     mutating func end(_ ticket: PoolTicket, _ end: PushEnd) {
         guard let owner = owners.removeValue(forKey: ticket), let known = owned[owner] else {
-            faults.insert("a request that nobody has ended")
+            faults.insert("ended a request that is not open")
             return
         }
         if known.end != nil { faults.insert("ended twice") }
@@ -225,7 +225,7 @@ struct PoolWorld {
         settle(ticket, verdict)
     }
 
-    /// The stream of a request that was told before has closed.
+    /// Handles a closed stream whose request was already reported.
     mutating func freed(_ number: UInt32, _ ticket: PoolTicket) {
         if mutant == .losesFreed { return }
         settle(ticket, pool.freed(ticket, on: number))
@@ -238,7 +238,7 @@ struct PoolWorld {
             if mutant == .endsTwice { self.end(ticket, end) }
         case .late: lateOver(ticket, isAnswer: true)
         case .lateOver: lateOver(ticket, isAnswer: false)
-        case .again where pool.isStopped: faults.insert("goes again in a pool that has stopped")
+        case .again where pool.isStopped: faults.insert("requeued in a stopped pool")
         case .again, .stale: break
         }
     }
@@ -250,7 +250,7 @@ struct PoolWorld {
 
     mutating func close(_ number: UInt32) {
         guard let link = links.removeValue(forKey: number) else { return }
-        // What is in the server's hands it may still take, unseen.
+        // The server may still accept, unseen, the requests that it has received.
         for frame in link.toServer where random.below(2) == 0 { accept(frame, link) }
         for stream in link.streams.values.sorted(by: { $0.ticket.tag < $1.ticket.tag }) {
             if stream.isReported {
@@ -305,7 +305,7 @@ struct PoolWorld {
         }
     }
 
-    /// What the session underneath does on its own when deadlines pass.
+    /// Applies deadlines, as the session does by itself.
     private mutating func expire(_ number: UInt32) {
         guard let streams = links[number]?.streams else { return }
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where !stream.isGivenUp {

@@ -1,11 +1,11 @@
 internal import CConsole
 internal import Cryptography
 
-/// A file of the console, as browsers get it.
+/// A file of the console, as sent to browsers.
 package struct ConsoleFile: Sendable {
     package let name: String
     package let bytes: [UInt8]
-    /// Of the bytes: a browser that has them asks whether they are still the same.
+    /// The entity tag of the bytes. A browser with a copy asks whether the file has changed.
     package let tag: String
 
     private init(name: String, bytes: [UInt8]) {
@@ -17,7 +17,7 @@ package struct ConsoleFile: Sendable {
     private static let tagBytes = 12
     package static let index = "index.html"
 
-    /// All of them, by name.
+    /// All files by name.
     package static let all: [String: ConsoleFile] = {
         var files: [String: ConsoleFile] = [:]
         for number in 0..<console_files_count {

@@ -1,11 +1,11 @@
 package import HTTPServer
 
-/// `/console`: files that anybody may have. What they show comes from calls that ask who is there.
+/// `/console`: files without secrets. Their data comes from calls that check the session.
 package enum ConsolePages {
     package static let path = "/console"
 
-    /// A browser runs and loads nothing but what this server sends, writes no markup that a script has put
-    /// together, and shows the console in nobody else's page.
+    /// The content policy. The browser may run and load only files of this server. It creates no markup from
+    /// text that a script has built, and no other site may frame the console.
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
@@ -19,11 +19,12 @@ package enum ConsolePages {
 
     static func answer(_ name: String, to request: HTTPRequest) -> HTTPResponse {
         guard let file = ConsoleFile.all[name] else {
-            return .error(404, "file_unknown", message: "the console has no such file; it begins at \(path)")
+            return .error(404, "file_unknown", message: "the console has no such file; open \(path)")
         }
         var headers: HTTPHeaders = [
             "ETag": file.tag,
-            // Kept, and asked for again each time: after an update no old part runs beside new ones.
+            // Browsers keep the file but revalidate it each time, so that files of two versions never mix
+            // after an update.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy,
             "X-Content-Type-Options": "nosniff",

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Settings
 
-/// The bytes of an address; an IPv4 address that is written as an IPv6 one is an IPv4 address.
+/// The bytes of an IP address. An IPv4-mapped IPv6 address is treated as the IPv4 address.
 package struct IPAddress: Sendable, Hashable {
     package let bytes: [UInt8]
 
@@ -22,7 +22,7 @@ package struct IPAddress: Sendable, Hashable {
     }
 }
 
-/// An address, or all that begin alike: `10.1.2.3`, `10.0.0.0/8`, `2001:db8::/32`.
+/// One address or a network: `10.1.2.3`, `10.0.0.0/8`, `2001:db8::/32`.
 package struct AddressRange: Sendable, Hashable {
     package let text: String
     private let address: IPAddress

@@ -1,8 +1,8 @@
 package import HTTPServer
 
-/// Whose request it is, where proxies stand before the gateway: they say it in `X-Forwarded-For`, to
-/// which each adds at the right the address that it was called from. Only what listed proxies have added
-/// is believed; what stands further left anybody may have written.
+/// The client address of a request behind proxies. Each proxy appends the address of its caller to
+/// `X-Forwarded-For`. Only entries that listed proxies appended are trusted, because a client can forge
+/// everything to their left.
 package struct ClientAddress: Sendable {
     package static let hopsMax = 16
 
@@ -16,7 +16,7 @@ package struct ClientAddress: Sendable {
         let hops = request.headers.all("x-forwarded-for").flatMap { $0.split(separator: ",") }
         for hop in hops.suffix(Self.hopsMax).reversed() {
             let name = hop.trimming { $0 == " " || $0 == "\t" }
-            // A proxy that writes something else: then what it was called from is all that is known.
+            // The entry is not an address. The last trusted address is the best answer.
             guard IPAddress(name) != nil else { return address }
             address = name
             guard isProxy(address) else { return address }
@@ -24,7 +24,7 @@ package struct ClientAddress: Sendable {
         return address
     }
 
-    /// Whether somebody whom nobody has listed speaks for others.
+    /// Whether an unlisted peer sends `X-Forwarded-For`.
     package func isUnlistedProxy(_ request: HTTPRequest) -> Bool {
         !isProxy(request.peer) && request.headers["x-forwarded-for"] != nil
     }

@@ -1,14 +1,14 @@
 package import Lifecycle
 
-/// How often each peer has come with a key that is none, and how long its next refusal is held back. A
-/// good key is never slowed, whoever else comes from the same address: behind a proxy all do.
+/// Counts of each peer's requests with a bad key, and the delay of its next refusal. A good key is never
+/// delayed, also not behind a proxy that hides good and bad clients at one address.
 ///
-/// Two tables of bounded size take turns, so that forgetting costs nothing: a peer is forgotten after
-/// one to two windows of silence, or earlier when very many fail.
+/// Two tables of bounded size take turns, so that forgetting is cheap. A peer is forgotten after one to two
+/// windows of silence, or earlier if very many peers fail.
 package struct FailedAttempts: Sendable {
     package static let windowMilliseconds = 60_000
     package static let peersMax = 10_000
-    /// Attempts that are answered at once: a person who mistypes, a phone with an old build.
+    /// The attempts that are answered at once. They allow for typing errors and for phones with an old build.
     package static let freeMax = 10
     package static let firstDelayMilliseconds = 100
     package static let delayMillisecondsMax = 3200
@@ -19,7 +19,7 @@ package struct FailedAttempts: Sendable {
 
     package init(now: Instant) { turnedAt = now }
 
-    /// How long the refusal is to be held back.
+    /// Counts a failure and returns the delay of its refusal in milliseconds.
     package mutating func failed(_ peer: String, now: Instant) -> Int {
         let age = now.milliseconds(since: turnedAt)
         if age >= Self.windowMilliseconds || recent.count >= Self.peersMax {

@@ -1,64 +1,67 @@
-/// What the gateway grants. Each limit says what happens beyond it.
+/// The gateway's limits. Each comment says what happens beyond the limit.
 package struct GatewayLimits: Sendable {
-    /// Reports in one body; beyond it 422, and none is taken.
+    /// Reports in one body. Beyond it the answer is 422, and no report is stored.
     package static let reportsPerBodyMax = 1000
-    /// Bytes of a body of reports; beyond it 413.
+    /// Bytes of a body of reports. Beyond it the answer is 413.
     package static let bodyBytesMax = 1 << 20
-    /// Levels of arrays and objects in a body; beyond it 400.
+    /// Levels of arrays and objects in a body. Beyond it the answer is 400.
     package static let depthMax = 32
-    /// Names of fields in a body, over all its reports; beyond it 400.
+    /// Field names in a body, over all its reports. Beyond it the answer is 400.
     package static let fieldsMax = 64 * reportsPerBodyMax
-    /// Bytes of a body with a send: ten thousand names of 200 bytes and the content; beyond it 413.
+    /// Bytes of a body with a send: ten thousand names of 200 bytes and the content. Beyond it the answer is
+    /// 413.
     package static let sendBytesMax = 5 << 19
-    /// Names of fields in such a body; beyond it 400.
+    /// Field names in a body with a send. Beyond it the answer is 400.
     package static let sendFieldsMax = 4096
-    /// Bytes of a body that changes the catalogue; beyond it 413.
+    /// Bytes of a body that changes the catalog. Beyond it the answer is 413.
     package static let catalogBytesMax = 64 * 1024
-    /// Characters of an idempotency key; beyond it 422.
+    /// Characters of an idempotency key. Beyond it the answer is 422.
     package static let idempotencyKeyCharactersMax = 128
-    /// Questions about sends that wait, as each reads a topic; beyond it 503.
+    /// Waiting lookups of sends. Each lookup reads a topic. Beyond it the answer is 503.
     package static let lookupsWaitingMax = 100
-    /// For one such question; then 503, or what was found until then.
+    /// Time for one lookup. Then the answer is 503, or the answer has the part that was found.
     package static let lookupMilliseconds = 3000
-    /// Calls about dead letters that wait, as each reads their topic; beyond it 503.
+    /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
     package static let letterCallsWaitingMax = 10
-    /// For the scheduler to answer an order that is stored; then the answer says that it is under way.
+    /// Time for the scheduler to reply to a stored order. Then the answer says that the order is under way.
     package static let replyMilliseconds = 2000
-    /// Questions to the insight stage that wait; beyond it 503.
+    /// Waiting queries to the insight stage. Beyond it the answer is 503.
     package static let questionsWaitingMax = 200
-    /// For one of its processes to answer; then another is asked.
+    /// Time for one insight process to answer. Then the gateway asks another one.
     package static let questionTryMilliseconds = 5000
-    /// Processes that are asked one after the other.
+    /// Insight processes that the gateway asks one after the other.
     package static let questionTriesMax = 3
-    /// For all of them; then 503.
+    /// Time for all of these attempts. Then the answer is 503.
     package static let questionMilliseconds = 10_000
-    /// Problems told of one report; later ones are left out.
+    /// Problems that the answer lists for one report. Further ones are omitted.
     package static let problemsPerReportMax = 8
 
-    /// Refusals of unknown keys that are held back at a time; beyond it the connection is closed instead.
+    /// Refusals of unknown keys that are delayed at the same time. Beyond it a refusal is sent at once
+    /// and closes its connection.
     package static let heldBackMax = 1000
-    /// Without a sign of life from Kafka for so long, requests are refused at once.
+    /// Time without any response from Kafka. Beyond it requests are refused at once.
     package static let silenceMillisecondsMax = 15_000
 
-    /// Requests of one key that this process takes in a second, and at once after a pause; beyond it 429.
+    /// Requests of one key in a second at this process, and in one burst after a pause. Beyond it the answer
+    /// is 429.
     package var requestsPerKeyAndSecondMax = 10_000
-    /// Requests of one address, with a key that phones have; beyond it 429.
+    /// Requests of one address in a second, with a key that phones have. Beyond it the answer is 429.
     package var requestsPerPeerAndSecondMax = 2000
-    /// Reports about one installation in a minute, with such a key; beyond it 429, or the report is
-    /// refused in a body whose others are taken.
+    /// Reports about one installation in a minute, with a key that phones have. Beyond it the reports are
+    /// refused, and the answer is 429 if no report of the body is stored.
     package var reportsPerInstallationAndMinuteMax = 300
-    /// Keys, addresses and installations that are counted at a time, each; beyond it the oldest are
-    /// forgotten and may come more often. 24 bytes each, twice.
+    /// Keys, addresses and installations that are counted at the same time. Beyond it the gateway forgets the
+    /// oldest, and these may send more. Each entry uses 24 bytes in each of two tables.
     package static let keysCountedMax = 100_000
     package static let peersCountedMax = 100_000
     package static let installationsCountedMax = 500_000
-    /// Requests that wait for Kafka; beyond it 503 at once.
+    /// Requests that wait for Kafka. Beyond it the answer is 503 at once.
     package var requestsWaitingMax = 20_000
-    /// Bytes of the bodies of those requests; beyond it 503 at once.
+    /// Bytes of the bodies of those requests. Beyond it the answer is 503 at once.
     package var bytesWaitingMax = 64 << 20
-    /// For Kafka to acknowledge a report; then 503.
+    /// Time for Kafka to acknowledge a record. Then the answer is 503.
     package var acknowledgeMilliseconds = 10_000
-    /// How long a report waits for others to share a batch to Kafka.
+    /// Time that a record waits for others to share a batch to Kafka.
     package var lingerMilliseconds = 2
 
     package init() {}

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// The gateway's numbers.
+/// The metrics of the gateway.
 struct GatewayMetrics: Sendable {
     let accepted: Counter
     let refused: Counter
@@ -18,14 +18,14 @@ struct GatewayMetrics: Sendable {
             metrics.counter(
                 "flotilla_gateway_records_total",
                 help:
-                    "Reports: accepted (acknowledged by Kafka), refused (wrong), unstored (503, sent again).",
+                    "Reports: accepted (acknowledged by Kafka), refused (invalid), unstored (503, the client retries).",
                 labels: ["outcome": outcome])
         }
         func turnedAway(_ reason: String) -> Counter {
             metrics.counter(
                 "flotilla_gateway_requests_turned_away_total",
                 help:
-                    "Requests that were not looked at: over a rate, or nothing could be taken; for installations, reports.",
+                    "Requests turned away unread: over a rate limit, or while unavailable. For installations, reports.",
                 labels: ["reason": reason])
         }
         accepted = records("accepted")
@@ -38,7 +38,8 @@ struct GatewayMetrics: Sendable {
         self.limited = limited
         self.turnedAway = turnedAway("unavailable")
         seconds = metrics.histogram(
-            "flotilla_gateway_batch_seconds", help: "From a request with its body to its acknowledgement.")
+            "flotilla_gateway_batch_seconds",
+            help: "Seconds from a complete request to Kafka's acknowledgement.")
         func oldest(_ kind: String) -> Gauge {
             metrics.gauge(
                 "flotilla_gateway_oldest_seconds", help: "Age of the oldest request that waits for Kafka.",
@@ -50,7 +51,7 @@ struct GatewayMetrics: Sendable {
             metrics.counter(
                 "flotilla_gateway_requests_total",
                 help:
-                    "Requests other than reports: accepted (stored), answered (nothing to store, or by the scheduler), underWay (stored, the scheduler silent), refused (wrong), unstored (503).",
+                    "Requests other than reports: accepted (stored), answered (nothing to store, or by the scheduler), underWay (stored, no reply from the scheduler yet), refused (invalid), unstored (503).",
                 labels: ["kind": kind.rawValue, "outcome": outcome.rawValue])
         }
         var all: [RequestKind: [RequestOutcome: Counter]] = [:]
@@ -79,10 +80,10 @@ struct GatewayMetrics: Sendable {
 
     func limited(_ limit: RateLimit) { limited[limit.name]?.add() }
 
-    /// The reason is one of five words of ours.
+    /// Counts a refused key. The reason is one of five constants, so the label stays bounded.
     func refusedKey(_ reason: StaticString) {
         metrics.counter(
-            "flotilla_gateway_refused_keys_total", help: "Requests whose key did not let them in.",
+            "flotilla_gateway_refused_keys_total", help: "Requests refused because of their key.",
             labels: ["reason": "\(reason)"]
         ).add()
     }

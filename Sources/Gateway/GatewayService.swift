@@ -8,7 +8,8 @@ package import Stages
 internal import Telemetry
 package import Topics
 
-/// HTTP in, Kafka out: the stage that SDKs and backends talk to. It keeps nothing; any number may run side by side.
+/// The stage that SDKs and backends call: it accepts HTTP and writes to Kafka. It keeps no state, so any
+/// number of gateways can run side by side.
 package final class GatewayService: Stage {
     private struct Parts {
         let server: HTTPServer
@@ -45,7 +46,7 @@ package final class GatewayService: Stage {
         self.clock = clock
     }
 
-    /// What it is bound to while it serves.
+    /// The address that the server is bound to while it serves.
     package var address: SocketAddress? { started.parts?.server.address }
 
     package var obstacles: [String] {
@@ -59,15 +60,17 @@ package final class GatewayService: Stage {
     ) -> [String] {
         var obstacles: [String] = []
         if environment.catalog == nil {
-            obstacles.append("the catalogue has not been read to its end yet")
+            obstacles.append("the catalog has not been read to its end yet")
         }
         if !reach.isReachable(at: .now()) { obstacles.append("kafka does not answer") }
-        if !hasStored { obstacles.append("nothing could be stored yet") }
+        if !hasStored {
+            obstacles.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
+        }
         if !hears { obstacles.append("the scheduler's replies cannot be read yet") }
         return obstacles
     }
 
-    /// What it answers, as `POST /v1/sends`.
+    /// The routes, such as `POST /v1/sends`.
     var routes: [String] { started.parts?.routes ?? [] }
 
     package func start(_ context: ServiceContext) async throws {
@@ -148,7 +151,8 @@ package final class GatewayService: Stage {
 
     private func serve(_ routes: HTTPRoutes, _ context: ServiceContext) throws -> HTTPServer {
         var http = settings.http
-        // What became of a record is known by then, also where the catalogue had to be read first.
+        // Every outcome is known within this time, also after a read of the catalog. So the server never
+        // gives up first.
         http.answerMilliseconds =
             2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readOnMillisecondsMax + 5000
         return try HTTPServer(

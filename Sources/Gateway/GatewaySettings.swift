@@ -1,12 +1,12 @@
 package import HTTPServer
 package import Settings
 
-/// How one gateway runs.
+/// The settings of one gateway.
 package struct GatewaySettings: OperatorSettings {
     package var listen = HostPort(host: "127.0.0.1", port: 8080)
     package var http = HTTPLimits()
     package var limits = GatewayLimits()
-    /// Whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     package var proxies: [AddressRange] = []
 
     package init() {}
@@ -14,7 +14,7 @@ package struct GatewaySettings: OperatorSettings {
     package static let declared = SettingsGroup("gateway", defaults: GatewaySettings()) { declare in
         declare(
             "listen", sets: \.listen,
-            "where the gateway serves /v1; without TLS, so beyond loopback a proxy stands before it; port 0 lets the system choose"
+            "address at which the gateway serves /v1 without TLS; beyond loopback put a TLS proxy before it; port 0 lets the system choose"
         )
         declare("threads", sets: \.http.threads, in: 1...64, "threads that read requests and send answers")
         declare(
@@ -22,29 +22,29 @@ package struct GatewaySettings: OperatorSettings {
             "open connections; further ones wait until one closes")
         declare(
             "connections-per-peer", sets: \.http.connectionsPerPeerMax, in: 1...100_000,
-            "open connections of one address, a proxy's too; further ones are closed at once")
+            "open connections of one address, also of a proxy; further ones are closed at once")
         declare(
             "key-rate", sets: \.limits.requestsPerKeyAndSecondMax, in: 1...1_000_000,
-            "requests a second that one key may make at each gateway; beyond it 429")
+            "requests per second of one key at each gateway; beyond it 429")
         declare(
             "peer-rate", sets: \.limits.requestsPerPeerAndSecondMax, in: 1...1_000_000,
-            "requests a second with report keys from one address (IPv6: its /64) at each gateway; beyond it 429"
+            "requests per second with report keys from one address (IPv6: its /64) at each gateway; beyond it 429"
         )
         declare(
             "installation-rate", sets: \.limits.reportsPerInstallationAndMinuteMax, in: 1...1_000_000,
-            "reports a minute about one installation with report keys at each gateway; beyond it 429")
+            "reports per minute about one installation with report keys at each gateway; beyond it 429")
         declare(
             "proxies", sets: \.proxies,
-            "the proxies before the gateway, addresses or networks such as 10.0.0.0/8: who calls them is taken from their X-Forwarded-For"
+            "proxies before the gateway, as addresses or networks such as 10.0.0.0/8; the client address comes from their X-Forwarded-For"
         )
         declare(
             "bodies", sets: \.http.bodiesBytesMax, as: Bytes.self, in: 1 << 20...16 << 30,
-            "memory of bodies on their way in, for all connections together; beyond it 503")
+            "memory for incoming bodies of all connections together; beyond it 503")
         declare(
             "waiting", sets: \.limits.requestsWaitingMax, in: 1...60_000,
             "requests that may wait for Kafka; beyond it 503 at once")
         declare(
             "acknowledge-limit", sets: \.limits.acknowledgeMilliseconds, as: Milliseconds.self,
-            in: 1000...60_000, "how long a request waits for Kafka's acknowledgement; then 503")
+            in: 1000...60_000, "time that a request waits for Kafka's acknowledgement; then 503")
     }
 }

@@ -1,8 +1,8 @@
 internal import HTTPServer
 internal import Lifecycle
 
-/// Refusals that are given later, so that who tries keys cannot try many. Beyond the limit they are given
-/// at once, and for the last time on that connection.
+/// Refusals that are delayed to slow down guessing of keys. Beyond the limit a refusal is sent at once and
+/// closes its connection.
 final class HeldBackRefusals: Sendable {
     private let held: LoopOwned<Held>
 

@@ -1,19 +1,19 @@
 package import JSON
 internal import LiveActivity
 
-/// What a body of reports is worth: those that are good, as records of the topic, and what is wrong with
+/// The result of checking a body of reports: the good reports as records of the topic, and the problems of
 /// the others.
 package struct JudgedReports: Sendable {
     package struct Refused: Sendable, Equatable {
-        /// The report's place in the body, from 0.
+        /// The report's index in the body, from 0.
         package let index: Int
-        /// Paths are those within the report.
+        /// The problems. Their paths start at the report.
         package let problems: [JSONProblem]
-        /// Nothing is wrong with it; there are too many.
+        /// The exceeded limit. The report is valid, but its installation sends too many.
         package var limit: RateLimit?
     }
 
-    /// A good report of a tap: its answer says what it was attributed to.
+    /// A valid report of a tap. The answer says to which activity and schedule the tap is attributed.
     package struct Tap: Sendable, Equatable {
         package let activity: String?
         package let scheduleID: String?
@@ -32,22 +32,24 @@ package struct JudgedReports: Sendable {
         let end: Int
     }
 
-    /// Keys and values, one after the other in one piece of memory.
+    /// Keys and values in one contiguous buffer.
     private var bytes: [UInt8] = []
     private var places: [Place] = []
-    /// By their places in the body.
+    /// Taps by their index in the body.
     private var tapsByIndex: [Int: Tap] = [:]
     package internal(set) var refused: [Refused] = []
 
     package var acceptedCount: Int { places.count }
 
-    /// Of those that are good, in the body's order.
+    /// Taps of the accepted reports, in the body's order.
     package var taps: [(index: Int, tap: Tap)] {
         if tapsByIndex.isEmpty { return [] }
         return places.compactMap { place in tapsByIndex[place.index].map { (place.index, $0) } }
     }
 
-    /// - Parameter index: the report's place in the body.
+    /// Adds an accepted report.
+    ///
+    /// - Parameter index: The report's index in the body.
     mutating func accept(_ index: Int, key: [UInt8], value: borrowing JSONWriter, tap: Tap?) {
         if let tap { tapsByIndex[index] = tap }
         let start = bytes.count
@@ -67,7 +69,7 @@ package struct JudgedReports: Sendable {
         }
     }
 
-    /// Takes out the good reports that are too many, by their keys.
+    /// Moves accepted reports that exceed a limit to the refused ones, by their keys.
     package mutating func refuse(beyond limit: RateLimit, where isBeyond: (Span<UInt8>) -> Bool) {
         let good = places
         places = []
@@ -91,7 +93,7 @@ package struct JudgedReports: Sendable {
             span.extracting(place.start..<place.keyEnd), span.extracting(place.keyEnd..<place.end))
     }
 
-    /// A copy of an accepted report's key and value.
+    /// Returns a copy of an accepted report's key and value.
     package func copy(_ index: Int) -> (key: [UInt8], value: [UInt8]) {
         let place = places[index]
         return (Array(bytes[place.start..<place.keyEnd]), Array(bytes[place.keyEnd..<place.end]))

@@ -2,12 +2,12 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// Whether Kafka can be reached, asked now and then on a thread of its own, and told by every
-/// acknowledgement.
+/// The reachability of Kafka. A thread asks the cluster regularly, and every acknowledgement also counts as a
+/// sign of life.
 final class KafkaReach: Sendable {
     private static let askMilliseconds = 2000
     private static let pauseMilliseconds = 3000
-    /// While it has not answered yet.
+    /// The pause before the first answer.
     private static let firstPauseMilliseconds = 100
 
     private let seenAt: TracedLock<Instant?>
@@ -29,7 +29,7 @@ final class KafkaReach: Sendable {
         return now.milliseconds(since: seen) < GatewayLimits.silenceMillisecondsMax
     }
 
-    /// Its loop blocks while it asks, and has no other work.
+    /// The regular request. It blocks its loop, which has no other work.
     private final class Rounds {
         private let admin: Admin
         private let topic: String

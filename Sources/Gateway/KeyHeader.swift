@@ -2,9 +2,9 @@ internal import Catalog
 internal import HTTPServer
 internal import LiveActivity
 
-/// How a request shows its key, and what those hear who may not come in.
+/// The key in a request's headers, and the answers to callers whose key is refused.
 enum KeyHeader {
-    /// The one key of the request; nil when there is none, or more than one.
+    /// Returns the request's only key, or nil if the request has zero or several.
     static func key(in headers: HTTPHeaders, _ style: KeyStyle = .bearer) -> Substring? {
         switch style {
         case .bearer:
@@ -26,7 +26,7 @@ enum KeyHeader {
 
     private static let keyBytesMax = 256
 
-    /// Nil for who may come in.
+    /// Returns the reason and the answer of a refusal, or nil if access is granted.
     static func refusal(
         _ access: Access, _ style: KeyStyle = .bearer
     ) -> (reason: StaticString, response: HTTPResponse)? {
@@ -40,7 +40,8 @@ enum KeyHeader {
             return (
                 "forbidden",
                 .error(
-                    403, "key_forbidden", message: "a key with the role \(key.role.rawValue) may not do this")
+                    403, "key_forbidden",
+                    message: "a key with the role \(key.role.rawValue) may not do this; use another key")
             )
         case .withoutApp(let key):
             return (

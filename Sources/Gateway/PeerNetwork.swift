@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Whom an address belongs to, for counting: an IPv4 address is one peer, and of an IPv6 address the
-/// first half, because the second half is for the peer to choose anew as often as it likes.
+/// The network that an address is counted by. An IPv4 address counts by itself. An IPv6 address counts by its
+/// first half, because its owner can change the second half at will.
 enum PeerNetwork {
     static func of(_ address: String) -> String {
         var bytes = in6_addr()

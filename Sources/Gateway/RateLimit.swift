@@ -1,13 +1,13 @@
-/// One of the limits on how often somebody may come, with what it grants.
+/// A rate limit with its allowed count.
 package enum RateLimit: Sendable, Equatable {
     case key(perSecond: Int)
     case peer(perSecond: Int)
     case installation(perMinute: Int)
 
-    /// For programs; which of them it is, the sentence says.
+    /// The error code of all limits. Only the message names the limit.
     static let code = "rate_limited"
 
-    /// For metrics.
+    /// The label in metrics.
     var name: String {
         switch self {
         case .key: "key_rate"
@@ -16,15 +16,15 @@ package enum RateLimit: Sendable, Equatable {
         }
     }
 
-    /// Names the limit by its setting, so that whoever runs the gateway finds it.
+    /// The error message. It names the setting, so that an operator can find it.
     package var sentence: String {
         switch self {
         case .key(let count):
-            "gateway.key-rate: this key may make \(count) requests a second here; send several reports in a body"
+            "gateway.key-rate: this key may make \(count) requests per second at this gateway; send several reports in one body"
         case .peer(let count):
-            "gateway.peer-rate: your address may make \(count) requests a second here; send several reports in a body"
+            "gateway.peer-rate: your address may make \(count) requests per second at this gateway; send several reports in one body"
         case .installation(let count):
-            "gateway.installation-rate: an installation may send \(count) reports a minute here; send what has changed"
+            "gateway.installation-rate: an installation may send \(count) reports per minute at this gateway; send changes only"
         }
     }
 }

@@ -1,14 +1,14 @@
 package import Lifecycle
 
-/// How often each of many may come – a key, an address, an installation: a bucket each, which fills in a
-/// window and holds a window's worth.
+/// Rate limits of many keys, addresses or installations. Each has a bucket that refills within one window and
+/// holds the allowance of one window.
 ///
-/// Two tables take turns. Who has been silent for a window has a full bucket, and a full bucket need not
-/// be remembered: so nothing is lost by forgetting it, until more come in a window than the table holds.
-/// Then some are forgotten early, and may come more often; memory stays what it is.
+/// Two tables take turns. An entry that is silent for a window has a full bucket, so forgetting it loses
+/// nothing. If more entries arrive in a window than the table holds, some are forgotten early and may send
+/// more. The memory stays bounded.
 package struct RateTable: Sendable {
     private struct Bucket {
-        /// One that may come is worth `windowMilliseconds`; a millisecond brings `countMax`.
+        /// The fill level. One request costs `windowMilliseconds`; each millisecond adds `countMax`.
         var level: Int
         var filledAt: Instant
     }
@@ -16,23 +16,24 @@ package struct RateTable: Sendable {
     package let countMax: Int
     package let windowMilliseconds: Int
     private let entriesMax: Int
-    /// By a hash with this process's seed, so that nobody can choose ids that share a bucket.
+    /// Buckets by a hash with this process's seed, so that a client cannot choose names that share a bucket.
     private var recent: [Int: Bucket] = [:]
     private var older: [Int: Bucket] = [:]
     private var turnedAt: Instant
 
     /// - Parameters:
-    ///   - countMax: in a window, and at once after a pause.
-    ///   - entriesMax: how many are remembered in each of the two tables.
+    ///   - countMax: The requests allowed in a window, and in one burst after a pause.
+    ///   - entriesMax: The entries in each of the two tables.
     package init(countMax: Int, windowMilliseconds: Int, entriesMax: Int, now: Instant) {
-        precondition(countMax > 0 && windowMilliseconds > 0 && entriesMax > 0, "somebody may come")
+        precondition(
+            countMax > 0 && windowMilliseconds > 0 && entriesMax > 0, "a rate table needs positive limits")
         self.countMax = countMax
         self.windowMilliseconds = windowMilliseconds
         self.entriesMax = entriesMax
         turnedAt = now
     }
 
-    /// Nil when it may pass; else how long to wait before the next, in milliseconds.
+    /// Counts a request. Returns nil if it may pass, otherwise the time to wait in milliseconds.
     package mutating func take(_ name: some Hashable, now: Instant) -> Int? {
         turn(now)
         let place = name.hashValue
@@ -40,7 +41,7 @@ package struct RateTable: Sendable {
         var bucket = recent[place] ?? older[place] ?? Bucket(level: full, filledAt: now)
         let elapsed = max(0, min(windowMilliseconds, now.milliseconds(since: bucket.filledAt)))
         bucket.level = min(full, bucket.level + elapsed * countMax)
-        // What is less than a millisecond is not lost: the clock is only moved by what was counted.
+        // The time moves only by counted milliseconds, so fractions of a millisecond are not lost.
         if elapsed > 0 { bucket.filledAt = now }
         defer { recent[place] = bucket }
         if bucket.level >= windowMilliseconds {

@@ -1,11 +1,11 @@
 package import JSON
 package import LiveActivity
 
-/// Reads the body of `POST /v1/reports`: one report, or an array of them. It does no I/O.
+/// The reader of a `POST /v1/reports` body: one report, or an array of them. It does no I/O.
 ///
-/// The app comes from the key and from nowhere else. A body that is not JSON is refused whole; of one
-/// that is, each report stands for itself. Tokens leave it sealed, where there are keys. Pinned to one
-/// thread.
+/// The app comes only from the key. A body that is not JSON is refused as a whole. Otherwise each report is
+/// accepted
+/// or refused alone. If there are sealing keys, tokens leave the reader sealed. Confined to one thread.
 package final class ReportJudge {
     private let reader: JSONReader
     private let single: JSONReader
@@ -27,12 +27,12 @@ package final class ReportJudge {
                 problemsMax: GatewayLimits.problemsPerReportMax))
     }
 
-    /// Throws what is wrong with the body as a whole.
+    /// Checks all reports of a body. Throws the problems of the body as a whole.
     package func judge(
         _ body: [UInt8], for app: App, as role: APIKey.Role
     ) throws(JSONError) -> JudgedReports {
         do {
-            // Nearly always all reports are good: then the body is read once.
+            // Nearly always all reports are good, so the first attempt reads the body once.
             return try reader.read(body) { root in
                 var judged = JudgedReports()
                 guard root.kind == .array else {
@@ -77,12 +77,14 @@ package final class ReportJudge {
 
     private func elements(of root: JSONValue) -> JSONArray {
         let elements = root.array(countMax: GatewayLimits.reportsPerBodyMax)
-        if elements.count == 0 { root.report("holds no report; send at least one") }
+        if elements.count == 0 { root.report("has no report; send at least one") }
         return elements
     }
 
-    /// - Parameter place: the report's in the body. What was said later stands, also where the cluster gives
-    ///   all of a body one time.
+    /// Checks one report and accepts it if it is good.
+    ///
+    /// - Parameter place: The report's index in the body. It orders the reports of one body, which all may
+    ///   get the same time from the cluster.
     private func accept(
         _ value: JSONValue, at place: Int, for app: App, as role: APIKey.Role,
         into judged: inout JudgedReports
@@ -90,27 +92,27 @@ package final class ReportJudge {
         let object = value.object()
         let version = object["v"].optional?.int(in: 1...Int(Int32.max)) ?? Report.schemaVersion
         if let named = object["app"].optional, named.string() != app.id {
-            named.report("must be the app that the key belongs to, or be left out")
+            named.report("must be the app that the key belongs to, or be omitted")
         }
         var report = Report(app: app.id, from: object)
         if let environment = report.environment, !app.environments.contains(environment),
             let written = object["environment"].optional
         {
-            written.report("is not one that this app uses; `flotilla apps update` adds it")
+            written.report("is not an environment of this app; add it with `flotilla apps update`")
         }
-        if !report.kind.isFromOutside { object["kind"].report("is said by Flotilla's own senders only") }
+        if !report.kind.isFromOutside { object["kind"].report("is reserved for Flotilla's own senders") }
         if report.installation == nil, !role.includes(.send) {
-            // Whoever has the app has its report key, and could write about every user.
-            object["installationId"].report("can be left out only with a key of the role send")
+            // The report key is in the app's binary. With it, anyone could write about every user.
+            object["installationId"].report("can be omitted only with a key of the role send")
         }
         if report.isTokenSealed { object["token"].report(PushToken.problem) }
         if let sequence = object["sequence"].optional {
-            sequence.report("is written by the gateway; leave it out")
+            sequence.report("is set by the gateway; omit it")
         }
         report.sequence = place
         checkUser(of: report, in: object, for: app, as: role)
-        // What a newer SDK says beside what this gateway knows is left out, not refused: gateways are
-        // updated one by one. At its own version a field that it does not know is a typo.
+        // Gateways are updated one by one, so unknown fields of a newer SDK version are ignored. At this
+        // gateway's own version an unknown field is a typing error.
         if version <= Report.schemaVersion { object.refuseUnknownFields() }
         seal.seal(tokenOf: &report)
         report.encode(to: &writer)

@@ -4,8 +4,8 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Telemetry
 
-/// Takes the bodies of many requests at once, judges them, and sends their reports to Kafka through one
-/// outbox; answers when all in-sync replicas have every report of a body, and never before.
+/// The writer of reports. It checks the bodies of many requests and sends their reports to Kafka through one
+/// outbox. It answers only when all in-sync replicas have every report of a body.
 final class ReportWriter: Sendable {
     private let waitingRoom: WaitingRoom
     private let desk: LoopOwned<ReportDesk>
@@ -13,8 +13,8 @@ final class ReportWriter: Sendable {
     var loop: EventLoop { desk.loop }
 
     /// - Parameters:
-    ///   - sealingKeys: nil writes tokens in the clear.
-    ///   - seen: told whenever Kafka has acknowledged something.
+    ///   - sealingKeys: The keys for tokens. Nil writes tokens in clear text.
+    ///   - seen: Runs after each acknowledgement from Kafka.
     init(
         _ settings: KafkaSettings, topic name: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
         waitingRoom: WaitingRoom, context: ServiceContext, metrics: GatewayMetrics,
@@ -34,12 +34,13 @@ final class ReportWriter: Sendable {
 
     func stop(by deadline: Instant) async { await desk.stop { $0.outbox.flush(by: deadline) } }
 
-    /// For tests that raise an error in it.
+    /// Runs a job with the producer. Tests use it to raise a producer error.
     func perform(_ job: @escaping @Sendable (Producer) -> Void) {
         _ = desk.perform { job($0.outbox.producer) }
     }
 
-    /// Takes a body and the duty to answer; false, with neither, when too much waits already.
+    /// Takes over a body and the duty to answer it. Returns false, without taking over either, if too many
+    /// requests wait.
     func take(_ body: [UInt8], for app: App, as role: APIKey.Role, _ reply: HTTPReply) -> Bool {
         guard waitingRoom.enter(bytes: body.count) else { return false }
         let began = Instant.now()
@@ -48,7 +49,7 @@ final class ReportWriter: Sendable {
     }
 }
 
-/// What is done with bodies, on the writer's thread.
+/// The state of the writer, confined to its thread.
 private final class ReportDesk {
     struct Waiting {
         let reply: HTTPReply
@@ -105,7 +106,8 @@ private final class ReportDesk {
         }
     }
 
-    /// Takes out the reports of installations that tell too much; returns how long they are to wait.
+    /// Refuses reports of installations that exceed their limit. Returns the longest time to wait in
+    /// milliseconds.
     private func limitInstallations(_ judged: inout JudgedReports) -> Int {
         let limit = RateLimit.installation(perMinute: installations.countMax)
         var longest = 0

@@ -1,9 +1,9 @@
 package import HTTPServer
 package import JSON
 
-/// What `POST /v1/reports` answers. The codes are for programs and never change.
+/// The answers of `POST /v1/reports`. The codes are for programs and never change.
 package enum ReportsAnswer {
-    /// All good reports are in the topic.
+    /// Returns the answer after all good reports were stored.
     package static func accepted(_ judged: JudgedReports) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
@@ -13,9 +13,9 @@ package enum ReportsAnswer {
         return .json(json.bytes, status: 202)
     }
 
-    /// None is good, so that nothing went to the topic.
+    /// Returns the answer if no report is good. Nothing was stored.
     ///
-    /// - Parameter waitMilliseconds: until there may be more, where there were too many.
+    /// - Parameter waitMilliseconds: The time to wait if the reports exceed a limit.
     package static func refused(_ judged: JudgedReports, waitMilliseconds: Int = 0) -> HTTPResponse {
         if let limit = judged.refused.first?.limit, judged.refused.allSatisfy({ $0.limit != nil }) {
             return Unavailable.limited(limit, waitMilliseconds: waitMilliseconds)
@@ -28,7 +28,7 @@ package enum ReportsAnswer {
         json.name("code")
         json.value("reports_refused")
         json.name("message")
-        json.value("no report can be used: \(first.map { "\($0)" } ?? "see below")")
+        json.value("no report is valid: \(first.map { "\($0)" } ?? "see refused")")
         if let first, !first.path.isEmpty {
             json.name("field")
             json.value(first.path)
@@ -39,7 +39,7 @@ package enum ReportsAnswer {
         return .json(json.bytes, status: 422)
     }
 
-    /// The body as a whole is no use.
+    /// Returns the answer to a body that cannot be read as a whole.
     package static func unreadable(_ error: JSONError) -> HTTPResponse {
         let problem = error.problems[0]
         let status =
@@ -75,7 +75,7 @@ package enum ReportsAnswer {
         json.endArray()
     }
 
-    /// What an SDK hands on to the app that was launched by a touch.
+    /// Writes the attribution of taps. The SDK passes it to the app that a tap launched.
     private static func write(_ taps: [(index: Int, tap: JudgedReports.Tap)], to json: inout JSONWriter) {
         if taps.isEmpty { return }
         json.name("taps")

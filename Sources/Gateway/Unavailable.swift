@@ -1,33 +1,33 @@
 internal import HTTPServer
 internal import Synchronization
 
-/// What a request hears that cannot be served now. Each answer says when to come again; the seconds
-/// differ from one to the next, so that all do not come back at once.
+/// Answers to requests that cannot be served now. The `Retry-After` seconds vary, so that not all clients
+/// return at the same time.
 enum Unavailable {
     private static let turn = Atomic<Int>(0)
     private static let retrySeconds = 1...5
 
     static var notReady: HTTPResponse {
-        response(code: "not_ready", "the gateway has not read its catalogue yet; try again")
+        response(code: "not_ready", "the gateway has not read its catalog yet; try again")
     }
     static var unreachable: HTTPResponse {
         response(code: "kafka_unreachable", "nothing can be stored at the moment; try again")
     }
     static var overloaded: HTTPResponse {
-        response(code: "overloaded", "too much waits to be stored; try again")
+        response(code: "overloaded", "too many requests wait for Kafka; try again")
     }
     static var insightAway: HTTPResponse {
         response(
             code: "insight_away",
-            "no process of the insight stage answers; is `flotilla run insight` running?"
+            "no process of the insight stage answers; check that `flotilla run insight` is running"
         )
     }
-    /// Perhaps stored all the same; an `eventTime` makes the second one a duplicate.
+    /// The records may be stored all the same. An `eventTime` makes the second report a duplicate.
     static var unstored: HTTPResponse {
-        response(code: "not_stored", "the reports were not all acknowledged; send them again")
+        response(code: "not_stored", "not all records were acknowledged; send the request again")
     }
 
-    /// What a limit is called is what its setting is called.
+    /// Returns the answer to a request beyond a limit. The message names the setting.
     static func limited(_ limit: RateLimit, waitMilliseconds: Int) -> HTTPResponse {
         var response = HTTPResponse.error(429, RateLimit.code, message: limit.sentence)
         response.headers.add("Retry-After", "\((waitMilliseconds + 999) / 1000)")

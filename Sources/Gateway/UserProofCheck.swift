@@ -1,16 +1,16 @@
 internal import Cryptography
 internal import LiveActivity
 
-/// Whether a report's user is who the report says, by the app's secrets. Pinned to one thread.
+/// The check of a report's user against the app's secrets. Confined to one thread.
 final class UserProofCheck {
     private struct Opened {
         let proof: UserProof
-        /// Nil when not all of them open.
+        /// The opened secrets, or nil if not all of them can be opened.
         let secrets: [HMACSHA256]?
     }
 
     private let seal: TokenSeal
-    /// By app; a few hundred bytes each, and never more than there are apps with secrets.
+    /// Opened secrets by app, a few hundred bytes each. Only apps with secrets have an entry.
     private var opened: [String: Opened] = [:]
     private static let appsMax = 1000
 
@@ -18,16 +18,18 @@ final class UserProofCheck {
 
     enum Verdict { case good, missing, wrong, impossible }
 
-    // What each asks for, as it goes on after the field's name.
+    // Each text follows the field's name.
     static let missing =
-        "needs a userProof in this app: the hex HMAC-SHA256 of the user id, which your server makes"
+        "needs a userProof in this app: the hex HMAC-SHA256 of the user id, made by your server"
     static let wrong =
-        "must be the hex HMAC-SHA256 of the user id by a secret that `flotilla apps user-proof` has made"
-    static let impossible = "cannot be checked: this gateway's sealing keys do not open the secrets"
+        "must be the hex HMAC-SHA256 of the user id, made with a secret from `flotilla apps user-proof`"
+    static let impossible = "cannot be checked: this gateway's sealing keys do not open the app's secrets"
 
+    /// Returns the verdict on a user's proof.
+    ///
     /// - Parameters:
-    ///   - proof: HMAC-SHA256 of the user id's bytes, in hexadecimal; nil when none came.
-    ///   - isTrusted: it comes from the app's own server, whose key is proof enough.
+    ///   - proof: The HMAC-SHA256 of the user id's bytes in hexadecimal, or nil if the request has none.
+    ///   - isTrusted: Whether the request comes from the app's own server, whose key is sufficient proof.
     func verdict(on user: String, proof: String?, for app: App, isTrusted: Bool) -> Verdict {
         guard let required = app.userProof, !required.secrets.isEmpty else { return .good }
         guard let proof else { return required.isRequired && !isTrusted ? .missing : .good }
@@ -36,7 +38,7 @@ final class UserProofCheck {
             return .wrong
         }
         var isGood = false
-        // All are compared, so that the time says nothing of which it was.
+        // All secrets are compared, so that the time does not reveal which one matched.
         for secret in secrets where equalInConstantTime(secret.code(for: Array(user.utf8)), presented) {
             isGood = true
         }

@@ -1,5 +1,5 @@
-/// Requests whose reports are on their way to Kafka. A record carries its request's place as its tag, and
-/// comes back with it exactly once; a place is free again when its last record has come back.
+/// Requests whose records are in flight to Kafka. A record carries the index of its request as its tag and
+/// returns exactly once with it. The index is free again when the last record has returned.
 struct WaitingRequests<Request> {
     private struct Place {
         var request: Request
@@ -12,9 +12,11 @@ struct WaitingRequests<Request> {
 
     var count: Int { places.count - free.count }
 
-    /// - Parameter records: how many will come back; at least one.
+    /// Adds a request and returns its tag.
+    ///
+    /// - Parameter records: The number of records that will return, at least one.
     mutating func add(_ request: Request, records: Int) -> UInt64 {
-        precondition(records > 0, "a request waits for something")
+        precondition(records > 0, "a request waits for at least one record")
         let place = Place(request: request, outstanding: records, isStored: true)
         guard let index = free.popLast() else {
             places.append(place)
@@ -24,14 +26,14 @@ struct WaitingRequests<Request> {
         return UInt64(index)
     }
 
-    /// Notes what became of records of a request; returns it when that was the last of them, with whether
-    /// all of them are stored.
+    /// Notes the outcome of records of a request. After the last one, returns the request and whether all
+    /// records are stored.
     mutating func settle(_ tag: UInt64, records: Int = 1, isStored: Bool) -> (Request, isStored: Bool)? {
         let index = Int(tag)
-        precondition(places.indices.contains(index) && places[index] != nil, "a record comes back once")
+        precondition(places.indices.contains(index) && places[index] != nil, "a record returns once")
         places[index]!.outstanding -= records
         if !isStored { places[index]!.isStored = false }
-        precondition(places[index]!.outstanding >= 0, "a record comes back once")
+        precondition(places[index]!.outstanding >= 0, "a record returns once")
         guard places[index]!.outstanding == 0 else { return nil }
         let place = places[index]!
         places[index] = nil
@@ -39,7 +41,7 @@ struct WaitingRequests<Request> {
         return (place.request, place.isStored)
     }
 
-    /// Gives up on all: their records will not come back.
+    /// Removes and returns all requests. Their records will not return.
     mutating func removeAll() -> [Request] {
         let requests = Array(requests)
         places = []
@@ -47,6 +49,6 @@ struct WaitingRequests<Request> {
         return requests
     }
 
-    /// Of all that wait, in no order.
+    /// All waiting requests, unordered.
     var requests: some Sequence<Request> { places.lazy.compactMap { $0?.request } }
 }

@@ -1,7 +1,6 @@
 internal import Lifecycle
 
-/// What waits for Kafka, counted where requests come in: at the limit a request is refused before it
-/// costs anything.
+/// The count of requests that wait for Kafka. At the limit a request is refused before it uses memory.
 final class WaitingRoom: Sendable {
     private struct State {
         var requests = 0

@@ -1,7 +1,8 @@
-/// What a server answered.
+/// The answer of a server.
 package struct HTTPAnswer: Equatable, Sendable {
     package var status: Int
-    /// Nil where its length was not announced: such a body is not read, and its connection not used again.
+    /// The body. Nil if its length was not announced. Such a body is not read, and its connection is not
+    /// reused.
     package var body: [UInt8]?
 
     package init(status: Int, body: [UInt8]?) {

@@ -1,4 +1,4 @@
-/// Takes one HTTP/1.1 answer apart, in whatever pieces it comes.
+/// A parser of one HTTP/1.1 answer that arrives in pieces.
 package struct HTTPAnswerReader {
     package enum Step: Equatable {
         case more
@@ -7,13 +7,13 @@ package struct HTTPAnswerReader {
     }
 
     static let headBytesMax = 16 * 1024
-    /// Beyond it an answer is not for us.
+    /// The largest body. A longer announced length is treated as malformed.
     static let bodyBytesMax = 4 << 20
 
     private var head: [UInt8] = []
     private var status: Int?
     private var isKept = true
-    /// Of the body; nil where it is not announced.
+    /// The announced length of the body. Nil if there is no length.
     private var length: Int?
     private var body: [UInt8] = []
 
@@ -31,14 +31,14 @@ package struct HTTPAnswerReader {
         }
         guard let status else { return .more }
         guard let length else { return .complete(HTTPAnswer(status: status, body: nil), isKept: false) }
-        // More than was announced belongs to nothing.
+        // Bytes beyond the announced length belong to no answer.
         guard unsafe rest.count <= length - body.count else { return .malformed }
         unsafe body.append(contentsOf: rest)
         return body.count == length
             ? .complete(HTTPAnswer(status: status, body: body), isKept: isKept) : .more
     }
 
-    /// False when this is no head. An interim answer (1xx) is passed over.
+    /// Parses the head. Returns false if it is malformed. Interim answers (1xx) are skipped.
     private mutating func parse() -> Bool {
         guard let text = String(validating: head, as: UTF8.self) else { return false }
         head.removeAll(keepingCapacity: true)

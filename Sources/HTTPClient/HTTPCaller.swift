@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// Asks one server, one request after the other, and waits for each answer.
+/// A client of one server. It sends one request after the other and waits for each answer.
 package final class HTTPCaller: Sendable {
     private let line: LoopOwned<CallerLine>
 
@@ -10,7 +10,9 @@ package final class HTTPCaller: Sendable {
 
     package func stop() { line.stop { $0.end() } }
 
-    /// - Parameter milliseconds: how long the answer is waited for.
+    /// Sends a request and returns its outcome.
+    ///
+    /// - Parameter milliseconds: The time to wait for the answer.
     package func ask(_ request: HTTPLink.Request, withinMilliseconds milliseconds: Int) async
         -> HTTPLink.Outcome
     {
@@ -18,12 +20,12 @@ package final class HTTPCaller: Sendable {
             let isAsked = line.execute {
                 $0.ask(request, withinMilliseconds: milliseconds) { continuation.resume(returning: $0) }
             }
-            if !isAsked { continuation.resume(returning: .failed("it has been stopped")) }
+            if !isAsked { continuation.resume(returning: .failed("the client has been stopped")) }
         }
     }
 }
 
-/// The connection, made anew when it has ended, and who waits for its answer.
+/// The connection, which is replaced after it ends, and the caller that waits for an answer.
 private final class CallerLine {
     private let host: String
     private let port: Int

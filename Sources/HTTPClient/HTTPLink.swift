@@ -1,14 +1,15 @@
 package import Lifecycle
 
-/// One connection to an HTTP/1.1 server, for as long as it lasts; one request at a time. Confined to its loop.
+/// One connection to an HTTP/1.1 server, with one request at a time. Confined to its loop.
 package final class HTTPLink: TCPConnectionDelegate {
     package struct Request {
         package var method: String
-        /// With its query.
+        /// The path with the query.
         package var path: String
-        /// An API key; empty: none is sent.
+        /// The API key. An empty string sends none.
         package var key: String
-        /// So that the server does once what is asked twice; empty: none is sent.
+        /// The idempotency key, so that the server carries out a repeated request once. An empty string sends
+        /// none.
         package var idempotencyKey = ""
         package var body: [UInt8]
 
@@ -32,7 +33,7 @@ package final class HTTPLink: TCPConnectionDelegate {
     private var connection: TCPConnection?
     private var reader = HTTPAnswerReader()
     private var isAsking = false
-    /// Nothing can be asked any more.
+    /// Whether the connection has ended.
     package private(set) var isOver = false
     private var timer: LoopTimer?
 
@@ -52,7 +53,9 @@ package final class HTTPLink: TCPConnectionDelegate {
             ?? TCPConnection.connect(host: host, port: port, on: loop, deadline: deadline, delegate: self)
         self.connection = connection
         let timer =
-            self.timer ?? LoopTimer(on: loop) { [weak self] in self?.finish(.failed("no answer in time")) }
+            self.timer
+            ?? LoopTimer(on: loop) { [weak self] in self?.finish(.failed("the server did not answer in time"))
+            }
         self.timer = timer
         timer.schedule(at: deadline)
         connection.send(Array(head(of: request).utf8))
@@ -68,12 +71,12 @@ package final class HTTPLink: TCPConnectionDelegate {
 
     package func received(_ bytes: UnsafeRawBufferPointer) {
         guard isAsking else {
-            // An answer that nobody asked for: the server is about to close, or confused.
+            // The server sent an unexpected answer: it is about to close, or it is faulty.
             return end()
         }
         switch unsafe reader.read(bytes) {
         case .more: break
-        case .malformed: finish(.failed("the server's answer is no HTTP"))
+        case .malformed: finish(.failed("the server's answer is not valid HTTP"))
         case .complete(let answer, let isKept):
             if !isKept {
                 isOver = true

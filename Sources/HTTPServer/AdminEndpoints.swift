@@ -1,15 +1,17 @@
 package import Telemetry
 
-/// What an operator and an orchestrator ask of every process: `/metrics`, `/livez`, `/readyz`.
+/// The endpoints that every process serves to operators and orchestrators: `/metrics`, `/livez` and
+/// `/readyz`.
 ///
-/// `/livez` says only that the process turns; it must not depend on anything outside, or an outage
-/// there would restart the fleet. `/readyz` says whether work should come here, and if not, why.
+/// `/livez` shows only that the process runs. It must not depend on anything outside, because an outage there
+/// would
+/// restart the whole fleet. `/readyz` shows whether the process accepts work, and the reasons if it does not.
 package struct AdminEndpoints: Sendable {
     private let metrics: Metrics
     private let obstacles: @Sendable () -> [String]
 
-    /// - Parameter obstacles: why the process cannot serve now, one sentence each; empty when it can.
-    ///   Called on the server's thread: it must be quick and must not block.
+    /// - Parameter obstacles: Returns the reasons why the process cannot serve now, one sentence each. It
+    ///   runs on the server's thread, so it must be quick and must not block.
     package init(metrics: Metrics, obstacles: @escaping @Sendable () -> [String]) {
         self.metrics = metrics
         self.obstacles = obstacles
@@ -24,7 +26,7 @@ package struct AdminEndpoints: Sendable {
         }
     }
 
-    /// Without the metrics, for a listener that strangers reach.
+    /// Adds the endpoints without the metrics, for a listener that strangers can reach.
     package func addHealth(to routes: inout HTTPRoutes) {
         routes.on(.get, "/livez") { _ in .text("alive\n") }
         routes.on(.get, "/readyz") { [obstacles] _ in

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The memory that bodies on their way in may have, for all connections of a server together. What a
-/// handler has taken over is the handler's to count.
+/// The memory budget for incoming bodies of all connections of a server. A body that a handler has taken over
+/// no longer counts.
 final class BodyRoom: Sendable {
     private let bytesMax: Int
     private let taken = Atomic<Int>(0)

@@ -2,27 +2,28 @@ internal import CMicroHTTPD
 internal import Glibc
 internal import Lifecycle
 
-/// What a connection is doing and since when, and what becomes of it when that takes too long. The
-/// library only knows idle time, which a byte now and then resets for ever.
+/// The phase of a connection, its start time, and its deadline. libmicrohttpd has only an idle timeout, which
+/// one byte now and then resets forever.
 ///
-/// Shared between the server's thread and the watch: both hold the connection's lock, which also
-/// keeps the descriptor open while it is used.
+/// The server's thread and the watch share the clock. Both hold the connection's lock while they use the
+/// descriptor, so the descriptor stays open.
 struct ConnectionClock {
     enum Phase {
-        /// Waiting for the end of the headers.
+        /// The connection waits for the end of the headers.
         case head
-        /// Since the mark was set, when `atMark` bytes of the body had come. Only the time after the
-        /// mark counts: bytes that came fast must not buy a silence later.
+        /// The body arrives. At the last mark, `atMark` bytes had arrived. The rate counts only from the
+        /// mark, so that a fast start does not pay for a later silence.
         case body(bytes: Int, atMark: Int = 0, began: Instant)
         case answering(ReplySlot)
         case sending
-        /// Between requests; `received` is what the peer had sent when the last one was done.
+        /// The connection is between requests. `received` is the peer's byte count at the end of the last
+        /// request.
         case idle(received: UInt64)
-        /// Cut; the library will notice and close it.
+        /// The connection is cut. The library will notice this and close it.
         case cut
     }
 
-    /// -1 when the library has closed it.
+    /// The descriptor, or -1 after the library has closed it.
     var descriptor: Int32
     private(set) var phase = Phase.head
     private(set) var since: Instant
@@ -32,7 +33,8 @@ struct ConnectionClock {
         since = now
     }
 
-    /// False when the connection has been cut: the peer was told so, and nothing may happen any more.
+    /// Enters a phase. Returns false if the connection is cut: the peer got its last answer, and the request
+    /// must not continue.
     @discardableResult
     mutating func enter(_ phase: Phase, now: Instant) -> Bool {
         if case .cut = self.phase { return false }
@@ -47,7 +49,7 @@ struct ConnectionClock {
         }
     }
 
-    /// The request line of a later request has come.
+    /// Notes the request line of a later request.
     mutating func beganHead(now: Instant) {
         if case .idle = phase { enter(.head, now: now) }
     }
@@ -56,7 +58,8 @@ struct ConnectionClock {
         if descriptor >= 0 { enter(.idle(received: mhd_bytes_received(descriptor)), now: now) }
     }
 
-    /// Ends what has taken too long; an overdue answer is returned, to be filled without the lock.
+    /// Cuts a connection that is past its deadline. Returns the slot of an overdue answer, to be filled
+    /// without the lock.
     mutating func check(now: Instant, limits: HTTPLimits) -> ReplySlot? {
         guard descriptor >= 0 else { return nil }
         let elapsed = now.milliseconds(since: since)
@@ -67,12 +70,12 @@ struct ConnectionClock {
             }
         case .body(let bytes, let mark, let began):
             guard now.milliseconds(since: began) <= limits.bodyMilliseconds else {
-                cut(.slow("the body took longer than \(limits.bodyMilliseconds) ms; send less at a time"))
+                cut(.slow("the body took longer than \(limits.bodyMilliseconds) ms; send smaller bodies"))
                 break
             }
             guard elapsed > limits.bodyGraceMilliseconds else { break }
             if bytes - mark < limits.bodyBytesPerSecondMin * elapsed / 1000 {
-                cut(.slow("the body came at less than \(limits.bodyBytesPerSecondMin) bytes a second"))
+                cut(.slow("the body came at less than \(limits.bodyBytesPerSecondMin) bytes per second"))
             } else {
                 enter(.body(bytes: bytes, atMark: bytes, began: began), now: now)
             }
@@ -91,7 +94,7 @@ struct ConnectionClock {
         return nil
     }
 
-    /// Ends the connection under the library, which sees an end of input, with a last word to the peer.
+    /// Shuts the socket down, with a last answer to the peer. The library then reads the end of the input.
     mutating func cut(_ refusal: HTTPRefusal?) {
         if descriptor >= 0 {
             if let bytes = refusal?.bytes {

@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// Looks at all connections of a server now and then and ends what is overdue, on a thread of its
-/// own: a slow peer must not depend on the thread that other peers keep busy.
+/// The regular check of all connections' deadlines. It has its own thread, because the server's threads may
+/// be busy with other peers.
 final class ConnectionWatch: Sendable {
     private let rounds: LoopOwned<Rounds>
 

@@ -1,11 +1,11 @@
-/// One request on its way to its answer. Touched by the server's thread only.
+/// One request from its head to its answer. Only the server's thread uses it.
 struct Exchange {
     enum Course {
-        /// The answer is known; at most the body is still read, so that the connection stays usable.
+        /// The answer is known. The body is still read, so that the connection stays usable.
         case answer(HTTPResponse)
         case respond(HTTPRoutes.Respond)
         case handle(HTTPRoutes.Defer, keepsBody: Bool)
-        /// A deferred handler has it.
+        /// A deferred handler has the request.
         case waiting(ReplySlot)
     }
 
@@ -13,17 +13,18 @@ struct Exchange {
     var course: Course
     let bodyBytesMax: Int
     let closes: Bool
-    /// The peer sends its body only when it is told that it may.
+    /// Whether the peer waits for `100 Continue` before it sends the body.
     let asksFirst: Bool
     private(set) var bodyBytes = 0
-    /// What of the server's room for bodies is this one's.
+    /// The bytes that this body has reserved in the server's budget.
     private(set) var reservedBytes = 0
     private let announcedBytes: Int?
 
-    /// Bytes beyond the limit that are read and thrown away, so that a peer that has sent them already
-    /// hears why; of one that goes on the connection is cut.
+    /// The bytes beyond the limit that are read and discarded, so that a peer that has already sent them gets
+    /// its answer. A peer that sends more is cut.
     static let discardedBytesMax = 1 << 20
-    /// A body's memory grows from this by doubling, so that announcing one costs nothing.
+    /// The first reservation. Reservations double as bytes arrive, so an announced length alone uses no
+    /// memory.
     private static let reservedBytesMin = 4096
 
     init(_ decoded: RequestHead.Decoded, routes: HTTPRoutes, limits: HTTPLimits) throws(HTTPRefusal) {
@@ -37,7 +38,7 @@ struct Exchange {
             course = .answer(Self.methodNotAllowed(methods))
             bodyBytesMax = limits.bodyBytesMax
         case .nothing:
-            course = .answer(.error(404, "not_found", message: "there is nothing at \(request.path)"))
+            course = .answer(.error(404, "not_found", message: "there is no resource at \(request.path)"))
             bodyBytesMax = limits.bodyBytesMax
         }
         announcedBytes = decoded.framing.contentLength
@@ -70,7 +71,7 @@ struct Exchange {
         }
     }
 
-    /// Takes a part of the body; throws when the connection must be cut.
+    /// Takes a part of the body. Throws if the connection must be cut.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, room: BodyRoom) throws(HTTPRefusal) {
         bodyBytes += bytes.count
         if bodyBytes <= bodyBytesMax {
@@ -91,7 +92,7 @@ struct Exchange {
         }
     }
 
-    /// Gives the body up: what comes of it from now on is thrown away.
+    /// Sets the answer and discards the body, including the parts that follow.
     private mutating func answer(_ response: HTTPResponse, _ room: BodyRoom) {
         request?.body = []
         release(to: room)
@@ -108,7 +109,7 @@ struct Exchange {
         return true
     }
 
-    /// The body is the handler's, or nobody's.
+    /// Releases the reservation, after the handler took over the body or the body was discarded.
     mutating func release(to room: BodyRoom) {
         room.giveBack(reservedBytes)
         reservedBytes = 0
@@ -116,7 +117,7 @@ struct Exchange {
 
     private static func methodNotAllowed(_ methods: [HTTPMethod]) -> HTTPResponse {
         let names = methods.map(\.rawValue).joined(separator: ", ")
-        var response = HTTPResponse.error(405, "method_not_allowed", message: "this path knows \(names)")
+        var response = HTTPResponse.error(405, "method_not_allowed", message: "this path supports \(names)")
         response.headers.add("Allow", names)
         return response
     }

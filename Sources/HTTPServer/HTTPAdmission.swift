@@ -1,9 +1,9 @@
-/// What a route says at the head of a request, whose body has not come yet.
+/// A route's decision about a request from its head, before the body arrives.
 package enum HTTPAdmission: Sendable {
-    /// The body is taken, then this has the request and the duty to answer.
+    /// The body is read, then this handler gets the request and the duty to answer it.
     case admitted(HTTPRoutes.Defer)
-    /// The body is not kept; the answer is known.
+    /// The body is discarded, and this is the answer.
     case refused(HTTPResponse)
-    /// The body is not kept; this answers, later if it likes.
+    /// The body is discarded, and this handler answers, possibly later.
     case refusedLater(HTTPRoutes.Defer)
 }

@@ -1,7 +1,7 @@
 internal import CMicroHTTPD
 internal import Glibc
 
-/// The arguments of one call of libmicrohttpd's access handler; borrowed for that call.
+/// The arguments of one call of libmicrohttpd's access handler. They are valid only during that call.
 @safe struct HTTPCall {
     let connection: MHDConnection
     private let url: UnsafePointer<CChar>

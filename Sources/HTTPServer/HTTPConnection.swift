@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// One connection of a server: libmicrohttpd's callbacks end here, all on the library's thread for this connection,
-/// between `notify` started and closed. Others see its clock alone.
+/// One connection of a server. It receives libmicrohttpd's callbacks between its start and its end, all on
+/// the library's thread of this connection. Other threads use only the clock.
 final class HTTPConnection {
     private let core: HTTPServerCore
     private let peer: String
@@ -15,14 +15,15 @@ final class HTTPConnection {
         clock = TracedLock(ConnectionClock(descriptor: descriptor, now: .now()))
     }
 
-    /// The request line is there; `target` as it was sent, which later callbacks see decoded.
+    /// Handles the request line. Only this callback sees the raw target; later ones see it decoded.
     func begin(target: [UInt8]) {
         self.target = target
         clock.withLock { $0.beganHead(now: .now()) }
     }
 
-    /// The head is there, then parts of the body, then its end, then a reply: one call for each. False
-    /// when the connection must end without another word.
+    /// Handles one call of the access handler. The library calls it for the head, for each part of the body,
+    /// for the end of
+    /// the body, and for the reply. Returns false if the connection must end without an answer.
     func proceed(_ call: HTTPCall) -> Bool {
         guard exchange != nil else { return begin(call) }
         if call.bodyBytes > 0 { return receive(call) }
@@ -34,7 +35,7 @@ final class HTTPConnection {
         clock.withLock { $0.beIdle(now: .now()) }
     }
 
-    /// The library closes the descriptor when this returns.
+    /// Handles the end of the connection. The library closes the descriptor when this returns.
     func closed() {
         clock.withLock { $0.descriptor = -1 }
         endExchange()
@@ -53,13 +54,13 @@ final class HTTPConnection {
             let decoded = try call.head(target: target).decode(peer: peer, limits: core.limits)
             let begun = try Exchange(decoded, routes: core.routes, limits: core.limits)
             exchange = begun
-            // Who asks first whether it may send its body hears at once that it need not.
+            // The peer waits for permission to send its body. It gets the answer at once instead.
             if case .answer = begun.course, begun.asksFirst { return answer(call.connection) }
             return enter(.body(bytes: 0, began: .now()))
         } catch {
             core.metrics?.refused(error.code)
             exchange = Exchange(refused: error)
-            // An answer before the body is read makes the library close the connection after it.
+            // The library closes the connection after an answer that precedes the body.
             return answer(call.connection)
         }
     }
@@ -82,7 +83,7 @@ final class HTTPConnection {
         switch exchange?.course {
         case .answer(let response): return queue(response, on: connection)
         case .respond(let respond):
-            // Whoever was told that the request came too slowly must not see it done all the same.
+            // The peer may already have got 408. Then the request must not be carried out.
             guard let request = exchange?.request, enter(.sending) else { return false }
             return queue(respond(request), on: connection)
         case .handle(let handle, _): return suspend(connection, for: handle)
@@ -91,7 +92,7 @@ final class HTTPConnection {
         }
     }
 
-    /// The library forgets the connection until the reply is there; then it calls again.
+    /// Suspends the connection until the reply is ready. Then the library calls the access handler again.
     private func suspend(_ connection: MHDConnection, for handle: HTTPRoutes.Defer) -> Bool {
         guard let request = exchange?.request else { return false }
         guard core.waitBegan() else { return queue(HTTPServerCore.stopping, on: connection) }
@@ -102,7 +103,8 @@ final class HTTPConnection {
         exchange?.course = .waiting(slot)
         exchange?.request = nil
         exchange?.release(to: core.bodies)
-        // First this: from the moment the clock knows the slot, other threads may fill it and resume.
+        // Suspend first: as soon as the clock has the slot, another thread may fill it and resume the
+        // connection.
         connection.suspend()
         if enter(.answering(slot)) {
             handle(request, HTTPReply(slot))
@@ -119,7 +121,7 @@ final class HTTPConnection {
         return connection.queue(response, closes: closes)
     }
 
-    /// False when the connection has been cut.
+    /// Enters a phase. Returns false if the connection is cut.
     @discardableResult
     private func enter(_ phase: ConnectionClock.Phase) -> Bool {
         clock.withLock { $0.enter(phase, now: .now()) }

@@ -1,10 +1,10 @@
-/// Where a request's body ends. Two programs that disagree about that read different requests from
-/// the same connection, so whatever leaves room for it is refused.
+/// The end of a request's body. If two programs disagree about it, they read different requests from one
+/// connection (request smuggling). Every request with an ambiguous end is therefore refused.
 struct HTTPFraming: Equatable {
-    /// Nil when the body comes in chunks.
+    /// The length of the body. Nil if the body comes in chunks.
     let contentLength: Int?
-    /// Nothing more is read from the connection after this request: chunks are split by a lenient
-    /// reader, and HTTP/1.0 has no settled rules for a second request.
+    /// Whether the connection closes after this request. The library parses chunks leniently, and HTTP/1.0
+    /// has no clear rules for a second request.
     let closes: Bool
 
     private static let contentLengthDigitsMax = 15
@@ -12,7 +12,7 @@ struct HTTPFraming: Equatable {
     init(_ headers: HTTPHeaders, version: String) throws(HTTPRefusal) {
         let isOld = version == "HTTP/1.0"
         guard isOld || version == "HTTP/1.1" else {
-            throw HTTPRefusal(505, "version_not_supported", message: "speak HTTP/1.1")
+            throw HTTPRefusal(505, "version_not_supported", message: "use HTTP/1.1")
         }
         let hosts = headers.all("host").count
         guard hosts == 1 || isOld && hosts == 0 else {
@@ -20,7 +20,7 @@ struct HTTPFraming: Equatable {
         }
         let lengths = headers.all("content-length")
         let encodings = headers.all("transfer-encoding")
-        guard lengths.count <= 1 else { throw .malformed("Content-Length must be there only once") }
+        guard lengths.count <= 1 else { throw .malformed("Content-Length must occur only once") }
         guard lengths.isEmpty || encodings.isEmpty else {
             throw .malformed("send either Content-Length or Transfer-Encoding, not both")
         }
@@ -29,13 +29,14 @@ struct HTTPFraming: Equatable {
             closes = isOld
         } else {
             guard encodings.map({ $0.lowercased() }) == ["chunked"], !isOld else {
-                throw .malformed("the only Transfer-Encoding is chunked, once, in HTTP/1.1")
+                throw .malformed("the only supported Transfer-Encoding is chunked, once, in HTTP/1.1")
             }
             contentLength = nil
             closes = true
         }
         if let expected = headers["expect"], expected.lowercased() != "100-continue" {
-            throw HTTPRefusal(417, "expectation_failed", message: "the only expectation is 100-continue")
+            throw HTTPRefusal(
+                417, "expectation_failed", message: "the only supported expectation is 100-continue")
         }
     }
 

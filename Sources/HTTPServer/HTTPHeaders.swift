@@ -1,4 +1,4 @@
-/// The header lines of a request or an answer, in order. Names compare without regard to case.
+/// The header lines of a request or an answer, in order. Names are case-insensitive.
 package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     package private(set) var lines: [(name: String, value: String)]
 
@@ -10,10 +10,10 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     package mutating func add(_ name: String, _ value: String) { lines.append((name, value)) }
 
-    /// The first line of this name.
+    /// Returns the first value of this name.
     package subscript(_ name: String) -> String? { lines.first { Self.equal($0.name, name) }?.value }
 
-    /// All lines of this name.
+    /// Returns all values of this name.
     package func all(_ name: String) -> [String] {
         lines.compactMap { Self.equal($0.name, name) ? $0.value : nil }
     }

@@ -1,4 +1,4 @@
-/// The methods that routes are written for; others are answered 501.
+/// The supported methods. Other methods are answered with 501.
 package enum HTTPMethod: String, Sendable, CaseIterable {
     case get = "GET"
     case head = "HEAD"

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// The numbers of one listener.
+/// The metrics of one listener.
 struct HTTPMetrics: Sendable {
     private let answers: [Counter]
     private let metrics: Metrics
@@ -19,20 +19,20 @@ struct HTTPMetrics: Sendable {
 
     func watch(connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int) {
         metrics.gauge(
-            "flotilla_http_connections", help: "Connections that are open.", labels: ["listener": listener]
+            "flotilla_http_connections", help: "Open connections.", labels: ["listener": listener]
         ) { Double(connections()) }
         metrics.gauge(
-            "flotilla_http_body_bytes", help: "Memory of bodies that are on their way in.",
+            "flotilla_http_body_bytes", help: "Memory of incoming bodies in bytes.",
             labels: ["listener": listener]
         ) { Double(bodyBytes()) }
     }
 
     func answered(_ status: Int) { answers[status / 100 - 2].add() }
 
-    /// The reason is one of our own codes, of which there are a dozen.
+    /// Counts a refusal. The reason is one of a dozen constant codes, so the label stays bounded.
     func refused(_ code: String) {
         metrics.counter(
-            Self.refusals, help: "Requests refused before a handler saw them, by reason.",
+            Self.refusals, help: "Requests refused before they reached a handler, by reason.",
             labels: ["listener": listener, "reason": code]
         ).add()
     }

@@ -1,5 +1,5 @@
-/// A request that is not even looked at. The connection closes: what follows on it could be read in
-/// two ways, or would cost more than it is worth.
+/// A request that is refused before any route is matched. The connection closes, because the bytes that
+/// follow are ambiguous or too expensive to read.
 struct HTTPRefusal: Error, Equatable {
     let status: Int
     let code: String
@@ -17,7 +17,7 @@ struct HTTPRefusal: Error, Equatable {
         return response
     }
 
-    /// The whole answer as bytes, for a connection that libmicrohttpd will not answer on.
+    /// The whole answer as bytes, for a connection on which libmicrohttpd can no longer answer.
     var bytes: [UInt8] {
         let body = response.body
         let head = """
@@ -46,6 +46,6 @@ struct HTTPRefusal: Error, Equatable {
     static func slow(_ message: String) -> HTTPRefusal { HTTPRefusal(408, "too_slow", message: message) }
 
     static func bodyTooLarge(max: Int) -> HTTPRefusal {
-        HTTPRefusal(413, "body_too_large", message: "the body may have \(max) bytes; send less at a time")
+        HTTPRefusal(413, "body_too_large", message: "the body may have \(max) bytes; send smaller bodies")
     }
 }

@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The obligation to answer one request, from any thread. Who drops it without sending has forgotten
-/// the request: the peer then gets 500.
+/// The duty to answer one request, from any thread. If the last reference is dropped without an answer, the
+/// peer gets 500.
 package final class HTTPReply: Sendable {
     private let slot: ReplySlot
 
@@ -12,11 +12,11 @@ package final class HTTPReply: Sendable {
         slot.fill(.error(500, "unanswered", message: message))
     }
 
-    /// The first answer counts; a later one, or one after the time for it, goes nowhere.
+    /// Sends the answer. Only the first answer counts. A later one, or one after the time limit, is dropped.
     package func send(_ response: HTTPResponse) { slot.fill(response) }
 }
 
-/// Where an answer waits for the server's thread. Filled once; what is to happen then happens on the
+/// The slot in which an answer waits for the server's thread. It is filled once. The action then runs on the
 /// filling thread, outside the lock.
 final class ReplySlot: Sendable {
     private struct State {

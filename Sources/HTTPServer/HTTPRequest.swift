@@ -1,17 +1,17 @@
-/// One request, complete with its body.
+/// One request with its body.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
-    /// The path as it was sent, without the query.
+    /// The path as sent, without the query.
     package let path: String
-    /// What the route's `{name}` segments matched, decoded.
+    /// The decoded values of the route's `{name}` segments.
     package internal(set) var parameters: [String: String] = [:]
-    /// The query's fields in order, decoded.
+    /// The decoded fields of the query, in order.
     package let query: [(name: String, value: String)]
     package let headers: HTTPHeaders
     package internal(set) var body: [UInt8] = []
-    /// The address at the other end of the connection, without the port.
+    /// The peer's address without the port.
     package let peer: String
 
-    /// The first query field of this name.
+    /// Returns the first query field of this name.
     package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }

@@ -1,15 +1,15 @@
 internal import JSON
 
-/// An answer. `Content-Length`, `Date` and `Connection` are added on the way out.
+/// An answer. The server adds `Content-Length`, `Date` and `Connection`.
 package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// Ends the connection after this answer.
+    /// Whether the connection closes after this answer.
     package var closes = false
 
     package init(status: Int = 200, headers: HTTPHeaders = [:], body: [UInt8] = []) {
-        precondition((200...599).contains(status), "a final status")
+        precondition((200...599).contains(status), "a response needs a final status")
         self.status = status
         self.headers = headers
         self.body = body
@@ -24,8 +24,8 @@ package struct HTTPResponse: Sendable {
             status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
     }
 
-    /// `{"error":{"code":…,"message":…}}`: the code is for programs and stable, the message says what to do.
-    /// The field, where there is one, is the place in the body that is wrong.
+    /// Returns an error as `{"error":{"code":…,"message":…}}`. The code is stable and for programs; the
+    /// message has the remedy. The field, if present, is the path of the wrong value in the body.
     package static func error(
         _ status: Int, _ code: String, message: String, field: String? = nil
     ) -> HTTPResponse {

@@ -1,13 +1,13 @@
-/// Which handler answers which method and path. A pattern's `{name}` matches one segment; a segment
-/// written out goes before one that matches all.
+/// The handlers by method and path. A pattern's `{name}` matches one segment. A literal segment takes
+/// precedence over a `{name}`.
 package struct HTTPRoutes: Sendable {
-    /// Runs on the server's thread and must not block.
+    /// A handler that runs on the server's thread. It must not block.
     package typealias Respond = @Sendable (HTTPRequest) -> HTTPResponse
-    /// Returns at once; the reply is sent later, from any thread.
+    /// A handler that returns at once. The reply is sent later, from any thread.
     package typealias Defer = @Sendable (HTTPRequest, HTTPReply) -> Void
 
-    /// Runs on the server's thread when the head of a request is there, before a byte of its body is
-    /// taken, and must not block.
+    /// A handler that runs on the server's thread when the head has arrived, before any byte of the body is
+    /// read. It must not block.
     package typealias Judge = @Sendable (HTTPRequest) -> HTTPAdmission
 
     enum Handler: Sendable {
@@ -34,33 +34,33 @@ package struct HTTPRoutes: Sendable {
     }
 
     private var nodes = [Node()]
-    /// All of them, as `GET /livez`, in the order in which they were added.
+    /// All patterns, such as `GET /livez`, in the order in which they were added.
     package private(set) var patterns: [String] = []
 
     package init() {}
 
-    /// A handler that knows the answer without waiting.
+    /// Adds a handler that answers without waiting.
     package mutating func on(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, respond: @escaping Respond
     ) {
         add(method, pattern, route: Route(handler: .immediate(respond), bodyBytesMax: bodyBytesMax))
     }
 
-    /// A handler that waits for something, such as a record to be acknowledged.
+    /// Adds a handler that waits, such as for Kafka's acknowledgement of a record.
     package mutating func onDeferred(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, handle: @escaping Defer
     ) {
         add(method, pattern, route: Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
     }
 
-    /// A handler that looks at the head first and may refuse a request before its body costs anything.
+    /// Adds a handler that decides from the head. It can refuse a request before its body uses memory.
     package mutating func onJudged(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, judge: @escaping Judge
     ) {
         add(method, pattern, route: Route(handler: .judged(judge), bodyBytesMax: bodyBytesMax))
     }
 
-    /// A handler that is an async function, for calls that people make; each costs a task.
+    /// Adds an async handler, for rare calls of people. Each call needs a task.
     package mutating func onAsync(
         _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil,
         respond: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
@@ -83,7 +83,7 @@ package struct HTTPRoutes: Sendable {
                 node = child(of: node, String(segment))
             }
         }
-        precondition(nodes[node].methods[method] == nil, "two handlers for \(method.rawValue) \(pattern)")
+        precondition(nodes[node].methods[method] == nil, "\(method.rawValue) \(pattern) has two handlers")
         nodes[node].methods[method] = (route, names)
     }
 
@@ -94,7 +94,7 @@ package struct HTTPRoutes: Sendable {
         return nodes.count - 1
     }
 
-    /// `HEAD` is answered by the handler of `GET`; the server leaves the body out.
+    /// Returns the route. The handler of `GET` also answers `HEAD`, and the server omits the body.
     func match(_ method: HTTPMethod, _ segments: [String]) -> Match {
         var values: [String] = []
         guard let node = find(segments[...], from: 0, &values) else { return .nothing }

@@ -4,27 +4,27 @@ internal import Glibc
 package import Lifecycle
 package import Telemetry
 
-/// An HTTP/1.1 listener on libmicrohttpd: for the gateway, and for `/metrics` and its neighbours.
+/// An HTTP/1.1 listener on libmicrohttpd, for the gateway and for the endpoints of every process.
 ///
-/// It serves whoever keeps the rules and the limits, and ends every other connection early: what
-/// follows a request that can be read in two ways is never read. It must not block its threads:
-/// an immediate handler returns at once, a deferred one keeps the reply for later.
+/// It ends each connection that breaks the rules or exceeds the limits as early as possible. It never reads
+/// the bytes after an ambiguous request. Handlers must not block the server's threads: an immediate handler
+/// returns at once, and a deferred handler replies later.
 @safe package final class HTTPServer: Sendable {
-    /// What it is bound to: the port is the system's choice when 0 was asked for.
+    /// The bound address. If port 0 was requested, it has the port that the system chose.
     package let address: SocketAddress
     package var port: Int { address.port }
     package var connections: Int { core.connectionCount }
 
     private let core: HTTPServerCore
     private let watch: ConnectionWatch
-    /// Started in `init`, and taken out by whoever stops it.
+    /// The daemon. `init` starts it, and the first call of `stop` takes it out.
     private let daemon: TracedLock<OpaquePointer?>
-    /// Closed by the daemon.
+    /// The listening descriptor. The daemon closes it.
     private let listening: Int32
 
-    /// Binds and begins to serve. An empty host or `*` is every address.
+    /// Binds and starts to serve. An empty host or `*` means every address.
     ///
-    /// - Parameter name: the listener's name in metrics.
+    /// - Parameter name: The listener's name in metrics.
     package init(
         name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(), routes: HTTPRoutes,
         metrics: Metrics? = nil
@@ -41,7 +41,7 @@ package import Telemetry
             close(listening)
             throw error
         }
-        // The daemon's threads hold the core; `stop` gives it back when they are gone.
+        // The daemon's threads use the core. `stop` releases it after the threads have ended.
         let context = unsafe Unmanaged.passRetained(core).toOpaque()
         var settings = unsafe mhd_settings(
             listen_socket: listening, is_ipv6: address.isIPv6 ? 1 : 0,
@@ -62,15 +62,15 @@ package import Telemetry
 
     deinit { stop(by: .now()) }
 
-    /// Frees the port, lets requests in flight finish until the deadline, answers 503 for the rest, and
-    /// closes. Blocks; not from a handler.
+    /// Frees the port, lets requests in flight finish until the deadline, answers 503 to the rest, and
+    /// closes. Blocks, so a handler must not call it.
     package func stop(by deadline: Instant) {
         guard let daemon = unsafe beginStopping() else { return }
         while isFinishing(by: deadline) { usleep(UInt32(Self.pollMilliseconds * 1000)) }
         unsafe end(daemon)
     }
 
-    /// The same for a task, which must not block while requests finish.
+    /// Stops in the same way without blocking the task's thread.
     package func stop(by deadline: Instant) async {
         guard let daemon = unsafe beginStopping() else { return }
         while isFinishing(by: deadline) { try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds)) }
@@ -88,8 +88,9 @@ package import Telemetry
         return unsafe daemon
     }
 
-    /// The library's own way to stop listening races with its thread, which then aborts the process. So
-    /// the descriptor stays, but stands for something that nobody can connect to; the daemon closes it.
+    /// Stops listening. The library's own call for this races with its thread and can abort the process.
+    /// Instead the
+    /// descriptor is replaced by an eventfd, which accepts no connections. The daemon closes it later.
     private func stopListening() {
         let deaf = eventfd(0, Int32(EFD_CLOEXEC))
         guard deaf >= 0 else { return }
@@ -97,8 +98,9 @@ package import Telemetry
         close(deaf)
     }
 
-    /// Until the deadline requests are waited for; after it only for replies that are given in their
-    /// handlers' stead, because the library aborts a process that stops it with a suspended connection.
+    /// Whether the stop must still wait. After the deadline every waiting request is answered with 503. It
+    /// must then wait until no connection is suspended, because the library aborts a process that stops it
+    /// with a suspended connection.
     private func isFinishing(by deadline: Instant) -> Bool {
         let now = Instant.now()
         if now < deadline { return !core.isQuiet }
@@ -114,11 +116,11 @@ package import Telemetry
     }
 
     private static let pollMilliseconds = 2
-    /// For answers that say that the server stops to leave the machine.
+    /// The time for the last 503 answers to leave the machine.
     private static let lastWordsMilliseconds = 250
 }
 
-// MARK: libmicrohttpd's callbacks
+// MARK: Callbacks of libmicrohttpd
 
 private func connection(_ connection: OpaquePointer) -> HTTPConnection? {
     unsafe mhd_context(connection).map {
@@ -126,7 +128,8 @@ private func connection(_ connection: OpaquePointer) -> HTTPConnection? {
     }
 }
 
-/// The context keeps the connection's object from `started` to `closed`, which come in pairs.
+/// Keeps the connection's object alive from the start to the end of the connection. The library calls both
+/// exactly once.
 private func connectionChanged(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode

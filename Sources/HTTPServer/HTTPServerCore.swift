@@ -1,14 +1,14 @@
 internal import Lifecycle
 
-/// What the connections of a server share.
+/// The state that the connections of a server share.
 final class HTTPServerCore: Sendable {
     private struct State {
-        /// How far each connection is.
+        /// The clock of each connection.
         var clocks: [ObjectIdentifier: TracedLock<ConnectionClock>] = [:]
         var isStopping = false
-        /// Requests whose head has come and whose answer has not gone.
+        /// The requests between their head and the end of their answer.
         var exchanges = 0
-        /// Connections that the library has forgotten until their reply is there.
+        /// The connections that are suspended until their reply is ready.
         var waits = 0
     }
 
@@ -17,7 +17,7 @@ final class HTTPServerCore: Sendable {
 
     static let bodiesFull: HTTPResponse = {
         var response = HTTPResponse.error(
-            503, "bodies_full", message: "too many bodies are on their way to this server; try again")
+            503, "bodies_full", message: "this server is receiving too many bodies; try again")
         response.headers.add("Retry-After", "1")
         return response
     }()
@@ -37,7 +37,7 @@ final class HTTPServerCore: Sendable {
 
     var connectionCount: Int { state.withLock { $0.clocks.count } }
     var isStopping: Bool { state.withLock { $0.isStopping } }
-    /// Neither a request nor a reply is outstanding.
+    /// Whether no request is between its head and the end of its answer.
     var isQuiet: Bool { state.withLock { $0.exchanges == 0 } }
     var hasWaits: Bool { state.withLock { $0.waits > 0 } }
 
@@ -54,7 +54,7 @@ final class HTTPServerCore: Sendable {
     func exchangeBegan() { state.withLock { $0.exchanges += 1 } }
     func exchangeEnded() { state.withLock { $0.exchanges -= 1 } }
 
-    /// False when the server stops: nobody would resume the connection.
+    /// Starts a wait. Returns false if the server stops, because then nothing would resume the connection.
     func waitBegan() -> Bool {
         state.withLock { state in
             if !state.isStopping { state.waits += 1 }
@@ -66,7 +66,7 @@ final class HTTPServerCore: Sendable {
 
     func beginStopping() { state.withLock { $0.isStopping = true } }
 
-    /// Ends what has taken too long.
+    /// Ends connections and answers that are past their deadline.
     func checkDeadlines(now: Instant) {
         let clocks = state.withLock { Array($0.clocks.values) }
         for clock in clocks {
@@ -75,7 +75,7 @@ final class HTTPServerCore: Sendable {
         }
     }
 
-    /// Answers for handlers that will not answer in time.
+    /// Answers every waiting request with 503.
     func abandonWaits() {
         let clocks = state.withLock { Array($0.clocks.values) }
         for clock in clocks {

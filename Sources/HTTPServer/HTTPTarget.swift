@@ -1,8 +1,8 @@
-/// The path and query of a request line, decoded strictly: what could be understood in two ways is
-/// refused, so that nothing behind a proxy's rule means something else here.
+/// The path and query of a request line, decoded strictly. Ambiguous targets are refused, so that a rule of a
+/// proxy and this server always mean the same path.
 struct HTTPTarget: Equatable {
     let path: String
-    /// Decoded; a segment can hold a slash if it was sent as `%2F`.
+    /// The decoded segments. A segment contains a slash if it was sent as `%2F`.
     let segments: [String]
     let query: [Field]
 
@@ -13,10 +13,10 @@ struct HTTPTarget: Equatable {
 
     init(_ raw: [UInt8]) throws(HTTPRefusal) {
         guard raw.first == UInt8(ascii: "/") else {
-            throw .malformed("the request line must name a path that begins with /")
+            throw .malformed("the request target must begin with /")
         }
         guard raw.allSatisfy(Self.isAllowed) else {
-            throw .malformed("the path holds a character that must be percent-encoded")
+            throw .malformed("the path has a character that must be percent-encoded")
         }
         let parts = raw.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         path = String(decoding: parts[0], as: UTF8.self)
@@ -25,7 +25,7 @@ struct HTTPTarget: Equatable {
         {
             let segment = try Self.decode(part, plusIsSpace: false)
             if segment == "." || segment == ".." {
-                throw .malformed("the path must not hold . or .. segments")
+                throw .malformed("the path must not have . or .. segments")
             }
             segments.append(segment)
         }
@@ -52,7 +52,7 @@ struct HTTPTarget: Equatable {
             switch raw[at] {
             case UInt8(ascii: "%"):
                 guard raw.endIndex - at > 2, let high = hex(raw[at + 1]), let low = hex(raw[at + 2]) else {
-                    throw .malformed("the path holds % without two hexadecimal digits")
+                    throw .malformed("the path has % without two hexadecimal digits")
                 }
                 out.append(high << 4 | low)
                 at += 3
@@ -65,7 +65,7 @@ struct HTTPTarget: Equatable {
             }
         }
         guard let text = String(validating: out, as: UTF8.self), out.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-        else { throw .malformed("the path holds percent-encoded bytes that are not text in UTF-8") }
+        else { throw .malformed("the path has percent-encoded bytes that are not UTF-8 text") }
         return text
     }
 
@@ -78,7 +78,7 @@ struct HTTPTarget: Equatable {
         }
     }
 
-    /// RFC 3986: unreserved and reserved characters of a path or query, and %.
+    /// Whether RFC 3986 allows the byte in a path or query. `%` is allowed, too.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,5 +1,5 @@
 extension RequestHead {
-    /// A request without its body yet, the segments of its path, and where the body ends.
+    /// A request without its body, the segments of its path, and the framing of the body.
     struct Decoded {
         let request: HTTPRequest
         let segments: [String]
@@ -9,7 +9,8 @@ extension RequestHead {
     func decode(peer: String, limits: HTTPLimits) throws(HTTPRefusal) -> Decoded {
         guard isStrict else {
             throw .malformed(
-                "the request is not laid out as HTTP/1.1 demands: lines end in CR LF, one space each")
+                "the request head is not strict HTTP/1.1: use CR LF after each line and single spaces in the request line"
+            )
         }
         guard byteCount <= limits.headBytesMax else {
             throw Self.tooLarge("the headers may have \(limits.headBytesMax) bytes")
@@ -38,12 +39,12 @@ extension RequestHead {
         var headers = HTTPHeaders()
         for line in lines {
             guard unsafe !line.name.isEmpty, unsafe line.name.allSatisfy(Self.isNameByte) else {
-                throw .malformed("a header's name holds a character that it must not")
+                throw .malformed("a header name has an invalid character")
             }
             let value = unsafe Self.trimmed(line.value)
             let isText = unsafe value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
             guard isText, let text = unsafe String(validating: value, as: UTF8.self) else {
-                throw .malformed("a header's value holds bytes that are not text")
+                throw .malformed("a header value has bytes that are not text")
             }
             let name = unsafe String(decoding: line.name, as: UTF8.self)
             if unsafe value.count < line.value.count, HTTPFraming.isDecided(by: name) {

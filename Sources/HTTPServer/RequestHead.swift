@@ -1,12 +1,13 @@
 internal import CMicroHTTPD
 
-/// What libmicrohttpd read of a request's head, and whether it read what everybody else would.
+/// A request's head as libmicrohttpd parsed it, with a check that every other parser reads it in the same
+/// way.
 ///
-/// The library is lenient: it takes bare line feeds, folded lines, NUL bytes and spaces before a
-/// colon, and says nothing. But it splits the head where it lies in its buffer, so the places of the
-/// parts show what stood between them: one space in the request line, a carriage return and a line
-/// feed after each line, one empty line at the end. A head that is laid out in any other way is
-/// refused; should the library ever copy the parts, all heads would be, loudly.
+/// The library is lenient: it silently accepts bare line feeds, folded lines, NUL bytes and spaces before a
+/// colon. But it parses the head in place, so the addresses of the parts show the bytes between them. A
+/// strict head has one space between the parts of the request line, CR LF after each line, and one empty line
+/// at the end. Every other layout is refused. If the library ever copied the parts, every head would be
+/// refused, which would be noticed at once.
 @safe struct RequestHead {
     @safe struct Line {
         let name: UnsafeRawBufferPointer
@@ -14,11 +15,11 @@ internal import CMicroHTTPD
     }
 
     let method: UnsafeRawBufferPointer
-    /// The target as it was sent; `url` has been decoded in place.
+    /// The target as sent. The library decodes `url` in place.
     let target: [UInt8]
     let url: UnsafeRawPointer
     let version: UnsafeRawBufferPointer
-    /// Bytes from `method` to the end of the empty line.
+    /// The bytes from `method` to the end of the empty line.
     let byteCount: Int
     var lines: [Line] = []
 
@@ -42,7 +43,7 @@ internal import CMicroHTTPD
     }
 
     private func end(of part: UnsafeRawBufferPointer) -> UnsafeRawPointer {
-        // Only parts with an address are asked.
+        // The callers pass only parts with an address.
         unsafe part.baseAddress! + part.count
     }
 }

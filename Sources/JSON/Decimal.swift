@@ -1,9 +1,9 @@
-/// The digits of a whole number, eight at a time.
+/// Decimal digits of whole numbers, written eight at a time.
 enum Decimal {
-    /// Twenty digits at most, and whole words are written, whatever is left.
+    /// The bytes that a write may touch. A number has at most twenty digits, but whole words are written.
     static let room = 32
 
-    /// Writes the digits to `out`, which has `room`, and returns how many.
+    /// Writes the digits to `out`, which must have `room` bytes, and returns their count.
     static func write(_ value: UInt64, to out: UnsafeMutableRawPointer) -> Int {
         if value < 100_000_000 { return unsafe first(eight(value), to: out) }
         let upper = value / 100_000_000
@@ -13,18 +13,18 @@ enum Decimal {
         return length &+ 8
     }
 
-    /// Without zeros in front.
+    /// Writes up to eight digits without leading zeros.
     @inline(always)
     private static func first(_ digits: UInt64, to out: UnsafeMutableRawPointer) -> Int {
-        // The last is a digit of zero too.
+        // The mask keeps the last digit, also if it is zero.
         let zeros = (digits ^ 0x3030_3030_3030_3030 | 1 &<< 56).trailingZeroBitCount &>> 3
         unsafe out.storeBytes(of: (digits &>> UInt64(8 &* zeros)).littleEndian, as: UInt64.self)
         return 8 &- zeros
     }
 
-    /// All eight digits of a number that has no more, the first in the lowest byte: it is halved into numbers
-    /// of four digits, of two, of one, side by side in one word. The products are divisions by 10,000, 100
-    /// and 10 that are exact for what they are given.
+    /// Returns all eight digits of a number with at most eight digits, the first digit in the lowest byte.
+    /// The number is split within one word into numbers of four digits, then two, then one. The
+    /// multiplications are exact divisions by 10,000, 100 and 10 for these ranges.
     @inline(always)
     private static func eight(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000

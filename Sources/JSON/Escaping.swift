@@ -1,16 +1,15 @@
 internal import CSimdJSON
 
-/// The bytes of a string as they stand between quotes: quotes, backslashes and control characters
-/// escaped, the rest as it is.
+/// The escaped bytes of a string. Quotes, backslashes and control characters are escaped; other bytes stay.
 enum Escaping {
-    /// A control character becomes `\u0000`.
+    /// The largest growth of one byte: a control character becomes `\u0000`.
     static let growthMax = 6
-    /// Sixteen bytes are written at a time, whatever is left.
+    /// The bytes beyond the end that a write may touch, because it writes sixteen at a time.
     static let slack = 16
 
     private static let hexDigits: StaticString = "0123456789abcdef"
 
-    /// Writes to `out`, which has room for `growthMax` times the bytes and `slack`; returns the length.
+    /// Writes to `out` and returns the length. `out` must have `growthMax` times the bytes plus `slack`.
     static func write(_ bytes: UnsafeRawBufferPointer, to out: UnsafeMutableRawPointer) -> Int {
         if unsafe json_copy_plain(bytes.baseAddress, bytes.count, out) { return bytes.count }
         var written = 0

@@ -27,7 +27,8 @@ public import CSimdJSON
 }
 
 extension JSONValue {
-    /// The elements; none, and noted, when this is no array or has more than `countMax`.
+    /// Returns the elements. If this is not an array or has more than `countMax`, notes a problem and returns
+    /// none.
     @inlinable @inline(always)
     package func array(countMax: Int) -> JSONArray {
         guard let nodeIndex, let node = unsafe holds(JSON_ARRAY), unsafe Int(node.pointee.low) <= countMax

@@ -1,28 +1,28 @@
 public import CSimdJSON
 
-/// What a reader holds: the index of the present document, and what decoding found wrong with it.
-/// Values point here. It lives as long as the reader; every `read` fills it anew.
+/// A reader's state: the index of the current document and the problems of its decoding. Values point to it.
+/// It lives as long as the reader, and every `read` refills it.
 @usableFromInline
 @safe struct JSONDocument {
-    /// In a node's `kind`: its member was asked for.
+    /// The flag in a node's `kind` that marks a member as requested.
     @inlinable @inline(always) static var seenFlag: UInt32 { 0x100 }
     @inlinable @inline(always) static var kindMask: UInt32 { 0xFF }
 
     @usableFromInline var index = unsafe json_document()
-    /// Grows with every read, so that a value kept beyond its document is noticed.
+    /// A counter that grows with every read. It exposes values that are kept beyond their document.
     @usableFromInline var generation: UInt32 = 0
     var problemsMax = 0
     var problems: [JSONProblem] = []
     var unlisted = 0
 
-    /// False, and one more is counted, when there are as many problems as are listed.
+    /// Returns true if one more problem may be listed. Otherwise only counts it.
     mutating func listsMore() -> Bool {
         if problems.count < problemsMax { return true }
         unlisted += 1
         return false
     }
 
-    /// The path of a node, found by walking down to it: paths cost nothing until one is needed.
+    /// Returns the path of a node by walking down to it. Paths cost nothing until one is needed.
     func path(of target: Int, member: String? = nil) -> String {
         var path = JSONPath()
         var node = 0

@@ -1,9 +1,9 @@
-/// A document that was refused, with everything that is wrong with it.
+/// All problems of a refused document.
 package struct JSONError: Error, Sendable, Equatable {
-    /// In the order in which they were found; never empty.
+    /// The problems in the order in which they were found. Never empty.
     package let problems: [JSONProblem]
 
-    /// Problems beyond `JSONLimits.problemsMax`, not listed.
+    /// The count of problems beyond `JSONLimits.problemsMax`, which are not listed.
     package let unlisted: Int
 
     init(problems: [JSONProblem], unlisted: Int = 0) {

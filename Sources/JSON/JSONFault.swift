@@ -1,10 +1,10 @@
 internal import CSimdJSON
 
-/// Says where and why a document is not strict JSON. It runs only after the document was refused,
-/// so it may be slow, but its time stays linear in the document and it must not trap on anything.
+/// The position and the reason of a JSON syntax fault. It runs only after a refusal, so it may be slow. Its
+/// time must stay linear in the document, and it must not trap on any bytes.
 struct JSONFault {
     let fault: json_fault
-    /// Where the walk stopped; simdjson's own findings come without a position.
+    /// The byte where the walk stopped. Faults that simdjson itself finds have no position.
     let offset: Int
     let limits: JSONLimits
 
@@ -34,21 +34,21 @@ struct JSONFault {
         case JSON_EMPTY: return (.empty, "is empty; send a JSON value")
         case JSON_NOT_UTF8: return (.notUTF8, "is not UTF-8 at byte \(position)")
         case JSON_CONTROL_CHARACTER:
-            return (.malformed, "holds a bare control character at byte \(position); escape it")
+            return (.malformed, "has an unescaped control character at byte \(position); escape it")
         case JSON_UNTERMINATED_STRING:
-            return (.malformed, "holds a string that never ends, from byte \(position)")
+            return (.malformed, "has an unterminated string that starts at byte \(position)")
         case JSON_TRAILING_BYTES:
-            return (.malformed, "goes on after its end at byte \(position); send one JSON value")
-        case JSON_BAD_ESCAPE: return (.malformed, "holds an unknown escape at byte \(position)")
+            return (.malformed, "has bytes after its end at byte \(position); send one JSON value")
+        case JSON_BAD_ESCAPE: return (.malformed, "has an unknown escape at byte \(position)")
         case JSON_LONE_SURROGATE:
             return (
                 .malformed,
-                "holds half a surrogate pair at byte \(position); escape both halves or send UTF-8"
+                "has half a surrogate pair at byte \(position); escape both halves or send UTF-8"
             )
         case JSON_TOO_DEEP: return (.tooDeep, "is nested deeper than \(limits.depthMax) levels")
-        case JSON_DUPLICATE_KEY: return (.duplicateKey, "is there twice; send it once")
+        case JSON_DUPLICATE_KEY: return (.duplicateKey, "occurs twice; send it once")
         case JSON_TOO_MANY_KEYS:
-            return (.tooManyKeys, "is one name more than the \(limits.keysMax) a document may have")
+            return (.tooManyKeys, "exceeds the limit of \(limits.keysMax) names in a document")
         case JSON_NUMBER_OUT_OF_RANGE:
             return (.numberOutOfRange, "is a number beyond 64 bits; send it as a string")
         case JSON_NO_MEMORY: return (.outOfMemory, "does not fit into memory now; try again later")
@@ -56,7 +56,7 @@ struct JSONFault {
         }
     }
 
-    /// What other encodings begin with; a strict parser only sees nonsense there.
+    /// Returns the name of another encoding by its first bytes. The parser would report only a syntax error.
     private static func foreignEncoding(_ bytes: UnsafeRawBufferPointer) -> String? {
         if unsafe bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return "UTF-8 with a byte order mark" }
         if unsafe bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }

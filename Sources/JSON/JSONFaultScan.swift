@@ -1,12 +1,12 @@
-/// Finds the path to a byte of a document that may be broken anywhere: it follows brackets, names
-/// and commas, believes everything, and stops at a string that a control character or the end cuts.
+/// A scan for the path to a byte of a broken document. It follows brackets, names and commas without checking
+/// them. It stops at a string that a control character or the end of the document cuts.
 struct JSONFaultScan {
     private enum Level {
         case object(name: String?)
         case array(index: Int)
     }
 
-    /// Deeper levels than any limit allows are not remembered.
+    /// The remembered levels. No limit allows more.
     private static let levelsMax = 64
 
     private var levels: [Level] = []
@@ -64,8 +64,8 @@ struct JSONFaultScan {
         }
     }
 
-    /// Leaves `stop` on the closing quote; false where the string is cut, with `stop` on the cut: the
-    /// control character, or the quote that opens a string without end.
+    /// Scans a string. Returns true with `stop` on the closing quote. Returns false if the string is cut,
+    /// with `stop` on the control character, or on the opening quote of an unterminated string.
     private mutating func string(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let start = stop + 1
         var at = start

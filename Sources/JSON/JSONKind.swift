@@ -1,6 +1,6 @@
 internal import CSimdJSON
 
-/// What a value is; numbers that are whole and fit 64 bits are told apart from the others.
+/// The kind of a value. Whole numbers that fit 64 bits are integers; all others are numbers.
 @usableFromInline
 package enum JSONKind: Sendable {
     case null
@@ -23,7 +23,7 @@ package enum JSONKind: Sendable {
         }
     }
 
-    /// As messages say it.
+    /// The kind as messages name it.
     package var phrase: String {
         switch self {
         case .null: "null"

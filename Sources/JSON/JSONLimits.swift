@@ -1,12 +1,12 @@
-/// What a document may be at most. Beyond a limit it is refused as a whole, with the limit's name.
+/// The limits of a document. Beyond a limit the whole document is refused, and the message names the limit.
 package struct JSONLimits: Sendable {
-    /// Bytes of the document; larger ones are refused before they are looked at.
+    /// Bytes of the document. A larger document is refused before it is parsed.
     package var bytesMax: Int
-    /// Arrays and objects inside one another.
+    /// The nesting depth of arrays and objects.
     package var depthMax: Int
     /// Member names in the whole document.
     package var keysMax: Int
-    /// Problems reported for one document; later ones are only counted.
+    /// Problems listed for one document. Later ones are only counted.
     package var problemsMax: Int
 
     package init(bytesMax: Int, depthMax: Int = 32, keysMax: Int = 4096, problemsMax: Int = 32) {
@@ -18,6 +18,6 @@ package struct JSONLimits: Sendable {
         self.problemsMax = problemsMax
     }
 
-    /// A record of a topic: as large as the largest topic allows.
+    /// The limits of a topic's record: the size that the largest topic allows.
     package static let record = JSONLimits(bytesMax: 4 << 20)
 }

@@ -1,6 +1,6 @@
 internal import CSimdJSON
 
-/// The members of an object, for names that are data: tags, attributes, a schema.
+/// The members of an object whose names are data: tags, attributes, a schema.
 @safe package struct JSONMembers: Sequence, IteratorProtocol {
     private let document: UnsafeMutablePointer<JSONDocument>
     private var position: Int

@@ -1,11 +1,12 @@
 public import CSimdJSON
 
-/// The members of an object. Each one asked for is marked, so that `refuseUnknownFields` knows what
-/// nobody wanted: the code that reads the fields is the list of fields.
+/// The members of an object. Each requested member is marked, so that `refuseUnknownFields` finds the others.
+/// The code that reads the fields is therefore the only list of fields.
 @usableFromInline
 @safe package struct JSONObject {
     @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
-    /// Nil when there was no object to open: then every member is nowhere, without further problems.
+    /// The object's node. Nil if the value is not an object. Then every member is `nowhere` and adds no
+    /// problem.
     @usableFromInline let node: Int?
 
     @inlinable @inline(always)
@@ -14,14 +15,14 @@ public import CSimdJSON
         self.node = node
     }
 
-    /// How many members it has.
+    /// The number of members.
     package var count: Int {
         guard let node else { return 0 }
         return unsafe Int(document.pointee.index.nodes[node].low)
     }
 
-    /// The member of this name, present or missing. Fastest when members are asked for in the order
-    /// in which they were written: the search begins behind the last one found.
+    /// Returns the member of this name, present or missing. It is fastest if members are requested in the
+    /// order of the document, because each search starts after the last member found.
     package subscript(_ name: StaticString) -> JSONValue {
         @inlinable @inline(always)
         get {
@@ -33,7 +34,7 @@ public import CSimdJSON
         }
     }
 
-    /// Notes each member that was not asked for: a typo must not become a silent default.
+    /// Notes each member that was not requested, so that a typing error does not silently become a default.
     package func refuseUnknownFields() {
         guard let node else { return }
         let end = unsafe Int(nodes[node].next)
@@ -47,7 +48,7 @@ public import CSimdJSON
         }
     }
 
-    /// All members, in the order in which they were written. Does not mark them.
+    /// All members in the order of the document. They are not marked.
     package var members: JSONMembers {
         guard let node else { return unsafe JSONMembers(document: document, from: 0, to: 0) }
         return unsafe JSONMembers(
@@ -67,8 +68,8 @@ public import CSimdJSON
         return Int(next)
     }
 
-    /// For members that are asked for in another order: all of them, behind the last one found and then
-    /// before it.
+    /// Searches all members: those after the last one found, then those before it. Used for members that are
+    /// requested in another order.
     @usableFromInline @inline(never)
     func search(_ name: StaticString, in object: Int) -> Int? {
         let next = unsafe nodes[object].high
@@ -102,7 +103,7 @@ public import CSimdJSON
 }
 
 extension JSONValue {
-    /// The members; of an empty object, and noted, when this is none.
+    /// Returns the members. If this is not an object, notes a problem and returns an empty object.
     @inlinable
     package func object() -> JSONObject {
         guard let nodeIndex, unsafe holds(JSON_OBJECT) != nil else {

@@ -1,6 +1,6 @@
-/// A position in a document as people read it. See `JSONProblem.path`.
+/// A readable position in a document. See `JSONProblem.path`.
 struct JSONPath {
-    /// Names come from outside and can be as long as the document.
+    /// The longest part of a name in a path. Names come from outside and can be as long as the document.
     static let nameCharactersMax = 64
     static let charactersMax = 256
 

@@ -1,8 +1,8 @@
-/// One thing that is wrong with a document: where, a stable code for programs, and a phrase for
-/// people that goes on after the path ("must be a string, not a number").
+/// One problem of a document: the path, a stable code for programs, and a message that follows the path, such
+/// as "must be a string, not a number".
 package struct JSONProblem: Sendable, Equatable {
     package enum Code: String, Sendable, CaseIterable {
-        // The document is not strict JSON, or is beyond a limit. Such a problem comes alone.
+        // The document is not strict JSON or exceeds a limit. Such a problem is always the only one.
         case empty
         case malformed
         case notUTF8 = "not_utf8"
@@ -12,7 +12,7 @@ package struct JSONProblem: Sendable, Equatable {
         case duplicateKey = "duplicate_key"
         case numberOutOfRange = "number_out_of_range"
         case outOfMemory = "out_of_memory"
-        // The document is not what was asked for.
+        // The document does not have the expected content.
         case missing
         case wrongType = "wrong_type"
         case unknownField = "unknown_field"
@@ -20,8 +20,8 @@ package struct JSONProblem: Sendable, Equatable {
         case invalid
     }
 
-    /// Dotted from the root: `message.contentState`, `target.extIds[3]`; empty for the document
-    /// itself. A name that is no plain word stands quoted in brackets: `tags["a b"]`.
+    /// The dotted path from the root: `message.contentState`, `target.extIds[3]`. Empty for the document
+    /// itself. Names with special characters are quoted in brackets: `tags["a b"]`.
     package let path: String
     package let code: Code
     package let message: String

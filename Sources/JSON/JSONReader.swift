@@ -1,14 +1,14 @@
 internal import CSimdJSON
 
-/// Reads JSON documents one after the other: checks each completely, then lets a closure take out
-/// field by field what it needs. No tree is built and, once the buffers have grown to the usual
-/// size, nothing is allocated per document.
+/// A reader of JSON documents, one after the other. It checks each document completely, then a closure takes
+/// the fields that it needs. It builds no tree, and it allocates nothing per document after the buffers have
+/// grown.
 ///
-/// It is strict wherever it looks, and it looks everywhere, also into values that are only passed
-/// on: UTF-8, the grammar, depth, 64-bit numbers, and no name twice in an object, however escaped.
-/// So two programs that read the same bytes cannot understand different things.
+/// The reader is strict about the whole document, also about values that are only passed on: UTF-8, the
+/// grammar, depth, 64-bit numbers, and no duplicate name in an object, however escaped. So two programs
+/// cannot read the same bytes differently.
 ///
-/// Owned and pinned to one thread.
+/// Confined to one thread.
 @safe package final class JSONReader {
     package let limits: JSONLimits
     private let parser: OpaquePointer
@@ -28,12 +28,12 @@ internal import CSimdJSON
         unsafe document.deallocate()
     }
 
-    /// Checks `bytes`, which are copied, and returns what `decode` made of the root value, unless
-    /// something was wrong: then everything that was wrong is thrown at once.
+    /// Checks `bytes`, which are copied, and returns the result of `decode` for the root value. If there were
+    /// problems, throws all of them at once.
     ///
-    /// An accessor that does not find what it wants notes a problem and returns a placeholder, so
-    /// `decode` only builds a value: it must not act on one, because it may never have been there.
-    /// Values must not be kept beyond the call; `raw` and `utf8` neither.
+    /// An accessor that does not find the expected value notes a problem and returns a placeholder. So
+    /// `decode` must
+    /// only build a value and must not act on it. Values, `raw` and `utf8` are invalid after the call.
     @inlinable
     package func read<T>(
         _ bytes: UnsafeRawBufferPointer, _ decode: (JSONValue) -> T
@@ -48,13 +48,14 @@ internal import CSimdJSON
         try unsafe bytes.span.withUnsafeBytes { bytes throws(JSONError) in try unsafe read(bytes, decode) }
     }
 
-    /// `read` in two steps, for what would lose by a closure: the root value, good until `error` was asked for.
+    /// Starts a read without a closure. The root value is valid until the next read. Check `error` after
+    /// decoding.
     package func begin(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         try unsafe check(bytes)
         return unsafe JSONValue(document: document, node: 0)
     }
 
-    /// Everything that was wrong with what was taken out, or nil.
+    /// All problems of the decoding, or nil.
     package var error: JSONError? {
         if unsafe document.pointee.problems.isEmpty { return nil }
         return unsafe JSONError(problems: document.pointee.problems, unlisted: document.pointee.unlisted)

@@ -1,8 +1,7 @@
-// Readers for the kinds of fields that many documents share. Each notes what is wrong and returns a
-// placeholder.
+// Accessors for kinds of fields that many documents share. Each notes problems and returns a placeholder.
 
 extension JSONValue {
-    /// Milliseconds since 1970.
+    /// Returns a time in milliseconds since 1970.
     @inlinable @inline(always)
     package func time() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 

@@ -1,7 +1,7 @@
 public import CSimdJSON
 
-// Typed access. Each accessor notes a problem and returns a placeholder when the value is not what
-// it wants; `optional?.` in front makes a field optional.
+// Typed accessors. If the value has another type, an accessor notes a problem and returns a placeholder.
+// `optional?.` in front makes a field optional.
 
 extension JSONValue {
     package func string() -> String {
@@ -9,22 +9,22 @@ extension JSONValue {
         return unsafe string(bytes)
     }
 
-    /// A text of this document, which was found to be UTF-8 when it was read.
+    /// Returns a string from bytes of this document, which were already checked to be UTF-8.
     package func string(_ text: UnsafeBufferPointer<UInt8>) -> String {
         unsafe String(copying: UTF8Span(unchecked: text.span, isKnownASCII: isPlain))
     }
 
-    /// Whether a text in this document is ASCII, without control characters, for sure.
+    /// Whether all text of this document is known to be ASCII without control characters.
     @inlinable
     package var isPlain: Bool { unsafe document.pointee.index.is_plain }
 
-    /// A string's text, unescaped, where it lies: valid as long as the value.
+    /// The unescaped text of a string, without a copy. It is valid as long as the value.
     @inlinable
     package var utf8: UnsafeBufferPointer<UInt8> {
         unsafe text ?? UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// The same; nil, noted, where this is no string.
+    /// The unescaped text, or nil with a noted problem if this is not a string.
     @inlinable @inline(always)
     package var text: UnsafeBufferPointer<UInt8>? {
         guard let node = unsafe holds(JSON_STRING) else {
@@ -36,7 +36,7 @@ extension JSONValue {
             count: Int(node.pointee.high &- node.pointee.low))
     }
 
-    /// Whether it is this very string.
+    /// Whether this is a string with exactly this text.
     @inlinable @inline(always)
     package func isText(_ text: StaticString) -> Bool {
         guard let node = unsafe holds(JSON_STRING) else { return false }
@@ -44,7 +44,7 @@ extension JSONValue {
         return unsafe text.isAt(document.pointee.index.text + Int(start), length: end &- start)
     }
 
-    /// Notes it when this is no string, as `string()` does, and makes none.
+    /// Notes a problem if this is not a string, without making a `String`.
     package func requireString() { _ = unsafe text }
 
     @inlinable
@@ -54,7 +54,7 @@ extension JSONValue {
         return false
     }
 
-    /// A whole number; `1.0` and `1e3` are numbers but not written as whole ones.
+    /// Returns an integer. `1.0` and `1e3` are numbers but not integers.
     @inlinable @inline(always)
     package func int(in range: ClosedRange<Int> = Int.min...Int.max) -> Int {
         if let node = unsafe holds(JSON_INTEGER) {
@@ -86,7 +86,7 @@ extension JSONValue {
         return 0
     }
 
-    /// One of an enumeration's raw values; nil, noted, when it is another.
+    /// Returns one of an enumeration's raw values, or nil with a noted problem.
     package func choice<Choice: RawRepresentable & CaseIterable>(
         of type: Choice.Type
     ) -> Choice? where Choice.RawValue == String {

@@ -1,21 +1,21 @@
 public import CSimdJSON
 
-/// A value inside the document that a reader holds now, or where one is missing.
+/// A value in the reader's current document, or the place of a missing value.
 ///
-/// Borrowed: valid until the reader's closure returns, and never stored. What it finds wrong it
-/// notes with the path; see `JSONReader.read`.
+/// A value is valid until the reader's closure returns and must never be stored. It notes problems with its
+/// path; see `JSONReader.read`.
 @usableFromInline
 @safe package struct JSONValue {
     @usableFromInline let document: UnsafeMutablePointer<JSONDocument>
-    /// The value's node, or one of the two below.
+    /// The value's node, or `missing` or `nowhere`.
     @usableFromInline let index: Int32
-    /// The object that was asked, when the value is missing.
+    /// The object without the member, if the value is missing.
     @usableFromInline let parent: Int32
     @usableFromInline let name: StaticString?
     @usableFromInline let generation: UInt32
 
     @inlinable @inline(always) static var missing: Int32 { -1 }
-    /// Inside something that was itself not there or not an object, which is already noted.
+    /// The index of a value inside a missing value or a wrong type, for which a problem is already noted.
     @inlinable @inline(always) static var nowhere: Int32 { -2 }
 
     @inlinable @inline(always)
@@ -45,7 +45,7 @@ public import CSimdJSON
         unsafe generation = document.pointee.generation
     }
 
-    /// The value's position in the index; nil when there is none.
+    /// The value's position in the index, or nil if there is no value.
     @inlinable var nodeIndex: Int? { index >= 0 ? Int(index) : nil }
 
     @inlinable @inline(always)
@@ -55,7 +55,7 @@ public import CSimdJSON
         return unsafe document.pointee.index.nodes + Int(index)
     }
 
-    /// Nil for a missing value; null has a kind.
+    /// The kind, or nil for a missing value. Null has its own kind.
     package var kind: JSONKind? {
         guard let node = unsafe node else { return nil }
         return unsafe JSONKind(json_kind(node.pointee.kind & JSONDocument.kindMask))
@@ -65,7 +65,7 @@ public import CSimdJSON
     @inlinable package var isString: Bool { unsafe holds(JSON_STRING) != nil }
     @inlinable package var isNull: Bool { unsafe holds(JSON_NULL) != nil }
 
-    /// The value, or nil when it is missing or null.
+    /// The value, or nil if it is missing or null.
     @inlinable @inline(always)
     package var optional: JSONValue? {
         guard let node = unsafe node, unsafe node.pointee.kind & JSONDocument.kindMask != JSON_NULL.rawValue
@@ -73,7 +73,7 @@ public import CSimdJSON
         return self
     }
 
-    /// The value as it was written, byte for byte; empty when missing.
+    /// The bytes of the value as written. Empty if the value is missing.
     @inlinable package var raw: UnsafeRawBufferPointer {
         guard let node = unsafe node else { return unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
         return unsafe UnsafeRawBufferPointer(
@@ -81,7 +81,7 @@ public import CSimdJSON
             count: Int(node.pointee.end - node.pointee.start))
     }
 
-    /// The node if it is of this kind.
+    /// Returns the node if it has this kind.
     @inlinable @inline(always)
     func holds(_ kind: json_kind) -> UnsafeMutablePointer<json_node>? {
         guard let node = unsafe node, unsafe node.pointee.kind & JSONDocument.kindMask == kind.rawValue
@@ -89,28 +89,28 @@ public import CSimdJSON
         return unsafe node
     }
 
-    /// Where the value is, or would be.
+    /// The path of the value, also of a missing one.
     package var path: String {
         if let nodeIndex { return unsafe document.pointee.path(of: nodeIndex) }
         guard let name else { return "" }
         return unsafe document.pointee.path(of: Int(parent), member: name.description)
     }
 
-    /// Where a member of this name is, or would be, for names that are data.
+    /// Returns the path of a member, present or missing, whose name is data.
     package func path(ofMember name: String) -> String {
         guard let nodeIndex else { return path }
         return unsafe document.pointee.path(of: nodeIndex, member: name)
     }
 
-    /// Notes a problem of the caller's own; the message goes on after the path.
+    /// Notes a problem from the caller. The message follows the path.
     package func report(_ message: String, as code: JSONProblem.Code = .invalid) {
         if index == Self.nowhere { return }
-        // Finding the path takes as long as there are siblings: not for what nobody will read.
+        // The path takes time in proportion to the siblings, so it is not computed for unlisted problems.
         guard unsafe document.pointee.listsMore() else { return }
         unsafe document.pointee.problems.append(JSONProblem(path: path, code: code, message: message))
     }
 
-    /// Notes that the value is missing or of another kind than wanted.
+    /// Notes that the value is missing or has another kind than expected.
     @usableFromInline
     func reportKind(wanted: String) {
         if let kind {

@@ -1,4 +1,4 @@
-// Whole fields, name and value; what is nil is left out.
+// Fields with name and value. A nil value is omitted.
 
 extension JSONWriter {
     @inlinable @inline(always)
@@ -50,7 +50,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// An array of objects, each with the members that `write` gives it.
+    /// Writes an array of objects. `write` adds the members of each.
     package mutating func objects<Element>(
         _ name: StaticString, of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
     ) {

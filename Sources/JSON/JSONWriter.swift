@@ -1,14 +1,13 @@
 internal import CSimdJSON
 
-/// Writes JSON into a buffer of its own that is used again and again: nothing is allocated per field
-/// or, once it has grown, per document. Commas and escapes are its business; what it writes reads
-/// back as the same values. It checks that brackets and names come in pairs only as far as that is
-/// free: the calls' order is the caller's promise.
+/// A writer of JSON into a reusable buffer. It allocates nothing per field and, once the buffer has grown,
+/// nothing per document. It adds commas and escapes. It checks the nesting only where that is free: the
+/// caller must call its methods in a valid order.
 @usableFromInline
 @safe package struct JSONWriter: ~Copyable {
     @usableFromInline var buffer: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
-    /// Bytes written since the start or the last `removeAll`.
+    /// The bytes written since the start or the last `removeAll`.
     @usableFromInline package internal(set) var count = 0
     @usableFromInline var needsComma = false
     @usableFromInline var depth = 0
@@ -21,21 +20,21 @@ internal import CSimdJSON
 
     deinit { unsafe buffer.deallocate() }
 
-    /// Begins the next document in the same buffer.
+    /// Removes all documents and reuses the buffer.
     package mutating func removeAll() {
         count = 0
         needsComma = false
         depth = 0
     }
 
-    /// Begins a document behind the finished ones: many in one buffer, told apart by the counts before and
+    /// Starts another document after the finished ones. The caller separates them by the counts before and
     /// after each.
     package mutating func beginNext() {
         precondition(depth == 0, "a JSON document is not finished")
         needsComma = false
     }
 
-    /// What was written, borrowed for the call.
+    /// Lends the written bytes for one call.
     package borrowing func withBytes<R, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
@@ -43,7 +42,7 @@ internal import CSimdJSON
         return try unsafe body(UnsafeRawBufferPointer(start: buffer, count: count))
     }
 
-    /// A copy of what was written.
+    /// A copy of the written bytes.
     package var bytes: [UInt8] { unsafe withBytes { bytes in unsafe Array(bytes) } }
 
     // MARK: Structure
@@ -53,7 +52,7 @@ internal import CSimdJSON
     @inlinable package mutating func beginArray() { open(UInt8(ascii: "[")) }
     @inlinable package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// The name of the member whose value is written next: letters of the program, which need no escape.
+    /// Writes the name of the next member. The name comes from the program and must not need an escape.
     @inlinable @inline(always)
     package mutating func name(_ name: StaticString) {
         let length = name.utf8CodeUnitCount
@@ -85,13 +84,13 @@ internal import CSimdJSON
 
     @inlinable @inline(always)
     mutating func close(_ bracket: UInt8) {
-        precondition(depth > 0, "more brackets close than open")
+        precondition(depth > 0, "a JSON bracket closes that was not opened")
         depth &-= 1
         put(bracket)
         needsComma = true
     }
 
-    /// Where there is room for it.
+    /// Writes a comma if one is due. The buffer must have room for it.
     @inlinable @inline(always)
     mutating func putComma() {
         unsafe buffer.storeBytes(of: UInt8(ascii: ","), toByteOffset: count, as: UInt8.self)
@@ -119,8 +118,8 @@ internal import CSimdJSON
         needsComma = true
     }
 
-    /// The shortest text that reads back as the same value. JSON has no word for infinity and "not a
-    /// number": they become null.
+    /// Writes the shortest text that reads back as the same value. Infinity and "not a number" have no JSON
+    /// form and become null.
     @usableFromInline package mutating func value(_ value: Double) {
         guard value.isFinite else { return null() }
         reserve(1 + Int(JSON_DOUBLE_BYTES_MAX))
@@ -131,7 +130,7 @@ internal import CSimdJSON
 
     @usableFromInline package mutating func value(_ value: String) { self.value("", value) }
 
-    /// One string of two pieces, the first of which needs no escape.
+    /// Writes one string from two parts. The first part must not need an escape.
     @usableFromInline package mutating func value(_ prefix: StaticString, _ rest: String) {
         let isWritten: Void? = unsafe rest.utf8.withContiguousStorageIfAvailable { rest in
             unsafe quoted(prefix, UnsafeRawBufferPointer(rest))
@@ -145,7 +144,7 @@ internal import CSimdJSON
         unsafe quoted("", UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
     }
 
-    /// A string from bytes; what in them is not UTF-8 is replaced by U+FFFD.
+    /// Writes a string from bytes. Invalid UTF-8 is replaced by U+FFFD.
     @usableFromInline package mutating func value(utf8 bytes: UnsafeRawBufferPointer) {
         if unsafe Escaping.isASCII(bytes) {
             unsafe quoted("", bytes)
@@ -154,9 +153,9 @@ internal import CSimdJSON
         }
     }
 
-    /// Bytes that already are a JSON value, such as `JSONValue.raw`: handed on as they are.
+    /// Writes bytes that are already a JSON value, such as `JSONValue.raw`, unchanged.
     package mutating func raw(_ bytes: UnsafeRawBufferPointer) {
-        unsafe precondition(!bytes.isEmpty, "nothing is no JSON value")
+        unsafe precondition(!bytes.isEmpty, "an empty text is not a JSON value")
         unsafe copy(bytes)
     }
 

@@ -1,14 +1,14 @@
 public import CSimdJSON
 public import Glibc
 
-/// Names and texts of the program, compared with those of a document.
+/// Comparison of the program's names and texts with those of a document.
 ///
-/// Where the compiler sees the text, its length, its words and its bit are constants, and a comparison is a
-/// few instructions. So what reads a field by name is inlined down to here, into the code that names it,
-/// in other modules too: that is why this module's imports of C are public.
+/// If the compiler sees the text, its length, words and bit are constants, and a comparison takes a few
+/// instructions. For this, every function that reads a field by name is inlined into the caller, also in
+/// other modules. Therefore this module imports C publicly.
 extension StaticString {
-    /// The first eight bytes, or all of a shorter text moved up, as a little-endian load and a shift leave
-    /// them.
+    /// The first eight bytes as a little-endian word. A shorter text is shifted up, like the load and shift
+    /// in `isAt`.
     @inlinable @inline(always)
     var firstWord: UInt64 {
         let length = utf8CodeUnitCount
@@ -16,13 +16,13 @@ extension StaticString {
         if length >= 8 { return unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) }
         if length == 0 { return 0 }
         if length >= 4 {
-            // Two halves that overlap.
+            // Two overlapping halves.
             let first = unsafe UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
             let last = unsafe UInt32(
                 littleEndian: bytes.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self))
             return (UInt64(first) | UInt64(last) << UInt64(8 * (length - 4))) << UInt64(64 - 8 * length)
         }
-        // One to three: first, middle and last are all of them.
+        // With one to three bytes, the first, the middle and the last byte are all bytes.
         let first = unsafe UInt64(bytes.load(as: UInt8.self))
         let middle = unsafe UInt64(bytes.load(fromByteOffset: length / 2, as: UInt8.self))
         let last = unsafe UInt64(bytes.load(fromByteOffset: length - 1, as: UInt8.self))
@@ -30,12 +30,12 @@ extension StaticString {
         return word << UInt64(64 - 8 * length)
     }
 
-    /// The bit of a member's name: most fields of most records are not there, and this says so without a
+    /// The bit of a member's name. Most fields of most records are missing, and the bit shows this without a
     /// search.
     @inlinable @inline(always)
     var nameBit: UInt64 { json_name_bit(firstWord, UInt32(truncatingIfNeeded: utf8CodeUnitCount)) }
 
-    /// Whether a document has this at a pointer; behind every byte of it eight bytes may be read.
+    /// Whether this text is at a pointer of a document. Eight bytes after each of its bytes must be readable.
     @inlinable @inline(always)
     func isAt(_ pointer: UnsafePointer<UInt8>, length: UInt32) -> Bool {
         let count = utf8CodeUnitCount
@@ -53,7 +53,7 @@ extension StaticString {
                     == wanted.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
             else { return false }
         }
-        // The last eight, which overlap with those before.
+        // The last eight bytes overlap the earlier ones.
         return unsafe bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
             == wanted.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
     }

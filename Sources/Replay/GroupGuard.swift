@@ -3,11 +3,11 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// Whether a group has heard of anything since a record of `sends` was written. A send gets its version when
-/// it is planned: sent once more behind a newer one, it would be the newest.
+/// A check whether a group got a newer send after a record of `sends` was written. The planner assigns the
+/// version, so a redriven old send would become the newest.
 struct GroupGuard {
-    /// When the newest send of a group was written, and the newest version of its scopes; nil until they are
-    /// read.
+    /// The later of the newest send's time and the newest version, in milliseconds, of each requested group.
+    /// `Int64.min` until a row is read.
     private var times: [[UInt8]: Int64] = [:]
     private var partitions: Set<Int32> = []
     private let reader = JSONReader()
@@ -29,6 +29,6 @@ struct GroupGuard {
         }
     }
 
-    /// Nothing newer is known of the group than what was written then.
+    /// Whether the group has no send that is newer than the given time.
     func isNewest(_ key: [UInt8], writtenAt: Int64) -> Bool { (times[key] ?? Int64.min) <= writtenAt }
 }

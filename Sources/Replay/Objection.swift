@@ -1,39 +1,40 @@
-/// Why a record or a job is not sent once more.
+/// The reason why a record or a job is not sent again.
 package enum Objection: String, Sendable, CaseIterable {
-    /// Its deadline has passed, or does before it could leave.
+    /// Its deadline has passed, or passes before the job could be pushed.
     case expired
-    /// A newer version of its scope is there.
+    /// Its scope has a newer version.
     case newer = "newer_version"
-    /// Its scope has ended since.
+    /// Its scope has ended since then.
     case ended
-    /// Its send was taken back.
+    /// Its send was cancelled.
     case cancelled
-    /// The phone was started by another job since.
+    /// Another job has started the phone since then.
     case startedSince = "started_since"
-    /// Its jobs went out again by `flotilla replay resend`.
+    /// `flotilla replay resend` has sent its jobs.
     case resent
-    /// It cannot be read, by this version either.
+    /// This version cannot read it either.
     case unreadable
-    /// Its bytes were too many to be kept.
+    /// Its content was too large to be kept.
     case notKept = "not_kept"
-    /// It is of a topic that takes nothing by hand.
+    /// Its topic does not accept redriven records.
     case unknownTopic = "unknown_topic"
-    /// Another call is at work on it, or was killed a moment ago.
+    /// Another call is working on it, or was killed a moment ago.
     case busy
 
-    /// Of several of them, for people.
+    /// The reason for several records, for people.
     package var sentence: String {
         switch self {
         case .expired: "their deadline has passed"
-        case .newer: "something newer is there"
+        case .newer: "a newer version exists"
         case .ended: "their group has ended"
-        case .cancelled: "their send was taken back"
-        case .startedSince: "the phone was started since"
-        case .resent: "their jobs went again by `flotilla replay resend`"
-        case .unreadable: "this version cannot read them either"
-        case .notKept: "their bytes were too many to be kept"
-        case .unknownTopic: "their topic takes nothing by hand"
-        case .busy: "another call is at work on them, or was killed within the last minute; try again then"
+        case .cancelled: "their send was cancelled"
+        case .startedSince: "another job has started the phone since then"
+        case .resent: "`flotilla replay resend` has already sent their jobs"
+        case .unreadable: "this version cannot read them"
+        case .notKept: "their content was too large to be kept"
+        case .unknownTopic: "their topic does not accept redriven records"
+        case .busy:
+            "another call is working on them, or was killed within the last minute; try again in a minute"
         }
     }
 }

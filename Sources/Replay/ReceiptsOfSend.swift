@@ -3,7 +3,7 @@ internal import JSON
 internal import Kafka
 internal import LiveActivity
 
-/// Finds the receipts of one send among a lane's.
+/// A filter for the receipts of one send in a lane.
 struct ReceiptsOfSend {
     private let send: String
     private let app: String
@@ -17,7 +17,7 @@ struct ReceiptsOfSend {
     }
 
     func receipt(in record: borrowing Kafka.Record) -> Receipt? {
-        // Nearly all receipts of a lane are other sends'.
+        // Nearly all receipts of a lane belong to other sends, so search the bytes before decoding.
         guard let value = record.value, Self.has(needle, value), let bytes = [UInt8](copying: record.value),
             let receipt = try? Receipt.decode(bytes, with: reader), receipt.send == send, receipt.app == app
         else { return nil }

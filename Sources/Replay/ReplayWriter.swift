@@ -4,7 +4,7 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// A record that is sent once more.
+/// A record that is sent again.
 struct OutgoingRecord {
     let topic: TopicName
     let partition: Int32
@@ -13,7 +13,7 @@ struct OutgoingRecord {
     let headers: [Letter.Header]
 }
 
-/// Writes what a command sends once more, and its marks. It waits until everything is acknowledged.
+/// The writer of a command's records and marks. It waits for all acknowledgements.
 final class ReplayWriter {
     private static let flushMilliseconds = 60_000
     private static let recordBytesMax = 4 << 20 + 1 << 18
@@ -34,8 +34,10 @@ final class ReplayWriter {
         producer = try Producer(box.settings, options, name: "replay", log: .silent, metrics: Metrics())
     }
 
-    /// - Parameter run: nil for this one.
-    /// - Returns: where the mark lies.
+    /// Writes a mark.
+    ///
+    /// - Parameter run: The run of the mark, or nil for this run.
+    /// - Returns: The offset of the mark.
     @discardableResult
     func mark(
         _ deed: LetterMark.Deed, _ phase: LetterMark.Phase, in partition: Int32, of run: String? = nil,
@@ -64,9 +66,9 @@ final class ReplayWriter {
         return topic
     }
 
-    /// All of them, or nobody knows: then it throws.
+    /// Stores all records. If it throws, it is unknown which of them are stored.
     ///
-    /// - Returns: their offsets.
+    /// - Returns: The offsets of the records.
     @discardableResult
     func send(_ records: [OutgoingRecord]) throws -> [Int64] {
         var deliveries: [Delivery] = []
@@ -89,7 +91,7 @@ final class ReplayWriter {
         }
         _ = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
         guard deliveries.count == records.count else {
-            throw KafkaError("write records", .timedOut, text: "not all were acknowledged")
+            throw KafkaError("write records", .timedOut, text: "not all records were acknowledged")
         }
         return try deliveries.sorted { $0.tag < $1.tag }.map { delivery in
             switch delivery.outcome {
@@ -100,8 +102,8 @@ final class ReplayWriter {
         }
     }
 
-    /// To topics that have transactional writers alone: a killed transaction would hide what others put
-    /// behind it.
+    /// Sends records in a transaction, to topics that have only transactional writers. A plain record behind
+    /// the records of a killed transaction would stay hidden.
     func sendInTransaction(_ records: [OutgoingRecord]) throws {
         if records.isEmpty { return }
         let writer = try transactions ?? begin()
@@ -115,13 +117,13 @@ final class ReplayWriter {
                 headers: &headers)
             guard result == .queued else {
                 try writer.abort()
-                throw ReplayFailure(.unavailable, "\(topic.name) does not take a record: \(result)")
+                throw ReplayFailure(.unavailable, "\(topic.name) does not accept a record: \(result)")
             }
         }
         try writer.commit()
     }
 
-    /// Two calls at a time fence one another.
+    /// Starts the transactional producer. Two concurrent calls fence each other.
     private func begin() throws -> TransactionalProducer {
         let writer = try TransactionalProducer(
             box.settings, transactionalID: box.layout.prefix + "replay", name: "replay", log: .silent,

@@ -3,9 +3,9 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// What the ledger of a lane says about jobs that are to be sent once more: whether something newer is there,
-/// whether their scope has ended, whether the phone was started since. A sender asks `superseded` again; of a
-/// recipient's own scope, and of starts, only the ledger knows.
+/// A check of jobs against the ledger of a lane: whether there is a newer version, whether the scope has
+/// ended, and whether another job has started the phone. The sender checks `superseded` again before a push,
+/// but only the ledger knows a recipient's own scope and the starts.
 struct ScopeGuard {
     private struct Row {
         var version: Int64 = 0
@@ -13,16 +13,16 @@ struct ScopeGuard {
         var cancelled: Set<String> = []
     }
 
-    /// Keys of `starts` that somebody asks about: those of scopes and those of starts.
+    /// The requested keys of the topic `starts`: scopes and starts.
     private var rows: [[UInt8]: Row] = [:]
     private let reader = JSONReader()
 
-    /// Keys that are asked for at a time.
+    /// The keys that are held at the same time.
     static let keysMax = 100_000
 
     var isFull: Bool { rows.count >= Self.keysMax }
 
-    /// Which lines of a sheet are to be judged.
+    /// Requests the keys of a sheet's jobs.
     mutating func ask(_ head: SheetHead, _ jobs: [Addressee]) {
         guard let group = head.group else {
             for job in jobs { if let key = Self.activity(head, of: job) { rows[key] = Row() } }
@@ -35,7 +35,7 @@ struct ScopeGuard {
         }
     }
 
-    /// Reads what was asked for.
+    /// Reads the rows of the requested keys.
     mutating func read(_ box: LetterBox, lane: Int32) throws {
         guard !rows.isEmpty else { return }
         try box.scan(.starts, in: lane) { record in
@@ -55,9 +55,9 @@ struct ScopeGuard {
         return Row()
     }
 
-    /// Why a job is not sent again; nil when it may be.
+    /// Returns the reason not to send a job again, or nil.
     func objection(to head: SheetHead, _ job: Addressee, now: Int64) -> Objection? {
-        // The sender would receipt it as expired before the tier is through.
+        // The job would expire before it leaves the later tier.
         if head.deadline <= (now + Self.tierMilliseconds) / 1000 { return .expired }
         if head.event == .end { return nil }
         let (whole, own) = known(head, job)
@@ -75,7 +75,8 @@ struct ScopeGuard {
         }
     }
 
-    /// Of the whole group and of the recipient alone; of an activity without a group, its own.
+    /// Returns the rows of the whole group and of the recipient. An activity without a group has only its own
+    /// row.
     private func known(_ head: SheetHead, _ job: Addressee) -> (whole: Row, own: Row) {
         guard let group = head.group else {
             return (Row(), Self.activity(head, of: job).flatMap { rows[$0] } ?? Row())

@@ -1,8 +1,8 @@
 internal import Kafka
 internal import Topics
 
-/// What earlier calls have sent once more, found in the topics where it went: so a call that was killed
-/// between a deed and its mark is known to have done it.
+/// The redriven records of earlier calls, found in their destination topics. They show which
+/// records a killed call had already sent.
 struct Sightings {
     private struct Place: Hashable {
         let topic: TopicName
@@ -14,16 +14,18 @@ struct Sightings {
 
     init(_ box: LetterBox) { self.box = box }
 
+    /// Returns whether a topic has a record that was redriven under this name.
+    ///
     /// - Parameters:
-    ///   - name: as `Letter.redriven` has it.
-    ///   - time: since when; milliseconds since 1970, by the cluster's clock.
+    ///   - name: The name in the header `Letter.redriven`.
+    ///   - time: The cluster's time to search from, in milliseconds since 1970.
     mutating func has(
         _ name: String, in topic: TopicName, _ partition: Int32, since time: Int64
     ) throws -> Bool {
         let place = Place(topic: topic, partition: partition)
         if let known = found[place], known.since <= time { return known.names.contains(name) }
         var names: Set<String> = []
-        // Brokers' clocks differ a little.
+        // The brokers' clocks can differ slightly.
         let start = TopicScanner.Start.time(time - Redrive.busyMilliseconds)
         try box.scan(topic, in: partition, from: start) { record in
             guard let header = record.headers.last(Letter.redriven),

@@ -2,12 +2,12 @@ package import Kafka
 package import Lifecycle
 internal import Telemetry
 
-/// Reads partitions to their ends, for commands that answer and go. A consumer takes its time to begin, so that
-/// those that have read one partition read the next.
+/// A reader of whole partitions, for commands that end afterwards. A consumer starts slowly, so finished
+/// consumers are reused for the next partition.
 ///
-/// Pinned to one thread; a scan may begin another.
+/// Confined to one thread. A scan may start another scan.
 package final class TopicScanner {
-    /// Without a record for so long, the cluster does not answer.
+    /// The time without a record after which the cluster counts as unreachable.
     package static let stillMillisecondsMax = 60_000
     private static let askMilliseconds = 15_000
     private static let recordsMax = 10_000
@@ -17,7 +17,7 @@ package final class TopicScanner {
 
     package init(_ settings: KafkaSettings) { self.settings = settings }
 
-    /// Where a scan begins.
+    /// The start of a scan.
     package enum Start: Sendable {
         case beginning
         case offset(Int64)
@@ -25,10 +25,10 @@ package final class TopicScanner {
         case time(Int64)
     }
 
-    /// Thrown by whoever has seen enough.
+    /// Thrown by a callback that needs no more records.
     struct Enough: Error {}
 
-    /// Reads what is there when it is called, in order, and returns where that ended.
+    /// Reads the records that exist at the time of the call, in order. Returns the offset after the last one.
     @discardableResult
     package func read(
         _ partition: TopicPartition, from start: Start = .beginning,
@@ -41,7 +41,7 @@ package final class TopicScanner {
         return end
     }
 
-    /// Where a partition ends now.
+    /// Returns the current end of a partition.
     func end(of partition: TopicPartition) throws -> Int64 {
         let consumer = try free.popLast() ?? make()
         defer { free.append(consumer) }
@@ -51,7 +51,7 @@ package final class TopicScanner {
     private func make() throws -> Consumer {
         var options = ConsumerOptions(.manual)
         options.outOfRange = .earliest
-        // The end shows when a fetch comes back empty.
+        // The end of the partition shows only when a fetch returns empty, so fetches must return quickly.
         options.fetchWaitMilliseconds = 10
         return try Consumer(settings, options, name: "scan", log: .silent, metrics: Metrics())
     }
@@ -76,7 +76,7 @@ package final class TopicScanner {
             if !batch.isEmpty { limit = Self.limit() }
             for event in events {
                 switch event {
-                // What a transaction holds back is not there yet.
+                // Records of an open transaction are not readable yet.
                 case .end(let ended, let offset) where ended == partition: return max(next, offset)
                 case .failed(.outOfRange(_, let text)): throw failure(partition, text)
                 case .failed(.rebuild(let error)): throw error
@@ -86,7 +86,7 @@ package final class TopicScanner {
             guard Instant.now() < limit else {
                 throw failure(
                     partition,
-                    "nothing came for \(Self.stillMillisecondsMax / 1000) s; check that the brokers run")
+                    "no record arrived for \(Self.stillMillisecondsMax / 1000) s; check that the brokers run")
             }
         }
         return next
@@ -113,7 +113,7 @@ package final class TopicScanner {
     }
 }
 
-/// Why a command of this module stops, and how its process ends.
+/// The reason why a command of this module stops, with its exit status.
 package struct ReplayFailure: Fatal {
     package let exitStatus: ExitStatus
     package let description: String

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// The open file, closed when the database and the last of its statements are gone. Pinned, with both of
-/// them, to one thread at a time: it is opened without SQLite's own locks.
+/// The open file. It closes when the database and the last of its statements are gone. All of them must stay
+/// on one thread at a time, because the file is opened without SQLite's own locks.
 @safe final class Connection {
     let pointer: OpaquePointer
     let path: String
@@ -10,7 +10,7 @@ internal import CSQLite
     init(_ path: String, flags: Int32, busyMilliseconds: Int) throws(SQLiteError) {
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
-        // Also one that could not be opened has to be closed.
+        // A connection that could not be opened must be closed, too.
         guard code == SQLITE_OK, let pointer = unsafe opened else {
             let code = unsafe opened.map { unsafe sqlite3_extended_errcode($0) } ?? code
             unsafe sqlite3_close_v2(opened)
@@ -28,7 +28,7 @@ internal import CSQLite
 
     deinit { unsafe sqlite3_close_v2(pointer) }
 
-    /// For the operator: what SQLite said of the last call.
+    /// Returns SQLite's message about the last call as an error.
     func error(_ code: Int32) -> SQLiteError {
         let text = unsafe String(cString: sqlite3_errmsg(pointer))
         return Self.error(code, text, path: path, busyMilliseconds: busyMilliseconds)
@@ -42,16 +42,16 @@ internal import CSQLite
         case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path, milliseconds: busyMilliseconds)
         case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, what: text)
         case SQLITE_INTERRUPT: .interrupted(path: path)
-        // The file was cut: what it says is behind its end.
+        // The file was truncated, so pages that it refers to are missing.
         case SQLITE_IOERR where code == sqliteShortRead: .corrupt(path: path, what: text)
         default: .refused(path: path, reason: "\(text) (\(code))")
         }
     }
 
-    /// `SQLITE_IOERR_SHORT_READ`, a macro that Swift does not see.
+    /// `SQLITE_IOERR_SHORT_READ`, a macro that Swift cannot import.
     private static let sqliteShortRead = SQLITE_IOERR | 2 << 8
 
-    /// Statements whose text is the program's own.
+    /// Runs statements whose text comes from the program.
     func execute(_ sql: String) throws(SQLiteError) {
         let code = unsafe sqlite3_exec(pointer, sql, nil, nil, nil)
         if code != SQLITE_OK { throw error(code) }

@@ -1,20 +1,20 @@
 internal import CSQLite
 
-/// One SQLite file in WAL mode: one writer, and any number of readers beside it, each a `Database` of its own.
-/// Pinned to one thread at a time.
+/// One SQLite file in WAL mode, with one writer and any number of readers. Each has its own `Database`.
+/// Confined to one thread at a time.
 ///
-/// What a killed process, or a machine that goes down, leaves is whole transactions; a machine may take the
-/// last of them along, which is why what a file was built from, its offsets, lies in it.
+/// After a crash the file has whole transactions. A power failure can lose the last of them. Therefore the
+/// file also stores the offsets that it was built from.
 package final class Database {
     package enum Role: Sendable {
-        /// Makes the file when it is missing.
+        /// Creates the file if it is missing.
         case writer
         case reader
     }
 
-    /// How long a call waits for another connection.
+    /// The time that a call waits for another connection.
     package static let busyMilliseconds = 5000
-    /// Of a connection, in memory.
+    /// The default page cache of a connection.
     package static let cacheKibibytesUsual = 16_384
 
     let connection: Connection
@@ -28,7 +28,7 @@ package final class Database {
             case .reader: SQLITE_OPEN_READONLY
             }
         connection = try Connection(path, flags: flags, busyMilliseconds: Self.busyMilliseconds)
-        // Pages are read by calls: through a map, a file that somebody cuts would end the process.
+        // No memory map: if someone truncated a mapped file, a read would end the process.
         try connection.execute(
             """
             PRAGMA mmap_size = 0; PRAGMA cache_size = -\(cacheKibibytes); PRAGMA temp_store = MEMORY;
@@ -41,15 +41,15 @@ package final class Database {
 
     package var path: String { connection.path }
 
-    /// Statements without values, one or several: tables, indices.
+    /// Runs one or several statements without values, such as the creation of tables and indexes.
     package func execute(_ sql: String) throws(SQLiteError) { try connection.execute(sql) }
 
-    /// Parsed once, run as often as needed.
+    /// Prepares a statement that can run many times.
     package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         try Statement(sql, on: connection)
     }
 
-    /// Everything the body does, or nothing of it when it throws.
+    /// Runs the body in a transaction. If it throws, nothing of it is stored.
     @discardableResult
     package func transaction<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
         try connection.execute("BEGIN IMMEDIATE")
@@ -58,13 +58,13 @@ package final class Database {
             try connection.execute("COMMIT")
             return result
         } catch {
-            // SQLite may have rolled back by itself, as it does when the disk is full.
+            // SQLite may already have rolled back, for example because the disk is full.
             try? connection.execute("ROLLBACK")
             throw error
         }
     }
 
-    /// The number that the file carries for its owner: which layout its tables have. 0 in a new one.
+    /// Returns the version of the file's tables, which the owner sets. It is 0 in a new file.
     package func schema() throws(SQLiteError) -> Int {
         var schema = 0
         let statement = try prepare("PRAGMA user_version")
@@ -76,15 +76,15 @@ package final class Database {
         try connection.execute("PRAGMA user_version = \(schema)")
     }
 
-    /// Reads all of the file, and tells the first thing that is wrong with its pages; nil when nothing is.
+    /// Reads the whole file and returns the first damage of its pages, or nil.
     package func damage() throws(SQLiteError) -> String? {
         var found: String?
         let statement = try prepare("PRAGMA quick_check(1)")
         try statement.eachRow { row in found = row.text(0) }
-        return found == "ok" ? nil : found ?? "it cannot be checked"
+        return found == "ok" ? nil : found ?? "the check gave no result"
     }
 
-    /// Moves what the log beside the file has into the file.
+    /// Moves the write-ahead log into the file.
     package func checkpoint() throws(SQLiteError) {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// One row of an answer, good while it is handed out. A column that has another type than is asked for is
-/// converted as SQLite converts it: nothing that lies in a file traps.
+/// One row of a result, valid during its callback. A column with another type is converted by SQLite's rules,
+/// so no content of a file can trap.
 @safe package struct Row: ~Copyable {
     private let pointer: OpaquePointer
 
@@ -11,19 +11,19 @@ internal import CSQLite
         unsafe sqlite3_column_type(pointer, Int32(column)) == SQLITE_NULL
     }
 
-    /// 0 for a null.
+    /// Returns an integer, or 0 for a null.
     package borrowing func integer(_ column: Int) -> Int64 {
         unsafe sqlite3_column_int64(pointer, Int32(column))
     }
 
-    /// Nil for a null.
+    /// Returns a text, or nil for a null.
     package borrowing func text(_ column: Int) -> String? {
         guard let text = unsafe sqlite3_column_text(pointer, Int32(column)) else { return nil }
         let count = unsafe Int(sqlite3_column_bytes(pointer, Int32(column)))
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    /// Nothing for a null.
+    /// Returns bytes, or an empty array for a null.
     package borrowing func bytes(_ column: Int) -> [UInt8] {
         guard let bytes = unsafe sqlite3_column_blob(pointer, Int32(column)) else { return [] }
         let count = unsafe Int(sqlite3_column_bytes(pointer, Int32(column)))

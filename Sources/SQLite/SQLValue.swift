@@ -1,4 +1,4 @@
-/// What a statement is given in the place of a question mark.
+/// A value for a placeholder of a statement.
 package enum SQLValue: Sendable, Hashable {
     case null
     case integer(Int64)

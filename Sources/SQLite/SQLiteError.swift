@@ -1,20 +1,20 @@
-/// Why the database did not do what it was asked. Each sentence names the thing and the remedy; the two
-/// flags say which remedy a program has: to wait, or to throw the file away and build it again.
+/// A failed database call. The description names the file and the remedy. The two flags tell a program
+/// whether to wait or to delete and rebuild the file.
 package enum SQLiteError: Error, Equatable {
     /// There is no space, or a quota or a file size limit is reached.
     case diskFull(path: String)
     /// Another connection held the file for longer than a call waits.
     case busy(path: String, milliseconds: Int)
-    /// The bytes in the file are no database, or not the one that was written.
+    /// The file is not a database, or its content is damaged.
     case corrupt(path: String, what: String)
-    /// The question took longer than it may.
+    /// The query took longer than allowed.
     case interrupted(path: String)
-    /// Anything else that SQLite says.
+    /// Any other error of SQLite.
     case refused(path: String, reason: String)
 }
 
 extension SQLiteError {
-    /// The same call can succeed later.
+    /// Whether the same call can succeed later.
     package var passes: Bool {
         switch self {
         case .diskFull, .busy, .interrupted: true
@@ -22,7 +22,7 @@ extension SQLiteError {
         }
     }
 
-    /// The file is worth nothing any more: remove it and build it again.
+    /// Whether the file is useless and must be deleted and rebuilt.
     package var isCorruption: Bool {
         if case .corrupt = self { true } else { false }
     }
@@ -32,14 +32,14 @@ extension SQLiteError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .diskFull(let path):
-            "cannot write \(path): no space left, or a quota or file size limit is reached; make room, "
-                + "it goes on by itself"
+            "cannot write \(path): no space left, or a quota or file size limit is reached; free some "
+                + "space, and writes continue"
         case .busy(let path, let milliseconds):
             "cannot use \(path): another connection has held it for more than \(milliseconds) ms; try again"
         case .corrupt(let path, let what):
             "file \(path) is corrupt: \(what); it is a cache and is rebuilt when it is discarded"
         case .interrupted(let path):
-            "the question to \(path) took longer than it may; ask for less at a time"
+            "the query of \(path) took longer than allowed; request less data"
         case .refused(let path, let reason): "cannot use \(path): \(reason)"
         }
     }

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// A statement that was prepared. It keeps its connection open. Owned by one scope or object, and kept as a
-/// stored property by whoever runs it often.
+/// A prepared statement. It keeps its connection open. It belongs to one scope or object; store it in a
+/// property if it runs often.
 @safe package struct Statement: ~Copyable {
     private let pointer: OpaquePointer
     private let connection: Connection
@@ -17,28 +17,28 @@ internal import CSQLite
             }
         }
         guard code == SQLITE_OK else { throw connection.error(code) }
-        guard let pointer = unsafe prepared else { preconditionFailure("there is no statement in \(sql)") }
+        guard let pointer = unsafe prepared else { preconditionFailure("the text \(sql) has no statement") }
         unsafe self.pointer = unsafe pointer
         self.connection = connection
     }
 
     deinit { unsafe sqlite3_finalize(pointer) }
 
-    /// Runs it to its end; what it answers is dropped.
+    /// Runs the statement to its end and drops its result.
     ///
-    /// - Returns: how many rows it changed.
+    /// - Returns: The number of changed rows.
     @discardableResult
     package borrowing func run(_ values: SQLValue...) throws(SQLiteError) -> Int {
         try eachRow(values) { _ in }
         return unsafe Int(sqlite3_changes64(connection.pointer))
     }
 
-    /// Hands out each row of the answer.
+    /// Passes each row of the result to `body`.
     package borrowing func eachRow(
         _ values: [SQLValue] = [], _ body: (borrowing Row) -> Void
     ) throws(SQLiteError) {
         try bind(values)
-        // A statement that was stepped and not reset holds its picture of the file.
+        // A statement that is not reset keeps its snapshot of the file.
         defer { unsafe sqlite3_reset(pointer) }
         let row = unsafe Row(pointer)
         while true {
@@ -51,7 +51,7 @@ internal import CSQLite
 
     private borrowing func bind(_ values: [SQLValue]) throws(SQLiteError) {
         let wanted = unsafe Int(sqlite3_bind_parameter_count(pointer))
-        precondition(values.count == wanted, "the statement has \(wanted) places")
+        precondition(values.count == wanted, "the statement needs \(wanted) values")
         for (index, value) in values.enumerated() {
             let place = Int32(index + 1)
             let code: Int32
@@ -61,7 +61,7 @@ internal import CSQLite
             case .text(var text):
                 code = text.withUTF8 { bytes in
                     unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
-                        // Without an address it would be no text at all.
+                        // A null address would bind a null instead of an empty text.
                         unsafe sqlite_bind_text_copied(
                             pointer, place, bytes.baseAddress ?? Self.nothing, UInt64(bytes.count))
                     }
@@ -77,7 +77,7 @@ internal import CSQLite
         }
     }
 
-    /// One byte that lives as long as the process.
+    /// One static byte.
     private static var nothing: UnsafePointer<CChar> {
         unsafe UnsafeRawPointer(("" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
     }

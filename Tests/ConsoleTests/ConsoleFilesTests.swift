@@ -3,7 +3,8 @@ import Testing
 
 @testable import Console
 
-/// What lies in `web/` is what the binary has, and keeps the rules that the policy counts on.
+/// The console's files: the binary has exactly the files of `web/`, and they keep the rules that the policy
+/// relies on.
 struct ConsoleFilesTests {
     private static let web = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -17,25 +18,25 @@ struct ConsoleFilesTests {
             })
     }
 
-    @Test func `the binary has every file as it lies there, and no other`() throws {
+    @Test func `the binary has exactly the files of the folder, byte for byte`() throws {
         let sources = try sources()
         #expect(Set(sources.keys) == Set(ConsoleFile.all.keys))
         for (name, text) in sources {
             #expect(ConsoleFile.all[name].map { $0.bytes == Array(text.utf8) } == true, "\(name)")
         }
-        #expect(Set(ConsoleFile.all.values.map(\.tag)).count == sources.count, "a tag is of its bytes")
+        #expect(Set(ConsoleFile.all.values.map(\.tag)).count == sources.count, "tags differ between files")
     }
 
-    /// Data becomes text nodes. What would make markup of it, or run it, does not occur at all.
+    /// Data becomes text nodes. No script uses a function that makes markup from data or runs it.
     @Test(arguments: [
         "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc",
         "DOMParser", "createContextualFragment", "setHTML", "javascript:", "import(",
     ])
-    func `no script makes markup of data`(word: String) throws {
+    func `no script makes markup from data`(word: String) throws {
         for (name, text) in try sources() { #expect(!text.contains(word), "\(name)") }
     }
 
-    @Test func `no page has a script or a style inside it, and nothing comes from another host`() throws {
+    @Test func `no page has an inline script or style, and nothing comes from another host`() throws {
         for (name, text) in try sources() {
             if name.hasSuffix(".html") {
                 #expect(
@@ -52,7 +53,7 @@ struct ConsoleFilesTests {
         }
     }
 
-    @Test func `every module that is imported is there, and each is imported`() throws {
+    @Test func `every imported module exists, and every module is imported`() throws {
         let sources = try sources()
         var imported: Set<String> = ["app.js"]
         for (name, text) in sources where name.hasSuffix(".js") {
@@ -65,7 +66,9 @@ struct ConsoleFilesTests {
         #expect(imported == Set(sources.keys.filter { $0.hasSuffix(".js") }))
     }
 
-    /// - Parameter file: of the sources; what stands in quotes there is a word of the interface.
+    /// Returns the quoted words of a source file between two texts.
+    ///
+    /// - Parameter file: The source file. Its quoted words belong to the interface.
     private func words(of file: String, from start: String, to end: String) throws -> [String] {
         let root = Self.web.deletingLastPathComponent().deletingLastPathComponent()
         let source = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
@@ -74,7 +77,7 @@ struct ConsoleFilesTests {
         return body.matches(of: /"([a-z_]+)"/).map { String($0.output.1) }
     }
 
-    @Test func `every reason to leave a phone out, and no other, has words for people`() throws {
+    @Test func `exactly the reasons to exclude a phone have a description`() throws {
         let file = "FanOut/Expander/Expander+Pages.swift"
         let known =
             try words(of: file, from: "enum ExpansionExclusion", to: "\nextension")
@@ -85,7 +88,7 @@ struct ConsoleFilesTests {
         #expect(known.count > 5 && Set(known) == Set(told))
     }
 
-    @Test func `the policy lets nothing in but what this server sends`() {
+    @Test func `the policy allows only content from this server`() {
         let rules = ConsolePages.policy.components(separatedBy: "; ")
         #expect(rules.contains("default-src 'none'") && rules.contains("frame-ancestors 'none'"))
         #expect(rules.contains("script-src 'self'") && rules.contains("style-src 'self'"))

@@ -14,34 +14,34 @@ private let clients = ClientAddress(proxies: [
 ])
 
 @Test(arguments: [
-    // Nobody stands between.
+    // There is no proxy.
     ("198.51.100.1", [], "198.51.100.1"),
-    // Who is not listed may write what it likes.
+    // An unlisted peer may write any entries.
     ("198.51.100.1", ["203.0.113.9"], "198.51.100.1"),
     ("10.1.2.3", ["203.0.113.9"], "203.0.113.9"),
     ("::ffff:10.1.2.3", ["203.0.113.9"], "203.0.113.9"),
     ("2001:db8:7fff::1", ["2001:db8:8000::1"], "2001:db8:8000::1"),
-    // Only what listed proxies have added counts: the last one that is none of them.
+    // The client is the last entry that is not a listed proxy.
     ("10.1.2.3", ["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
     ("10.1.2.3", ["1.1.1.1, 203.0.113.9 ,192.0.2.7", " 10.9.9.9"], "203.0.113.9"),
     ("10.1.2.3", ["10.4.4.4,10.5.5.5"], "10.4.4.4"),
-    // What is no address says nothing of whom the proxy was called by.
+    // If an entry is not an address, the answer is the address before it.
     ("10.1.2.3", [], "10.1.2.3"), ("10.1.2.3", ["unknown"], "10.1.2.3"), ("10.1.2.3", [""], "10.1.2.3"),
     ("10.1.2.3", ["203.0.113.9, 10.1.1.1:80"], "10.1.2.3"),
 ])
-func `a client is who the listed proxies say it is`(_ peer: String, _ lines: [String], _ client: String) {
+func `the client address comes from the listed proxies`(_ peer: String, _ lines: [String], _ client: String) {
     var headers = HTTPHeaders()
     for line in lines { headers.add("X-Forwarded-For", line) }
     let request = HTTPRequest(method: .post, path: "/", query: [], headers: headers, peer: peer)
     #expect(clients.of(request) == client)
 }
 
-@Test func `a long list of hops is read from its end, and only so far`() {
+@Test func `a long list of hops is read from its end, up to a limit`() {
     let hops = (["203.0.113.9"] + Array(repeating: "10.0.0.1", count: 1000)).joined(separator: ",")
     #expect(clients.of(request("10.1.2.3", hops)) == "10.0.0.1")
 }
 
-@Test func `a proxy that nobody has listed is noticed`() {
+@Test func `an unlisted proxy is noticed`() {
     #expect(clients.isUnlistedProxy(request("198.51.100.1", "1.1.1.1")))
     #expect(!clients.isUnlistedProxy(request("198.51.100.1")))
     #expect(!clients.isUnlistedProxy(request("10.1.2.3", "1.1.1.1")))
@@ -54,7 +54,7 @@ func `a client is who the listed proxies say it is`(_ peer: String, _ lines: [St
     ("2001:db8::/32", "2001:db8:ffff::1", true), ("2001:db8::/32", "2001:db9::1", false),
     ("::ffff:10.0.0.1", "10.0.0.1", true),
 ])
-func `a network holds the addresses that begin as it does`(
+func `a network contains the addresses with its prefix`(
     _ range: String, _ address: String, _ isIn: Bool
 ) throws {
     #expect(try #require(AddressRange(range)).contains(try #require(IPAddress(address))) == isIn)
@@ -63,4 +63,4 @@ func `a network holds the addresses that begin as it does`(
 @Test(arguments: [
     "", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "proxy", "::/129", "10.0.0.0/8/8",
 ])
-func `what is no network is none`(_ text: String) { #expect(AddressRange(text) == nil) }
+func `an invalid network is refused`(_ text: String) { #expect(AddressRange(text) == nil) }

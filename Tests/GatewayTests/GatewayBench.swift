@@ -20,21 +20,21 @@ final class GatewayBench: Sendable {
     let settings: KafkaSettings
     let metrics = Metrics()
     let failures = TracedLock<[String]>([])
-    /// By app and role: `shop/report`.
+    /// The texts of the keys by app and role: `shop/report`.
     let keys: [String: String]
     let records: [String: APIKey]
     private let log: LogSink
     private let directory: TemporaryDirectory
-    /// Beside the stage, as in every process.
+    /// The catalog reader, which runs beside the stage as in every process.
     private let catalog: CatalogReader
 
     var port: Int { service.address?.port ?? 0 }
 
     /// - Parameters:
-    ///   - settings: of a cluster that has the layout's topics.
-    ///   - other: a gateway beside which this one runs, with the same apps and keys.
-    ///   - seconds: how far its clock runs ahead.
-    ///   - isBehind: its catalog of the catalogue stays what it was at its start; only reading on shows what is newer.
+    ///   - settings: The settings of a cluster that has the layout's topics.
+    ///   - other: A gateway with the same apps and keys that already runs.
+    ///   - seconds: The seconds by which the gateway's clock is ahead.
+    ///   - isBehind: Whether the catalog stays as it was at the start, until the gateway reads it to its end.
     init(
         _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
         aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
@@ -78,7 +78,7 @@ final class GatewayBench: Sendable {
             clock: GatewayClock {
                 WallTime(milliseconds: WallTime.now().milliseconds + seconds * 1000)
             })
-        // Never closed: the clients' last words come when this is gone.
+        // The descriptor is never closed: clients still write to it after the bench is gone.
         let file = open(directory.file("log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
         if other != nil { return }
@@ -96,7 +96,7 @@ final class GatewayBench: Sendable {
         }
     }
 
-    /// On the embedded broker, with all topics as they must be.
+    /// Returns a bench on the embedded broker with all topics.
     static func onTestCluster(
         sealingKeys: SealingKeys? = nil, topics: [TopicName] = GatewayService.topics,
         _ change: (inout GatewaySettings) -> Void = { _ in }
@@ -111,7 +111,7 @@ final class GatewayBench: Sendable {
         return (try await GatewayBench(settings, layout, sealingKeys: sealingKeys, change), cluster)
     }
 
-    /// A second gateway on the same cluster, ready.
+    /// Returns a second gateway on the same cluster that is ready.
     func another(
         aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
         _ change: (inout GatewaySettings) -> Void = { _ in }
@@ -143,10 +143,10 @@ final class GatewayBench: Sendable {
         log.flush()
     }
 
-    /// Everything that was logged; after `stop`.
+    /// Returns the whole log. Call it after `stop`.
     func logged() throws -> String { try String(contentsOfFile: directory.file("log"), encoding: .utf8) }
 
-    /// One request on a connection of its own.
+    /// Sends one request on its own connection.
     func post(_ body: String, key: String? = "shop/report", headers: [String] = []) async throws -> HTTPAnswer
     {
         let lines = key.map { ["Authorization: Bearer \(keys[$0] ?? $0)"] } ?? []
@@ -164,7 +164,7 @@ final class GatewayBench: Sendable {
         }
     }
 
-    /// Every record of `reports`, once there are as many as that.
+    /// Returns all records of `reports` when there are at least `count`.
     func reports(_ count: Int) async throws -> [StoredReport] {
         let (settings, layout) = (settings, layout)
         return try await onThread {

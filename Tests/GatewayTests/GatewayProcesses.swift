@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-/// Gateways as real processes, with an app and a key, on a cluster.
+/// Gateways as real processes on a cluster, with an app and a key.
 struct GatewayProcesses: Sendable {
     let brokers: [String]
     let prefix = "kills\(UInt64.random(in: 0 ... .max))."
@@ -35,7 +35,7 @@ struct GatewayProcesses: Sendable {
         key = try await output(["keys", "create", "shop", "--role", role])
     }
 
-    /// A gateway that is ready, and its port.
+    /// Starts a gateway and returns it with its port when it is ready.
     func start() async throws -> (process: ChildProcess, port: Int) {
         let process = try ChildProcess(
             builtProduct("flotilla"),
@@ -55,7 +55,7 @@ struct GatewayProcesses: Sendable {
         return (process, port)
     }
 
-    /// Planner and expander.
+    /// Starts planner and expander.
     func startFanOut() throws -> ChildProcess {
         try ChildProcess(
             builtProduct("flotilla"),
@@ -66,7 +66,7 @@ struct GatewayProcesses: Sendable {
             ] + options)
     }
 
-    /// Every record of a topic of four partitions, once there are as many as that.
+    /// Returns all records of a topic with four partitions when there are at least `count`.
     func records(_ topic: String, _ count: Int) async throws -> [StoredReport] {
         let (brokers, prefix) = (brokers, prefix)
         return try await onThread {

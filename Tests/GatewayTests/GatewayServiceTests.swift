@@ -13,7 +13,7 @@ struct GatewayServiceTests {
         "[" + installations.map { heartbeat(installation: $0) }.joined(separator: ",") + "]"
     }
 
-    @Test func `what was answered 202 is in the topic, in the lane of its key`() async throws {
+    @Test func `an accepted report is in the topic, in the lane of its key`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let one = try await bench.post(heartbeat(installation: "one"))
@@ -31,7 +31,9 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `good reports of a body are stored, the others told by place and field`() async throws {
+    @Test func `good reports of a body are stored, and the others are listed by index and field`()
+        async throws
+    {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let mixed = try await bench.post(
@@ -55,7 +57,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `the answer to a tap brings back the schedule behind it, and its report has both`()
+    @Test func `the answer to a tap names its schedule, and so does the stored report`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
@@ -70,7 +72,7 @@ struct GatewayServiceTests {
                 && one.body
                     == #"{"accepted":1,"refused":[],"taps":[{"index":0,"activityId":"A","scheduleId":"s-1","scheduleName":"ready"}]}"#
         )
-        // Also in a body of which the second report is refused, and of an activity that no schedule drove.
+        // The same holds if another report of the body is refused, and for a tap without a schedule.
         let mixed = try await bench.post("[\(heartbeat()),\(tap("")),\(tap(#","activityId":"B""#))]")
         #expect(mixed.status == 202)
         #expect(mixed.body.hasSuffix(#","taps":[{"index":2,"activityId":"B"}]}"#), "\(mixed.body)")
@@ -83,7 +85,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `a key lets in whom it should, to its own app`() async throws {
+    @Test func `a key grants its role, in its own app only`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         for app in ["shop", "bank"] {
@@ -114,12 +116,12 @@ struct GatewayServiceTests {
                 == 202)
         await bench.stop()
         let log = try bench.logged()
-        #expect(log.contains("the catalogue has been read"))
+        #expect(log.contains("the catalog has been read"))
         for key in bench.keys.values { #expect(!log.contains(key.suffix(49)), "a key in the log") }
         _ = _cluster
     }
 
-    @Test func `a key beyond its rate hears when to come again, and others are served`() async throws {
+    @Test func `a key beyond its rate gets a retry time, and other keys are served`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster {
             $0.limits.requestsPerKeyAndSecondMax = 1
         }
@@ -142,7 +144,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `an address beyond its rate hears which limit it was, as the listed proxy names it`()
+    @Test func `an address beyond its rate is told the limit, by the address from the listed proxy`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster {
@@ -160,7 +162,7 @@ struct GatewayServiceTests {
         }
         let answer = try #require(limited)
         #expect(answer.code == "rate_limited" && answer.header("Retry-After") == "1")
-        #expect(answer.body.contains("gateway.peer-rate: your address may make 1 requests a second"))
+        #expect(answer.body.contains("gateway.peer-rate: your address may make 1 requests per second"))
         #expect(try await post("203.0.113.10").status == 202, "another phone behind the same proxy")
         for _ in 0..<5 {
             #expect(try await post("203.0.113.9", key: "shop/send").status == 202, "a backend's key")
@@ -171,7 +173,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `an installation that tells too much is refused alone, and hears when to come again`()
+    @Test func `only the reports of an installation beyond its rate are refused, with a retry time`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster {
@@ -194,7 +196,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `who has no key is told so before its body has come`() async throws {
+    @Test func `a request without a key is refused before its body arrives`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let (port, good) = (bench.port, try #require(bench.keys["shop/report"]))
@@ -210,7 +212,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `who fails often waits for its answers, and a good key from the same address does not`()
+    @Test func `repeated failures are delayed, and a good key from the same address is not`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
@@ -220,7 +222,7 @@ struct GatewayServiceTests {
         for _ in 0..<FailedAttempts.freeMax + 3 {
             #expect(try await bench.post(heartbeat(), key: "no key").status == 401)
         }
-        // 100, 200 and 400 ms.
+        // The delays are 100, 200 and 400 ms.
         #expect(clock.now - began >= .milliseconds(690))
         async let held = bench.post(heartbeat(), key: "no key")
         #expect(try await bench.post(heartbeat()).status == 202)
@@ -230,7 +232,7 @@ struct GatewayServiceTests {
         _ = _cluster
     }
 
-    @Test func `the listener says whether it lives and whether it is ready, and keeps its numbers to itself`()
+    @Test func `the listener serves liveness and readiness but no metrics`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()

@@ -23,7 +23,7 @@ struct HTTPAnswer: Sendable {
 
 struct ConnectionLost: Error {}
 
-/// One connection to a server; it blocks: use it in `onThread`.
+/// One connection to a server. Its calls block: use it in `onThread`.
 final class HTTPPeer {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -41,7 +41,7 @@ final class HTTPPeer {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        // `deinit` closes the descriptor: by now it belongs to an object.
+        // An initializer that throws after all properties are set runs `deinit`, which closes the descriptor.
         guard connected == 0 else { throw ConnectionLost() }
     }
 
@@ -55,16 +55,16 @@ final class HTTPPeer {
         return try answer()
     }
 
-    /// Announces a body, asks whether it may come, and never sends it.
+    /// Announces a body, asks for `100 Continue`, and never sends the body.
     func announce(_ path: String, _ headers: [String], bodyBytes: Int) throws -> HTTPAnswer {
         let lines = ["Host: test", "Content-Length: \(bodyBytes)", "Expect: 100-continue"] + headers
         try send(Array(("POST \(path) HTTP/1.1\r\n" + lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
         return try answer()
     }
 
-    /// Sends bytes as they are, and tells the answers that came until the other end closed.
+    /// Sends the bytes unchanged and returns the statuses until the server closes.
     func statuses(to bytes: [UInt8]) throws -> [Int] {
-        // Who is refused in the middle may close before all is sent.
+        // The server may refuse and close before all bytes are sent.
         try? send(bytes)
         var statuses: [Int] = []
         while let answer = try? answer(), answer.head.hasPrefix("HTTP/1.1 ") {

@@ -10,7 +10,7 @@ import Topics
 
 @testable import Gateway
 
-/// What clients hear when Kafka is not well: never that their reports are stored when they may not be.
+/// Answers during Kafka faults. The gateway never reports a record as stored when it may not be.
 struct KafkaFaultTests {
     private func bench(
         _ change: (inout GatewaySettings) -> Void = { _ in }
@@ -32,14 +32,16 @@ struct KafkaFaultTests {
         return (bench, cluster)
     }
 
-    @Test func `while Kafka is down nothing is accepted, and afterwards it is again`() async throws {
+    @Test func `the gateway accepts nothing while Kafka is down, and accepts again afterwards`() async throws
+    {
         let (bench, cluster) = try await bench()
         try await bench.startAndWait()
         #expect(try await bench.post(heartbeat()).status == 202)
         cluster.takeDown(broker: 1)
         for number in 0..<3 {
             let answer = try await bench.post(heartbeat())
-            // After fifteen seconds of silence, which a slow machine takes for three posts, it does not try.
+            // After 15 s of silence the gateway refuses at once. On a slow machine that is after three
+            // requests.
             let isToldAtOnce = number > 0 && answer.code == "kafka_unreachable"
             #expect(answer.status == 503 && (answer.code == "not_stored" || isToldAtOnce))
             #expect(Int(answer.header("Retry-After") ?? "").map { (1...5).contains($0) } == true)
@@ -61,7 +63,7 @@ struct KafkaFaultTests {
         await bench.stop()
     }
 
-    @Test func `when too much waits, the next is refused at once`() async throws {
+    @Test func `beyond the limit of waiting requests the next one is refused at once`() async throws {
         let (bench, cluster) = try await bench {
             $0.limits.requestsWaitingMax = 4
             $0.limits.acknowledgeMilliseconds = 4000
@@ -81,10 +83,10 @@ struct KafkaFaultTests {
         await bench.stop()
     }
 
-    @Test func `a stop waits for what is on its way and answers it`() async throws {
+    @Test func `a stop waits for the records in flight and answers their requests`() async throws {
         let (bench, cluster) = try await bench { $0.limits.acknowledgeMilliseconds = 20_000 }
         try await bench.startAndWait()
-        // Long enough to be seen on a busy machine, and within what the stop may take.
+        // This is long enough to observe on a busy machine, and shorter than the limit of a stop.
         cluster.setRoundTrip(broker: 1, milliseconds: 4000)
         async let answer = bench.post(heartbeat())
         try await eventually("a request in flight") {
@@ -94,7 +96,7 @@ struct KafkaFaultTests {
         #expect(try await answer.status == 202)
     }
 
-    @Test func `without Kafka the gateway lives, is not ready, and says why`() async throws {
+    @Test func `without Kafka the gateway is alive but not ready, and gives the reasons`() async throws {
         var settings = GatewaySettings()
         settings.listen = HostPort(host: "127.0.0.1", port: 0)
         let directory = try TemporaryDirectory()
@@ -115,7 +117,7 @@ struct KafkaFaultTests {
         }
         #expect(alive.status == 200)
         #expect(ready.status == 503 && ready.body.contains("kafka does not answer"))
-        #expect(ready.body.contains("the catalogue has not been read to its end yet"))
+        #expect(ready.body.contains("the catalog has not been read to its end yet"))
         #expect(report.status == 503 && report.code == "not_ready")
         await service.stop(by: .now())
     }

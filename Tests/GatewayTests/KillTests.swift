@@ -8,10 +8,10 @@ import Testing
 
 @testable import Gateway
 
-/// Real processes: gateways that are killed while clients send.
+/// Kill tests with real gateway processes, while clients send.
 struct KillTests {
-    /// Sends bodies of three reports with ids that nobody else uses, until the server is gone. Returns
-    /// the ids that were answered 202.
+    /// Sends bodies of three reports with unique ids until the server is gone. Returns the ids that were
+    /// answered 202.
     private static func send(
         port: Int, key: String, name: String, counting acknowledged: TracedLock<Int>
     ) -> [String] {
@@ -65,7 +65,7 @@ struct KillTests {
             missing.isEmpty, "seed \(seed): \(missing.count) of \(expected) acknowledged reports are lost")
     }
 
-    /// Posts a send until it is answered 202 so many times, each time at another of the gateways that are alive.
+    /// Posts a send until it has this many 202 answers, each time at another living gateway.
     private static func send(
         _ name: String, times: Int = 2, score: Int = 1, to group: String, _ key: String,
         at ports: TracedLock<[Int]>
@@ -86,7 +86,7 @@ struct KillTests {
         return ids
     }
 
-    /// What the planner says of each send in the end, once it has said as much.
+    /// Returns the planner's final verdict of each send, when the planner has decided this many.
     private static func verdicts(
         of gateways: GatewayProcesses, _ wanted: Int
     ) async throws -> [String: [LiveActivity.Progress.Verdict]] {
@@ -103,9 +103,9 @@ struct KillTests {
         return verdicts
     }
 
-    /// With `TEST_SCALE=42` these are ten thousand sends, twice each, over eight gateways and 168 deaths.
+    /// With `TEST_SCALE=42` the test posts ten thousand sends twice each, with eight gateways and 168 kills.
     @Test(.timeLimit(.minutes(60)))
-    func `retries over gateways that are killed are one send for each key, and another body is a conflict`()
+    func `retries over killed gateways make one send per key, and another body is a conflict`()
         async throws
     {
         let gateways = try await GatewayProcesses(role: "send", types: ["Match"])
@@ -148,7 +148,7 @@ struct KillTests {
         }
         #expect(answered.count == clients * count)
         #expect(Set(answered.values.compactMap(\.first)).count == answered.count)
-        // The same keys with another body.
+        // Send the same keys with another body.
         for (client, names) in names.enumerated() {
             for name in names {
                 let again = Self.send(name, times: 1, score: 2, to: "g-\(client)", key, at: ports)

@@ -11,7 +11,7 @@ private func table(_ perSecond: Int, entriesMax: Int = 1000) -> RateTable {
 }
 
 struct RateTableTests {
-    @Test func `a key may make a second's worth at once, then as many as the second brings`() {
+    @Test func `a key may use one second's allowance at once, and then its rate`() {
         var rates = table(100)
         for _ in 0..<100 { #expect(rates.take("k", now: at(0)) == nil) }
         #expect(rates.take("k", now: at(0)) == 11)
@@ -22,7 +22,7 @@ struct RateTableTests {
         #expect(rates.take("k", now: at(60_000)) != nil, "a long pause saves up one second's worth")
     }
 
-    @Test func `over any time a key gets its rate and one second's worth more, at most`() {
+    @Test func `over any period a key gets at most its rate plus one second's allowance`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         for _ in 0..<trials(50) {
@@ -37,7 +37,7 @@ struct RateTableTests {
         }
     }
 
-    @Test func `who waits as long as it was told may pass`() {
+    @Test func `a request that waits for the given time may pass`() {
         for (count, window) in [
             (1, 1000), (3, 1000), (100, 1000), (10_000, 1000), (300, 60_000), (1, 60_000),
         ] {
@@ -48,12 +48,12 @@ struct RateTableTests {
         }
     }
 
-    @Test func `what is forgotten after a silent window changes nothing`() {
+    @Test func `forgetting an entry after a silent window changes nothing`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         for _ in 0..<trials(20) {
             var rates = table(5)
-            // Thousandths of what may come, and when they were counted: of all, for ever.
+            // The model remembers all entries forever: the level in thousandths and the time of the count.
             var levels: [Int: (level: Int, at: Int)] = [:]
             var now = 0
             for _ in 0..<2000 {
@@ -69,7 +69,7 @@ struct RateTableTests {
         }
     }
 
-    @Test func `however many come, the table does not grow beyond its bound`() {
+    @Test func `any number of names keeps the rate table within its bound`() {
         var rates = table(5, entriesMax: 1000)
         for key in 0..<100_000 { _ = rates.take(key, now: at(key / 1000)) }
         #expect(rates.count <= 2000)
@@ -77,7 +77,7 @@ struct RateTableTests {
 }
 
 struct FailedAttemptsTests {
-    @Test func `the more often a peer fails, the longer it waits, up to a limit`() {
+    @Test func `a peer's delay grows with its failures, up to a limit`() {
         var failures = FailedAttempts(now: at(0))
         let delays = (0..<20).map { _ in failures.failed("p", now: at(0)) }
         #expect(delays.prefix(10).allSatisfy { $0 == 0 })
@@ -85,7 +85,7 @@ struct FailedAttemptsTests {
         #expect(failures.failed("other", now: at(0)) == 0)
     }
 
-    @Test func `a peer is forgotten after two quiet windows, and not before one is over`() {
+    @Test func `a peer is forgotten after two silent windows, and not within the first`() {
         var failures = FailedAttempts(now: at(0))
         for _ in 0..<12 { _ = failures.failed("p", now: at(0)) }
         #expect(failures.failed("p", now: at(59_000)) > 0)
@@ -93,7 +93,7 @@ struct FailedAttemptsTests {
         #expect(failures.failed("p", now: at(200_000)) == 0)
     }
 
-    @Test func `however many peers fail, the table does not grow beyond its bound`() {
+    @Test func `any number of failing peers keeps the table within its bound`() {
         var failures = FailedAttempts(now: at(0))
         for peer in 0..<100_000 { _ = failures.failed("\(peer)", now: at(0)) }
         #expect(failures.peers <= 2 * FailedAttempts.peersMax)
@@ -103,13 +103,13 @@ struct FailedAttemptsTests {
         ("10.0.0.1", "10.0.0.1"), ("2001:db8:1:2:3:4:5:6", "v6:20.1.d.b8.0.1.0.2"),
         ("2001:db8:1:2:ffff::1", "v6:20.1.d.b8.0.1.0.2"), ("::1", "v6:0.0.0.0.0.0.0.0"), ("x:y", "x:y"),
     ])
-    func `an address of IPv6 counts by its network`(_ address: String, _ network: String) {
+    func `an IPv6 address counts by its network`(_ address: String, _ network: String) {
         #expect(PeerNetwork.of(address) == network)
     }
 }
 
 struct WaitingRequestsTests {
-    @Test func `a request is done with its last record, and stored when all of them are`() {
+    @Test func `a request settles with its last record, and is stored if all records are`() {
         var waiting = WaitingRequests<String>()
         let a = waiting.add("a", records: 2)
         let b = waiting.add("b", records: 3)
@@ -120,10 +120,10 @@ struct WaitingRequestsTests {
         let second = waiting.settle(b, records: 2, isStored: true)
         #expect(second?.0 == "b" && second?.isStored == false)
         #expect(waiting.count == 0)
-        #expect(waiting.add("c", records: 1) <= 1, "places are used again")
+        #expect(waiting.add("c", records: 1) <= 1, "a free index is reused")
     }
 
-    @Test func `what is given up on is told once, and its places are used again`() {
+    @Test func `removed requests are returned once, and their indexes are reused`() {
         var waiting = WaitingRequests<String>()
         _ = waiting.settle(waiting.add("a", records: 1), isStored: true)
         _ = waiting.add("b", records: 2)
@@ -132,7 +132,7 @@ struct WaitingRequestsTests {
         #expect(waiting.count == 0 && waiting.add("d", records: 1) == 0)
     }
 
-    @Test func `each request ends exactly once, in whatever order its records come back`() {
+    @Test func `each request settles exactly once, in any order of its records`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         var waiting = WaitingRequests<Int>()

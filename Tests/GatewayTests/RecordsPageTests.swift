@@ -6,8 +6,8 @@ import Testing
 
 @testable import Gateway
 
-/// The reference of the records, `deploy/book/records.md`: what it shows is taken, and what is taken
-/// stands there.
+/// The record reference `deploy/book/records.md`: its examples are accepted, and it lists all fields of the
+/// code.
 struct RecordsPageTests {
     private let page: String
     private let examples: [String]
@@ -24,13 +24,13 @@ struct RecordsPageTests {
 
     private var reports: [String] { examples.filter { $0.contains(#""kind""#) } }
 
-    /// The names of a document's members.
+    /// Returns the names of a document's members.
     private func names(in text: String) throws -> [String] {
         let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         return try #require(object).keys.sorted()
     }
 
-    /// Of the table under a heading.
+    /// Returns the field names of the table under a heading.
     private func fields(under heading: String) throws -> Set<String> {
         let section = try #require(page.components(separatedBy: "\n## " + heading).dropFirst().first)
         let table = section.components(separatedBy: "\n## ")[0].split(separator: "\n").filter {
@@ -42,7 +42,7 @@ struct RecordsPageTests {
             })
     }
 
-    @Test func `every example of a report is posted and taken`() async throws {
+    @Test func `every example of a report is accepted`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         for example in reports {
@@ -56,28 +56,28 @@ struct RecordsPageTests {
         _ = _cluster
     }
 
-    @Test func `every kind that may come from outside has an example`() throws {
+    @Test func `every kind of report that clients may send has an example`() throws {
         for kind in Report.Kind.allCases where kind.isFromOutside {
             #expect(reports.contains { $0.contains(#""kind": "\#(kind.rawValue)""#) }, "\(kind)")
             #expect(page.contains("**`\(kind.rawValue)`**"), "\(kind)")
         }
     }
 
-    @Test func `every field of a report stands in the table and in an example, and no other does`() throws {
+    @Test func `the table and the examples have exactly the fields of a report`() throws {
         let shown = try Set(reports.flatMap(names))
         #expect(shown == (try fields(under: "Fields")))
-        // Whatever the gateway takes: a field that it knows is wrong as a list, one that it does not is unknown.
+        // The gateway reports a known field with the wrong type as wrong, and an unknown field as unknown.
         for field in shown {
             let body = heartbeat(#","\#(field)":[[]]"#, installation: "i")
             #expect(!verdicts(body).contains("0 \(field) unknown_field"), "\(field)")
         }
         let senders = ["tokenHash", "entry", "reason", "invalidatedAt", "dispatchedAt"]
         for field in RecordFieldNames.all where !senders.contains(field) {
-            #expect(shown.contains(field), "\(field) is written and not told")
+            #expect(shown.contains(field), "\(field) is written but not documented")
         }
     }
 
-    @Test func `the example of an app is what apps takes from a file`() throws {
+    @Test func `the example of an app is accepted from a file`() throws {
         let example = try #require(examples.first { $0.contains("bundleId") })
         let app = try AppDocument.read(Array(example.utf8), id: "shop")
         #expect(app.types.map(\.name) == ["MatchAttributes"])
@@ -91,7 +91,7 @@ struct RecordsPageTests {
         }
     }
 
-    @Test func `the limits on the page are those of the code`() {
+    @Test func `the page has the limits of the code`() {
         for limit in [
             "\(Name.bytesMax) bytes", "at most \(2 * PushToken.bytesMax)", "| \(Report.runningMax) |",
             "| \(Report.tagsMax) |",
@@ -103,7 +103,7 @@ struct RecordsPageTests {
     }
 }
 
-/// What a report with every field has.
+/// The field names of a report that has every field.
 private enum RecordFieldNames {
     static var all: [String] {
         var report = Report(app: "a", environment: .production, installation: "i", kind: .deadToken)

@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 struct ReportJudgeRandomTests {
-    /// Apps, of which each may use one environment or both.
+    /// Apps with one environment or both.
     private let apps = (0..<8).map { number in
         App(
             id: "app\(number)", bundleID: "com.example",
@@ -14,7 +14,7 @@ struct ReportJudgeRandomTests {
             keyID: "KEY1234567")
     }
 
-    @Test func `no body reaches another app than its key's`() throws {
+    @Test func `no body writes to an app other than its key's`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         let judge = ReportJudge(nil)
@@ -39,7 +39,7 @@ struct ReportJudgeRandomTests {
         }
     }
 
-    @Test func `a body read at once and its reports read one by one are judged alike`() throws {
+    @Test func `a body read at once gives the same result as its reports read one by one`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         let judge = ReportJudge(nil)
@@ -71,7 +71,7 @@ struct ReportJudgeRandomTests {
         }
     }
 
-    @Test func `whatever bytes come, they are judged or refused, and what is accepted can be read`() {
+    @Test func `random bytes are accepted or refused, and accepted reports can be read`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
         let judge = ReportJudge(nil)

@@ -12,7 +12,7 @@ func heartbeat(_ more: String = "", installation: String = "i1") -> String {
     #"{"environment":"production","installationId":"\#(installation)","kind":"heartbeat"\#(more)}"#
 }
 
-/// The body's problem as "path code", or the verdicts: "accepted" and "index path code".
+/// Returns the body's problem as "path code", or the verdicts: "accepted" and "index path code".
 func verdicts(_ body: [UInt8]) -> [String] {
     do {
         let judged = try ReportJudge(nil).judge(body, for: shop, as: .report)
@@ -39,19 +39,19 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
 }
 
 @Test(arguments: [
-    // What is no JSON, or too much of it, is refused whole.
+    // Bodies that are not JSON or exceed a limit are refused whole.
     ("", [" empty"]), ("{", [" malformed"]), ("nonsense", [" malformed"]),
     ("[\(heartbeat()),]", ["[1] malformed"]),
     (heartbeat(#","app":NaN"#), ["app malformed"]),
     (heartbeat(#","eventTime":1e400"#), ["eventTime number_out_of_range"]),
     ("[\(heartbeat()),\(heartbeat(#","os":"1","os":"2""#))]", ["[1].os duplicate_key"]),
-    // What is JSON and no report.
+    // Bodies that are JSON but not reports.
     ("7", ["0  wrong_type"]), ("null", ["0  wrong_type"]), ("[]", [" invalid"]), ("[[]]", ["0  wrong_type"]),
     ("{}", ["0 kind missing", "0 environment missing", "0 installationId missing"]),
     (heartbeat(#","colour":"red""#), ["0 colour unknown_field"]),
     (heartbeat(#","installationID":"x""#), ["0 installationID unknown_field"]),
     (heartbeat(#","token":"xyz""#), ["0 token invalid"]),
-    // The sealed form is for Flotilla's own writers.
+    // Only Flotilla's own writers may use the sealed form.
     (heartbeat(#","token":"s1.AAAA""#), ["0 token invalid"]),
     (heartbeat(#","tags":["a",7]"#), ["0 tags[1] wrong_type"]),
     (heartbeat(#","eventTime":"now""#), ["0 eventTime wrong_type"]),
@@ -62,12 +62,12 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     (#"{"environment":"sandbox","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),
     (#"{"environment":"staging","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),
 ])
-func `what is wrong with a body is told with its place`(_ body: String, _ expected: [String]) {
+func `every problem of a body is reported with its place`(_ body: String, _ expected: [String]) {
     #expect(verdicts(body) == expected)
 }
 
 @Test(arguments: [false, true])
-func `each report of a body is given its place, also where one between them is refused`(
+func `each report of a body gets its index, also when one between them is refused`(
     _ hasBadOne: Bool
 ) throws {
     let middle = hasBadOne ? heartbeat(#","colour":"red""#) : heartbeat()
@@ -87,7 +87,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts[0].hasPrefix("attributes[0][0]") && verdicts[0].hasSuffix(" too_deep"))
 }
 
-@Test func `other encodings than UTF-8 are refused`() {
+@Test func `encodings other than UTF-8 are refused`() {
     let text = heartbeat()
     #expect(
         verdicts([0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }) == [" not_utf8"])
@@ -97,7 +97,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts(Array(overlong[0]) + [0xC0, 0xAF] + Array(overlong[2])) == ["userId not_utf8"])
 }
 
-@Test func `the good reports of a body are taken, the others are told by their place`() throws {
+@Test func `the good reports of a body are accepted, and the others are listed by their place`() throws {
     let body = "[\(heartbeat(installation: "a")),{},\(heartbeat(installation: "b")),7]"
     let judged = try ReportJudge(nil).judge(Array(body.utf8), for: shop, as: .report)
     #expect(judged.acceptedCount == 2)
@@ -105,7 +105,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect((0..<2).map { String(decoding: judged.copy($0).key, as: UTF8.self) } == ["shop/i:a", "shop/i:b"])
 }
 
-@Test func `a thousand reports may come at once, and one more may not`() throws {
+@Test func `a body may have a thousand reports, and not one more`() throws {
     func body(_ count: Int) -> String {
         "[" + (0..<count).map { heartbeat(installation: "i\($0)") }.joined(separator: ",") + "]"
     }
@@ -119,7 +119,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts(String(repeating: " ", count: GatewayLimits.bodyBytesMax + 1)) == [" too_large"])
 }
 
-@Test func `a judge that has seen bad bodies judges the next as if it had not`() throws {
+@Test func `bad bodies do not affect the result of the next body`() throws {
     let judge = ReportJudge(nil)
     _ = try? judge.judge(Array("[{},{".utf8), for: shop, as: .report)
     _ = try? judge.judge(Array("[{},7]".utf8), for: shop, as: .report)
@@ -135,7 +135,7 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(verdicts(profile) == ["0 installationId invalid"])
 }
 
-@Test func `nobody outside may say that a token is dead`() throws {
+@Test func `only Flotilla itself may report a dead token`() throws {
     let text =
         #"{"kind":"deadToken","environment":"production","installationId":"i","tokenHash":"00","entry":"profile","reason":"Unregistered","dispatchedAt":1}"#
     for role in APIKey.Role.allCases {

@@ -9,15 +9,15 @@ import Testing
 @testable import HTTPServer
 @testable import Kafka
 
-/// The writer alone, with replies in the test's hand.
+/// The writer without a server. The test owns the replies.
 struct ReportWriterTests {
-    /// A reply that the test sees filled.
+    /// Returns a reply and the slot that receives its response.
     private func makeReply() -> (HTTPReply, ReplySlot) {
         let slot = ReplySlot {}
         return (HTTPReply(slot), slot)
     }
 
-    @Test func `a producer at its end is made anew, and its requests are told to come again`() async throws {
+    @Test func `a failed producer is replaced, and its requests get 503`() async throws {
         let cluster = try #require(MockCluster(brokers: 1))
         cluster.createTopic("reports", partitions: 4)
         let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
@@ -51,7 +51,7 @@ struct ReportWriterTests {
         await writer.stop(by: .now().advanced(byMilliseconds: 5000))
     }
 
-    @Test func `beyond its limit a refusal is not held back, and is the connection's last`() async throws {
+    @Test func `beyond the limit a refusal is sent at once and closes its connection`() async throws {
         let loop = try EventLoop(name: "test")
         try loop.start()
         let heldBack = HeldBackRefusals(on: loop, countMax: 2)

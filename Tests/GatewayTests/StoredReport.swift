@@ -2,13 +2,13 @@ import Kafka
 import Lifecycle
 import Telemetry
 
-/// A record of `reports` as any reader sees it.
+/// A record of `reports` as any consumer reads it.
 struct StoredReport: Equatable {
     let partition: Int32
     let key: String
     let value: String
 
-    /// All that is there when there are at least as many as wanted; blocks.
+    /// Returns all records when there are at least as many as wanted. Blocks.
     static func all(
         _ settings: KafkaSettings, _ topic: String, lanes: Int, _ wanted: Int
     ) throws -> [StoredReport] {

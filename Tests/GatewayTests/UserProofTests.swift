@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// The app's own server: the only one but Flotilla that has the secret.
+/// The app's own server. Only this server and Flotilla have the secret.
 private func proof(of user: String, by secret: String) -> String {
     Hex.text(HMACSHA256(key: SecretBytes(Array(secret.utf8))).code(for: Array(user.utf8)))
 }
@@ -32,7 +32,7 @@ private func app(_ keys: SealingKeys, _ secrets: [String], isRequired: Bool) -> 
     return app
 }
 
-/// The fields that a report about a user is refused for.
+/// Returns the fields that a report about a user is refused for.
 private func refused(
     _ judge: ReportJudge, _ app: App, _ user: String, _ proof: String?, as role: APIKey.Role = .report
 ) throws -> [String] {
@@ -48,7 +48,7 @@ private func refused(
 }
 
 struct UserProofTests {
-    @Test func `a report names a user when the user's proof is right`() throws {
+    @Test func `a report may name a user if the user's proof is right`() throws {
         let keys = try makeKeys()
         let judge = ReportJudge(keys)
         let app = app(keys, ["s1"], isRequired: true)
@@ -60,24 +60,24 @@ struct UserProofTests {
             #expect(try refused(judge, app, "ann", text) == ["userProof"], "\(text)")
         }
         #expect(try refused(judge, app, "ann", nil) == ["userId"])
-        // A logout names nobody, and other reports no user.
+        // A logout and other reports name no user, so they need no proof.
         for text in [heartbeat(#","userId":null"#), heartbeat(), heartbeat(#","userProof":"00""#)] {
             #expect(try judge.judge(Array(text.utf8), for: app, as: .report).acceptedCount == 1)
         }
     }
 
-    @Test func `where proofs are not required, one that is there must be right`() throws {
+    @Test func `an optional proof must be right if it is present`() throws {
         let keys = try makeKeys()
         let judge = ReportJudge(keys)
         let app = app(keys, ["s1"], isRequired: false)
         #expect(try refused(judge, app, "ann", nil) == [])
         #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == [])
         #expect(try refused(judge, app, "ann", proof(of: "bob", by: "s1")) == ["userProof"])
-        // Servers may begin before there is a secret.
+        // Servers may send proofs before the app has a secret.
         #expect(try refused(judge, shop, "ann", "anything") == [])
     }
 
-    @Test func `while secrets change both hold, and a retired one holds no more`() throws {
+    @Test func `during a rotation both secrets are valid, and a retired one is not`() throws {
         let keys = try makeKeys()
         let judge = ReportJudge(keys)
         let (old, both, new) = (["s1"], ["s1", "s2"], ["s2"])
@@ -90,7 +90,7 @@ struct UserProofTests {
         }
     }
 
-    @Test func `the app's own server needs no proof, and may not bring a wrong one`() throws {
+    @Test func `the app's own server needs no proof, but a wrong one is refused`() throws {
         let keys = try makeKeys()
         let judge = ReportJudge(keys)
         let app = app(keys, ["s1"], isRequired: true)
@@ -130,14 +130,14 @@ struct UserProofTests {
         }
     }
 
-    @Test func `a gateway that cannot open the secrets lets nobody name a user`() throws {
+    @Test func `a gateway that cannot open the secrets accepts no user`() throws {
         let keys = try makeKeys()
         let app = app(keys, ["s1"], isRequired: true)
         for judge in [ReportJudge(nil), ReportJudge(try makeKeys())] {
             #expect(try refused(judge, app, "ann", proof(of: "ann", by: "s1")) == ["userProof"])
             #expect(try refused(judge, app, "ann", nil) == ["userId"])
         }
-        // Sealed for another app: nobody can carry a secret over.
+        // A secret that is sealed for one app cannot be used in another app.
         var other = app
         other.id = "bank"
         let body =
@@ -145,7 +145,7 @@ struct UserProofTests {
         #expect(try ReportJudge(keys).judge(Array(body.utf8), for: other, as: .report).acceptedCount == 0)
     }
 
-    @Test func `secrets survive the catalogue, and never stand there to be read`() throws {
+    @Test func `secrets in the catalog can be read back but never appear in clear text`() throws {
         let keys = try makeKeys()
         let app = app(keys, ["s1s1s1s1", "s2s2s2s2"], isRequired: true)
         let text = String(decoding: app.encoded(), as: UTF8.self)
@@ -167,7 +167,7 @@ struct UserProofTests {
     #expect(try TokenSeal(keys).open(tokenOf: report) == PushToken(hex: "c0ffee"))
 }
 
-@Test func `what a newer SDK says beside what is known is left out, and its report is taken`() throws {
+@Test func `unknown fields of a newer SDK version are dropped, and its report is accepted`() throws {
     #expect(verdicts(heartbeat(#","v":2,"colour":"red""#)) == ["accepted"])
     #expect(verdicts(heartbeat(#","v":1,"colour":"red""#)) == ["0 colour unknown_field"])
     #expect(verdicts(heartbeat(#","colour":"red""#)) == ["0 colour unknown_field"])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Test func `an answer is read in any pieces`() {
+@Test func `an answer can be read in any pieces`() {
     func read(_ text: String, by size: Int) -> HTTPAnswerReader.Step {
         var reader = HTTPAnswerReader()
         var step = HTTPAnswerReader.Step.more

@@ -4,7 +4,7 @@ import Telemetry
 import Testing
 
 struct AdminEndpointsTests {
-    @Test func `an orchestrator learns whether the process lives and serves, and an operator why not`()
+    @Test func `the endpoints show whether the process is alive and ready, and the reasons if not`()
         async throws
     {
         let metrics = Metrics()
@@ -32,7 +32,7 @@ struct AdminEndpointsTests {
         #expect(page?.body.contains("flotilla_test_things_total 3\n") == true)
     }
 
-    @Test func `a listener counts what it answers and refuses`() async throws {
+    @Test func `a listener counts its answers and refusals`() async throws {
         let server = try TestServer()
         _ = try await server.exchange(
             "GET /hello HTTP/1.1\r\nHost: x\r\n\r\nGET /x HTTP/1.1\r\nHost: x\r\n\r\n", answers: 2)

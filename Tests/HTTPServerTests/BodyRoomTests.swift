@@ -4,7 +4,7 @@ import Lifecycle
 import Telemetry
 import Testing
 
-/// What bodies may cost, and when.
+/// The memory budget of incoming bodies.
 struct BodyRoomTests {
     private func bodyBytes(_ server: TestServer) -> Int {
         let line = server.metrics.render().split(separator: "\n").first {
@@ -42,7 +42,7 @@ struct BodyRoomTests {
         return (server, log)
     }
 
-    @Test func `a request is judged at its head, before its body has come`() async throws {
+    @Test func `a request is judged from its head, before its body arrives`() async throws {
         let (server, log) = try judgedServer()
         let port = server.port
         try await onThread {
@@ -56,7 +56,7 @@ struct BodyRoomTests {
     }
 
     @Test(arguments: ["/judged", "/later"])
-    func `of a request that was refused at its head no byte is kept, and the connection stays`(
+    func `the body of a refused request is discarded, and the connection stays open`(
         _ path: String
     ) async throws {
         let (server, log) = try judgedServer()
@@ -74,20 +74,20 @@ struct BodyRoomTests {
         #expect(log.all == (path == "/later" ? ["later with 0"] : ["judged nobody"]))
     }
 
-    @Test func `who asks before it sends its body is refused before it has sent it`() async throws {
+    @Test func `a peer that waits for 100 Continue is refused before it sends its body`() async throws {
         let (server, _) = try judgedServer()
         let head = "POST /judged HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 900000\r\n"
         let (answers, isClosed) = try await server.exchange(head + "\r\n")
         #expect(answers.map(\.status) == [401] && isClosed)
     }
 
-    @Test func `all bodies on their way in share one room, and it is given back`() async throws {
+    @Test func `all incoming bodies share one budget, and their reservations are released`() async throws {
         var limits = HTTPLimits()
         limits.bodiesBytesMax = 128 << 10
         let (server, _) = try judgedServer(limits)
         let port = server.port
         try await onThread {
-            // What is announced costs nothing; what comes does.
+            // An announced length reserves nothing. Arrived bytes do.
             let peers = try (0..<20).map { _ in try RawPeer(port: port) }
             for peer in peers {
                 peer.send(
@@ -97,7 +97,7 @@ struct BodyRoomTests {
             #expect(self.bodyBytes(server) == 0)
             let body = [UInt8](repeating: 0x61, count: 32_767)
             for peer in peers[..<4] { peer.send(body) }
-            self.wait("the room is full") { self.bodyBytes(server) == 128 << 10 }
+            self.wait("the budget is used up") { self.bodyBytes(server) == 128 << 10 }
             for peer in peers[4...] { peer.send(body + [0x61]) }
             for peer in peers[4...] {
                 let answers = peer.answers(1)
@@ -108,14 +108,14 @@ struct BodyRoomTests {
                 peer.send("a")
                 #expect(peer.answers(1).map(\.body) == ["32768"])
             }
-            self.wait("the room is given back") { self.bodyBytes(server) == 0 }
-            // Also what a peer left half done.
+            self.wait("the reservations are released") { self.bodyBytes(server) == 0 }
+            // The body of a peer that disconnects is also released.
             let gone = try RawPeer(port: port)
             gone.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\nhello")
-            self.wait("it was taken") { self.bodyBytes(server) > 0 }
+            self.wait("the body was reserved") { self.bodyBytes(server) > 0 }
             gone.endSending()
             _ = gone.answers()
-            self.wait("the room is given back") { self.bodyBytes(server) == 0 }
+            self.wait("the reservation is released") { self.bodyBytes(server) == 0 }
         }
     }
 }

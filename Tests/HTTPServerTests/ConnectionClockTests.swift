@@ -4,14 +4,14 @@ import Testing
 
 @testable import HTTPServer
 
-/// The clock alone, on times that the test chooses.
+/// The clock alone, with times that the test chooses.
 struct ConnectionClockTests {
     private let limits = HTTPLimits()
     private let start = Instant(nanoseconds: 0)
 
     private func at(_ milliseconds: Int) -> Instant { start.advanced(byMilliseconds: milliseconds) }
 
-    /// A clock of a connection whose body has begun; its descriptor is none that anything is sent to.
+    /// Runs a test with the clock of a connection whose body has begun. Its descriptor is `/dev/null`.
     private func withBody(_ test: (inout ConnectionClock) throws -> Void) rethrows {
         let descriptor = open("/dev/null", O_WRONLY)
         defer { close(descriptor) }
@@ -24,19 +24,19 @@ struct ConnectionClockTests {
         if case .cut = clock.phase { true } else { false }
     }
 
-    @Test func `a fast start buys no silence`() {
+    @Test func `a fast start does not pay for a later silence`() {
         withBody { clock in
             clock.received(bodyBytes: 1 << 20)
             _ = clock.check(now: at(5001), limits: limits)
             #expect(!isCut(clock))
             _ = clock.check(now: at(10_001), limits: limits)
-            #expect(!isCut(clock), "the second look comes a whole window after the first")
+            #expect(!isCut(clock), "the second check is one window after the first")
             _ = clock.check(now: at(10_002), limits: limits)
             #expect(isCut(clock))
         }
     }
 
-    @Test func `a body that keeps its rate may take a minute, and not longer`() {
+    @Test func `a body that keeps its rate may take a minute but not longer`() {
         withBody { clock in
             for second in 1...60 {
                 clock.received(bodyBytes: second * 1024)
@@ -59,7 +59,7 @@ struct ConnectionClockTests {
         }
     }
 
-    @Test func `a byte too few in any window ends it`() {
+    @Test func `one byte too few in any window cuts the connection`() {
         withBody { clock in
             clock.received(bodyBytes: 6 * 1024)
             _ = clock.check(now: at(6000), limits: limits)

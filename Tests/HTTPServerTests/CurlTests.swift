@@ -3,7 +3,7 @@ import HTTPServer
 import ProcessTesting
 import Testing
 
-/// What a client that nobody here wrote makes of the server.
+/// The server with curl as an independent client.
 struct CurlTests {
     private func curl(_ arguments: String..., input: Data? = nil) async throws -> String {
         let process = try ChildProcess("curl", ["-sS", "--max-time", "20"] + arguments, input: input)
@@ -28,7 +28,7 @@ struct CurlTests {
     }
 
     @Test(arguments: [1_100_000, 1_900_000, 50_000_000])
-    func `curl hears why its body is too large`(_ bytes: Int) async throws {
+    func `curl gets the reason when its body is too large`(_ bytes: Int) async throws {
         let server = try TestServer()
         let answer = try await curl(
             "-w", " %{http_code}", "--data-binary", "@-", "http://127.0.0.1:\(server.port)/echo",

@@ -10,7 +10,7 @@ struct HTTPLimitsTests {
         return limits
     }
 
-    @Test func `a body within the limit passes and one beyond is told so`() async throws {
+    @Test func `a body within the limit is accepted, and a larger one is refused`() async throws {
         let server = try TestServer(limits: limits { $0.bodyBytesMax = 1000 })
         for (bytes, status) in [(1000, 200), (1001, 413), (200_000, 413)] {
             let body = String(repeating: "x", count: bytes)
@@ -22,7 +22,7 @@ struct HTTPLimitsTests {
         #expect(server.calls == ["echo 1000"])
     }
 
-    @Test func `a route can have a limit of its own`() async throws {
+    @Test func `a route can set another body limit`() async throws {
         let server = try TestServer(limits: limits { $0.bodyBytesMax = 10 }) { routes in
             routes.on(.post, "/large", bodyBytesMax: 100) { .text("\($0.body.count)") }
         }
@@ -32,14 +32,14 @@ struct HTTPLimitsTests {
         #expect(answers.map(\.body) == ["100"])
     }
 
-    @Test func `an announced giant is refused before it is sent`() async throws {
+    @Test func `a huge announced body is refused before it is sent`() async throws {
         let server = try TestServer()
         let (answers, isClosed) = try await server.exchange(
             "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\n")
         #expect(answers.map(\.status) == [413] && isClosed)
     }
 
-    @Test func `chunks without end are cut, and cost no memory`() async throws {
+    @Test func `endless chunks are cut and use no memory`() async throws {
         let server = try TestServer(limits: limits { $0.bodyBytesMax = 1000 })
         let port = server.port
         let sent = try await onThread { () -> Int in
@@ -50,21 +50,21 @@ struct HTTPLimitsTests {
             while sent < 100 << 20, peer.send(chunk) { sent += 4096 }
             return sent
         }
-        // What was on its way when the connection was cut counts too.
+        // The bytes in flight at the time of the cut are included.
         #expect(sent < 20 << 20)
         #expect(server.calls == [])
     }
 
-    @Test func `a body that stops short is told so`() async throws {
+    @Test func `a body that ends early gets an answer`() async throws {
         let server = try TestServer(limits: limits { $0.bodyGraceMilliseconds = 200 })
         let (answers, isClosed) = try await server.exchange(
             "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhello", within: 60_000)
         #expect(answers.map(\.status) == [408] && isClosed && server.calls == [])
     }
 
-    /// The library sees the end of input and closes at once, or takes it for a part of the bytes before, and then
-    /// the grace ends: the kernel's timing decides, and the peer hears 408 or nothing.
-    @Test func `a body whose sender has gone reaches no handler`() async throws {
+    /// The library may see the end of input and close at once. Or it attributes the end to earlier bytes, and
+    /// then the grace time runs out. The kernel's timing decides, so the peer gets 408 or no answer.
+    @Test func `a body whose sender has disconnected reaches no handler`() async throws {
         let server = try TestServer(limits: limits { $0.bodyGraceMilliseconds = 200 })
         let port = server.port
         let (statuses, isClosed) = try await onThread {
@@ -93,7 +93,7 @@ struct HTTPLimitsTests {
         }
     }
 
-    @Test func `headers without end are cut`() async throws {
+    @Test func `endless headers are cut`() async throws {
         let server = try TestServer()
         let port = server.port
         let sent = try await onThread { () -> Int in
@@ -107,7 +107,7 @@ struct HTTPLimitsTests {
         #expect(sent < 8 << 20)
     }
 
-    @Test func `one address can hold only so many connections`() async throws {
+    @Test func `one address can open only a limited number of connections`() async throws {
         let server = try TestServer(limits: limits { $0.connectionsPerPeerMax = 3 })
         let port = server.port
         let request = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"

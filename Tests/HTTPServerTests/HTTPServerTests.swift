@@ -7,7 +7,7 @@ import Testing
 struct HTTPServerTests {
     private let host = "Host: localhost\r\n"
 
-    @Test func `a handler sees method, path, parameters, query, headers, body and peer`() async throws {
+    @Test func `a handler gets method, path, parameters, query, headers, body and peer`() async throws {
         let got = Mutex<HTTPRequest?>(nil)
         let server = try TestServer { routes in
             routes.on(.put, "/v1/segments/{name}/of/{app}") { request in
@@ -28,7 +28,7 @@ struct HTTPServerTests {
         #expect(request.body == Array("hello".utf8) && request.peer == "127.0.0.1")
     }
 
-    @Test func `what is not there and what is not allowed are told apart`() async throws {
+    @Test func `an unknown path and an unsupported method have different answers`() async throws {
         let server = try TestServer()
         let text =
             "GET /nothing HTTP/1.1\r\n\(host)\r\n" + "DELETE /hello HTTP/1.1\r\n\(host)\r\n"
@@ -41,7 +41,7 @@ struct HTTPServerTests {
         #expect(!isClosed)
     }
 
-    @Test func `a connection serves many requests, with bodies, also when they come at once`() async throws {
+    @Test func `a connection serves many requests with bodies, also when they are pipelined`() async throws {
         let server = try TestServer()
         let one = "POST /echo HTTP/1.1\r\n\(host)Content-Length: 3\r\n\r\nabc"
         let (answers, isClosed) = try await server.exchange(String(repeating: one, count: 20), answers: 20)
@@ -49,13 +49,13 @@ struct HTTPServerTests {
         #expect(!isClosed)
     }
 
-    @Test func `HTTP 1.0 gets its answer and the end of the connection`() async throws {
+    @Test func `an HTTP 1.0 request is answered and its connection closes`() async throws {
         let server = try TestServer()
         let (answers, isClosed) = try await server.exchange("GET /hello HTTP/1.0\r\n\r\n")
         #expect(answers.map(\.body) == ["hello"] && isClosed)
     }
 
-    @Test func `replies are sent later, from other threads, each to its own request`() async throws {
+    @Test func `replies from other threads reach their own requests`() async throws {
         let held = Mutex<[(HTTPRequest, HTTPReply)]>([])
         let server = try TestServer { routes in
             routes.onDeferred(.get, "/wait/{n}") { request, reply in
@@ -85,8 +85,8 @@ struct HTTPServerTests {
         #expect(bodies == Dictionary(uniqueKeysWithValues: (0..<10).map { ($0, "\($0)") }))
     }
 
-    @Test func `an async handler answers, and the connection goes on`() async throws {
-        // Tasks wait behind the other tests on a small machine; that is not what is tried here.
+    @Test func `an async handler answers, and the connection stays open`() async throws {
+        // On a small machine tasks wait behind other tests, so the limit must not interfere here.
         var limits = HTTPLimits()
         limits.answerMilliseconds = 600_000
         let server = try TestServer(limits: limits) { routes in
@@ -100,13 +100,13 @@ struct HTTPServerTests {
         #expect(answers.map(\.body) == ["later", "later", "later"] && !isClosed)
     }
 
-    @Test func `a request that its handler forgets is answered 500`() async throws {
+    @Test func `a request whose reply is dropped is answered 500`() async throws {
         let server = try TestServer { routes in routes.onDeferred(.get, "/forget") { _, _ in } }
         let (answers, _) = try await server.exchange("GET /forget HTTP/1.1\r\n\(host)\r\n", answers: 1)
         #expect(answers.map(\.status) == [500] && answers.first?.code == "unanswered")
     }
 
-    @Test func `an answer that takes too long becomes 503, and its late reply goes nowhere`() async throws {
+    @Test func `an answer that takes too long becomes 503, and the late reply is dropped`() async throws {
         var limits = HTTPLimits()
         limits.answerMilliseconds = 80
         let held = Mutex<[HTTPReply]>([])
@@ -120,7 +120,7 @@ struct HTTPServerTests {
         #expect(others.map(\.body) == ["hello"])
     }
 
-    @Test func `a port that is taken is one sentence`() throws {
+    @Test func `a port that is in use gives one clear error`() throws {
         let first = try TestServer()
         let sentence = "cannot listen on 127.0.0.1:\(first.port): address already in use; "
         #expect {
@@ -128,7 +128,7 @@ struct HTTPServerTests {
         } throws: { "\($0)".hasPrefix(sentence) }
     }
 
-    @Test func `an answer's header cannot smuggle a line`() async throws {
+    @Test func `an answer's header cannot inject another line`() async throws {
         let server = try TestServer { routes in
             routes.on(.get, "/bad") { _ in HTTPResponse(headers: ["X-A": "b\r\nX-Evil: 1"], body: []) }
         }

@@ -11,7 +11,7 @@ struct HTTPStopTests {
 
     private let request = "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    /// A server whose one handler keeps its replies.
+    /// Starts a server with one handler that keeps its replies.
     private func server() throws -> (TestServer, Held) {
         let held = Held()
         let server = try TestServer { routes in
@@ -28,7 +28,7 @@ struct HTTPStopTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what is in flight is finished, then the connection closes`()
+    @Test(.timeLimit(.minutes(1))) func `requests in flight finish, then the connection closes`()
         async throws
     {
         let (server, held) = try server()
@@ -45,7 +45,8 @@ struct HTTPStopTests {
         try await stopped
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what is not finished in time is answered 503`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `requests that do not finish in time are answered 503`() async throws
+    {
         let (server, held) = try server()
         async let exchange = server.exchange(request)
         try await onThread { held.wait() }
@@ -57,11 +58,11 @@ struct HTTPStopTests {
         let (answers, isClosed) = try await exchange
         #expect(answers.map(\.code) == ["stopping"] && isClosed)
         #expect((100..<2000).contains(took))
-        // The late reply must not touch what is gone.
+        // The late reply must not touch freed memory.
         for reply in held.replies.withLock({ $0 }) { reply.send(.text("late")) }
     }
 
-    @Test func `an idle server stops at once, and twice is once`() throws {
+    @Test func `an idle server stops at once, and a second stop does nothing`() throws {
         let (server, _) = try server()
         let begin = Instant.now()
         server.server.stop(by: begin.advanced(byMilliseconds: 10_000))
@@ -77,7 +78,7 @@ struct HTTPStopTests {
                 routes.onAsync(.get, "/wait") { _ in .text("later") }
             }
             let port = server.port
-            // Then the port may be another process's.
+            // After the stop the port may belong to another process.
             let stop = Stop()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {

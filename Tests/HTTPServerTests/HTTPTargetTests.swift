@@ -20,7 +20,7 @@ struct HTTPTargetTests {
         "/é", "/a{b}",
         "/a|b", "/a^b", "/a`b", "/?a=%", "/?%=a", "/?a=%00",
     ])
-    func `what could be understood in two ways is refused`(_ text: String) {
+    func `an ambiguous target is refused`(_ text: String) {
         #expect(throws: HTTPRefusal.self) { try HTTPTarget(Array(text.utf8)) }
     }
 
@@ -30,7 +30,7 @@ struct HTTPTargetTests {
         #expect(target.query.map { "\($0.name)=\($0.value)" } == ["b=1", "c=", "d=x y+", "=e", "b=2?f"])
     }
 
-    @Test func `a written segment goes before one that matches all, and a dead end goes back`() {
+    @Test func `a literal segment takes precedence, and the match backtracks from a dead end`() {
         var routes = HTTPRoutes()
         routes.on(.get, "/a/b") { _ in .text("written") }
         routes.on(.get, "/a/{x}") { _ in .text("any") }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An answer as it came over the wire.
+/// An answer as received.
 struct RawAnswer {
     let status: Int
     let head: String
@@ -12,13 +12,13 @@ struct RawAnswer {
     }
 }
 
-/// A peer that sends exactly the bytes it is told to, rules or not. It blocks: use it in `onThread`.
+/// A peer that sends exactly the given bytes, valid or not. Its calls block: use it in `onThread`.
 final class RawPeer {
     private let descriptor: Int32
     private var received: [UInt8] = []
     private(set) var isClosed = false
 
-    /// - Parameter source: another address of the loopback network, for limits per peer.
+    /// - Parameter source: Another address of the loopback network, for limits per peer.
     init(port: Int, source: String = "127.0.0.1") throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var own = Self.address(source, 0)
@@ -30,7 +30,7 @@ final class RawPeer {
         let connected = withUnsafePointer(to: &other) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
-        // `deinit` closes the descriptor: by now it belongs to an object.
+        // An initializer that throws after all properties are set runs `deinit`, which closes the descriptor.
         guard bound == 0, connected == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
@@ -44,7 +44,7 @@ final class RawPeer {
         return address
     }
 
-    /// False when the connection is gone.
+    /// Sends bytes. Returns false if the connection is closed.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
@@ -63,8 +63,8 @@ final class RawPeer {
 
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the other side closes, or until there are as many answers as wanted, or nothing more
-    /// comes for so long.
+    /// Reads until the server closes, until there are as many answers as wanted, or until no byte arrives for
+    /// the given time.
     func answers(_ wanted: Int = .max, within milliseconds: Int = 60_000) -> [RawAnswer] {
         let end = DispatchTime.now() + .milliseconds(milliseconds)
         while !isClosed, parsed().count < wanted, DispatchTime.now() < end {
@@ -97,7 +97,7 @@ final class RawPeer {
     }
 }
 
-/// Runs what blocks on a thread of its own: tasks' threads are few, and the server's handlers may need them.
+/// Runs a blocking call on its own thread. Tasks have few threads, and the server's handlers may need them.
 func onThread<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

@@ -1,8 +1,8 @@
 import HTTPServer
 import Testing
 
-/// Requests that two readers could understand differently. Behind each stands a second request, which
-/// must never be seen: neither answered nor handed to a handler.
+/// Requests that two parsers could read differently. A second request follows each and must never be answered
+/// or reach a handler.
 struct RequestSmugglingTests {
     private static let hidden = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -68,7 +68,7 @@ struct RequestSmugglingTests {
     }()
 
     @Test(arguments: table.indices)
-    func `an ambiguous request is refused and nothing behind it is read`(_ row: Int) async throws {
+    func `an ambiguous request is refused, and the bytes after it are not read`(_ row: Int) async throws {
         let server = try TestServer()
         let (answers, isClosed) = try await server.exchange(Self.table[row].bytes + Self.hidden)
         #expect(isClosed, "\(Self.table[row].what)")
@@ -79,7 +79,7 @@ struct RequestSmugglingTests {
         #expect(server.calls == [], "\(Self.table[row].what)")
     }
 
-    @Test func `most of them are told why`() async throws {
+    @Test func `most ambiguous requests get an answer with the reason`() async throws {
         var told = 0
         for row in Self.table {
             let server = try TestServer()
@@ -88,7 +88,9 @@ struct RequestSmugglingTests {
         #expect(told >= Self.table.count - 3)
     }
 
-    @Test func `nothing is read behind chunks, which are split by a lenient reader`() async throws {
+    @Test func `nothing is read after a chunked body, because the library parses chunks leniently`()
+        async throws
+    {
         let server = try TestServer()
         let head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         let plain = try await server.exchange(head + "5;x=y\r\nhello\r\n0\r\n\r\n" + Self.hidden)
@@ -103,7 +105,7 @@ struct RequestSmugglingTests {
         #expect(!server.calls.contains("smuggled"))
     }
 
-    @Test func `unusual but clear requests are served`() async throws {
+    @Test func `unusual but unambiguous requests are served`() async throws {
         let server = try TestServer()
         for text in [
             "GET /hello HTTP/1.1\r\nHost:x\r\n\r\n",

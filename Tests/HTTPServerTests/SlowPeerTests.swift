@@ -31,21 +31,21 @@ import Testing
         }
     }
 
-    @Test func `headers that drip are answered 408 and cut`() async throws {
+    @Test func `slow headers are answered 408 and cut`() async throws {
         let server = try TestServer(limits: limits)
         let (answers, milliseconds) = try await drip(server, "GET /hello HTTP/1.1\r\nX: ")
         #expect(answers.map(\.status) == [408] && answers.first?.code == "too_slow")
         #expect((350..<15_000).contains(milliseconds))
     }
 
-    @Test func `a request line that drips is cut, as is silence`() async throws {
+    @Test func `a slow request line is cut, and so is a silent connection`() async throws {
         let server = try TestServer(limits: limits)
         #expect(try await drip(server, "G").answers.map(\.status) == [408])
         let (answers, isClosed) = try await server.exchange("", within: 15_000)
         #expect(answers.map(\.status) == [408] && isClosed)
     }
 
-    @Test func `a body that drips is answered 408 and cut`() async throws {
+    @Test func `a slow body is answered 408 and cut`() async throws {
         let server = try TestServer(limits: limits)
         let (answers, milliseconds) = try await drip(
             server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n")
@@ -53,12 +53,12 @@ import Testing
         #expect(server.calls == [])
     }
 
-    /// The fast start alone would pay for twenty seconds at the average rate that is asked.
+    /// At the required average rate, the fast start would pay for twenty seconds.
     @Test(arguments: [
         ("Content-Length: 30000\r\n\r\n", ""),
         ("Transfer-Encoding: chunked\r\n\r\n5000\r\n", "\r\n0\r\nT: "),
     ])
-    func `a body that starts fast and then drips, or its trailers, is cut`(
+    func `a body or trailers that start fast and then slow down are cut`(
         _ framing: String, _ rest: String
     ) async throws {
         let server = try TestServer(limits: limits)
@@ -68,7 +68,7 @@ import Testing
         #expect(server.calls == [])
     }
 
-    @Test func `a later request that drips is cut like the first`() async throws {
+    @Test func `a slow later request is cut like the first one`() async throws {
         var limits = limits
         limits.idleMilliseconds = 60_000
         let server = try TestServer(limits: limits)
@@ -77,14 +77,14 @@ import Testing
         #expect(answers.map(\.status) == [200, 408] && milliseconds < 15_000)
     }
 
-    @Test func `an idle connection is closed without a word`() async throws {
+    @Test func `an idle connection is closed without an answer`() async throws {
         let server = try TestServer(limits: limits)
         let (answers, isClosed) = try await server.exchange(
             "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", within: 15_000)
         #expect(answers.map(\.status) == [200] && isClosed)
     }
 
-    @Test func `a peer that does not take its answer is cut`() async throws {
+    @Test func `a peer that does not receive its answer is cut`() async throws {
         let server = try TestServer(limits: limits) { routes in
             let large = [UInt8](repeating: 0x61, count: 64 << 20)
             routes.on(.get, "/large") { _ in HTTPResponse(body: large) }
@@ -101,8 +101,8 @@ import Testing
         #expect(isCut)
     }
 
-    /// A hundredth of the proof, with deadlines to match: hundreds of dripping peers and ten good ones.
-    @Test func `good peers do not notice two hundred that drip`() async throws {
+    /// A hundredth of the full proof with shorter deadlines: hundreds of slow peers and ten good ones.
+    @Test func `good peers are not affected by two hundred slow ones`() async throws {
         var limits = limits
         limits.headMilliseconds = 1000
         limits.bodyGraceMilliseconds = 1000
@@ -148,12 +148,12 @@ import Testing
             }
             return try await group.reduce(0) { max($0, $1) }
         }
-        // The proof demands a quarter of a second of the slowest hundredth, on a machine of its own.
+        // The full proof requires 0.25 s for the slowest percent on a dedicated machine.
         #expect(worst < 2000)
     }
 }
 
-/// Handed from one thread to the next, never shared.
+/// A peer that is passed from one thread to the next and never shared.
 struct UncheckedPeer: @unchecked Sendable {
     let peer: RawPeer
 

@@ -4,13 +4,13 @@ import Lifecycle
 import Synchronization
 import Telemetry
 
-/// A server with a few routes that tell what reached them.
+/// A server with a few routes that answer with their input.
 final class TestServer: Sendable {
     let server: HTTPServer
     let metrics: Metrics
     private let seen: Log
 
-    /// What handlers were called with.
+    /// The calls of the handlers.
     final class Log: Sendable {
         private let lines = Mutex<[String]>([])
         func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -41,7 +41,7 @@ final class TestServer: Sendable {
     var port: Int { server.port }
     var calls: [String] { seen.all }
 
-    /// Sends bytes on a connection of their own and returns what came back until it closed.
+    /// Sends bytes on a new connection and returns everything received until it closes.
     func exchange(_ text: String, answers: Int = .max, within milliseconds: Int = 20_000) async throws -> (
         answers: [RawAnswer], isClosed: Bool
     ) {
@@ -56,7 +56,7 @@ final class TestServer: Sendable {
 }
 
 extension RawAnswer {
-    /// The code of one of our own errors.
+    /// The error code of the answer, if the server's own code made it.
     var code: String? {
         let prefix = "{\"error\":{\"code\":\""
         guard body.hasPrefix(prefix) else { return nil }

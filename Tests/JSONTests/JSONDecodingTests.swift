@@ -13,7 +13,7 @@ struct JSONDecodingTests {
         #expect(values == [1, 2, 3, 4, 2])
     }
 
-    @Test func `a whole number of any length is exact, and nothing may stand between its digits`() throws {
+    @Test func `an integer of any length is exact, and no other byte may stand between its digits`() throws {
         for length in 1...19 {
             let digits = String("1234567890987654321".prefix(length))
             for (before, behind) in [("", ""), ("[", "]"), ("[ ", " ]"), ("[0,", ",0]"), ("[-", "]")] {
@@ -39,7 +39,7 @@ struct JSONDecodingTests {
         }
     }
 
-    @Test func `a nested object does not lend its names to the outer one`() throws {
+    @Test func `the names of a nested object are not found in the outer one`() throws {
         let text = #"{"in":{"x":1,"y":2},"x":3,"more":{"y":5},"y":4}"#
         let values = try read(text) { root in
             let outer = root.object()
@@ -50,7 +50,7 @@ struct JSONDecodingTests {
         #expect(try read(text) { $0.object()["z"].isMissing && $0.object()["in"].object()["in"].isMissing })
     }
 
-    @Test func `null and missing are told apart`() throws {
+    @Test func `null and missing are different`() throws {
         try read(#"{"null":null,"empty":""}"#) { root in
             let object = root.object()
             #expect(object["null"].isNull && !object["null"].isMissing && object["null"].optional == nil)
@@ -83,7 +83,7 @@ struct JSONDecodingTests {
         }
     }
 
-    @Test func `escaped and plain strings in turn are both right`() throws {
+    @Test func `escaped and plain strings can alternate`() throws {
         let count = 100
         let text =
             "[" + (0..<count).map { $0 % 3 == 0 ? #""\n\#($0)""# : "\"\($0)\"" }.joined(separator: ",") + "]"
@@ -91,14 +91,14 @@ struct JSONDecodingTests {
         #expect(strings == (0..<count).map { $0 % 3 == 0 ? "\n\($0)" : "\($0)" })
     }
 
-    @Test func `members come in their order with their names`() throws {
+    @Test func `members are returned in order with their names`() throws {
         let pairs = try read(#"{"b":1,"\u0061":[2],"":3}"#) { root in
             root.object().members.map { "\($0.name)=\($0.value.rawText)" }
         }
         #expect(pairs == ["b=1", "a=[2]", "=3"])
     }
 
-    @Test func `a reader is used again for smaller and larger documents`() throws {
+    @Test func `a reader can be reused for smaller and larger documents`() throws {
         let reader = JSONReader()
         for length in [1, 5000, 3, 100_000, 0, 70_000] {
             let text = String(repeating: "x", count: length)
@@ -118,7 +118,7 @@ struct JSONDecodingTests {
         }
     }
 
-    @Test func `a value kept beyond its document is noticed`() async {
+    @Test func `a value that is used after its document traps`() async {
         await #expect(processExitsWith: .failure) {
             let reader = JSONReader()
             let kept = try reader.read(Array("[1]".utf8)) { $0 }

@@ -5,7 +5,7 @@ import Testing
 @testable import JSON
 
 struct JSONFuzzTests {
-    /// A document of any shape, with the writer's own spelling.
+    /// Writes a document of any shape.
     private func document(_ random: inout SeededGenerator, _ json: inout JSONWriter, depth: Int = 0) {
         switch Int.random(in: 0..<(depth < 5 ? 9 : 7), using: &random) {
         case 0: json.null()
@@ -43,7 +43,7 @@ struct JSONFuzzTests {
             if value.rawText.hasPrefix("-") { return other?.int64Value == Int64(value.int()) }
             return other?.uint64Value == value.uint64()
         case .number?:
-            // Foundation is now and then off by the last bit.
+            // Foundation's result is sometimes off by the last bit.
             guard let other = (other as? NSNumber)?.doubleValue else { return false }
             return value.double() == Double(value.rawText)
                 && abs(other - value.double()) <= abs(other) * 1e-15
@@ -64,7 +64,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test func `random documents mean what Foundation says they mean`() throws {
+    @Test func `random documents have the same meaning as in Foundation`() throws {
         let reader = JSONReader()
         var writer = JSONWriter()
         for seed in 0..<UInt64(trials(2000)) {
@@ -79,10 +79,10 @@ struct JSONFuzzTests {
         }
     }
 
-    /// Where we accept a damaged document, Foundation must too, with the same meaning. The reverse does
-    /// not hold: Foundation takes names that come twice (it keeps one), a byte order mark, UTF-16 and
-    /// UTF-32, and numbers beyond 64 bits (as decimals); we refuse them.
-    @Test func `damaged documents are refused or mean what Foundation says`() throws {
+    /// If the reader accepts a damaged document, Foundation must accept it with the same meaning. The reverse
+    /// does not hold: Foundation accepts duplicate names (it keeps one), a byte order mark, UTF-16, UTF-32,
+    /// and numbers beyond 64 bits (as decimals). The reader refuses them.
+    @Test func `damaged documents are refused or have the same meaning as in Foundation`() throws {
         let reader = JSONReader(limits: JSONLimits(bytesMax: 1 << 16))
         var writer = JSONWriter()
         var accepted = 0
@@ -106,7 +106,7 @@ struct JSONFuzzTests {
                 #expect(!error.problems.isEmpty && error.description.utf8.count < 1000, "seed \(seed)")
             }
         }
-        // Changed digits and letters leave some documents whole; all or none would mean a blind test.
+        // Some damaged documents stay valid. If none or nearly all did, the test would prove nothing.
         #expect((all / 20...all / 6 * 5).contains(accepted), "\(accepted) of \(all)")
     }
 

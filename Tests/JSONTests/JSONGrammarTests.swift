@@ -14,7 +14,7 @@ struct JSONGrammarTests {
         "\"\u{FEFF}\"", #"["\\"]"#, #"["\\\\","\""]"#, "[1 , 2\t,\n3]", #"{"a":[1,{"b":"c"}],"d":-1e-1}"#,
         #"{"a":1,"A":2,"aa":3," a":4}"#, "\"/\"", "[\"a\" ]", "[ \"a\"]", "{ \"a\" : \"b\" }",
     ])
-    func `is accepted`(_ text: String) {
+    func `strict JSON is accepted`(_ text: String) {
         #expect(refusal(text) == nil)
     }
 
@@ -24,7 +24,7 @@ struct JSONGrammarTests {
         "{null:1}",
         "{\"a\"::1}", "{\"a\":1:2}", "[\"a\":1]", "{\"a\",1}", "[1:2]", ":", ",", "{[]:1}",
     ])
-    func `brackets, commas and colons are refused where they do not belong`(_ text: String) {
+    func `misplaced brackets, commas and colons are refused`(_ text: String) {
         #expect(refusal(text)?.code == .malformed)
     }
 
@@ -36,7 +36,7 @@ struct JSONGrammarTests {
         "\\\"", "[\\\"a\\\"]", "\"a\"b", "\"a\"\"b\"", "[\"a\"1\"b\"]", "1\"a\"", "{\"a\"b:1}", "é",
         "\u{2028}1",
     ])
-    func `what is no JSON word is refused`(_ text: String) {
+    func `an invalid word is refused`(_ text: String) {
         #expect(refusal(text) != nil)
     }
 
@@ -45,7 +45,7 @@ struct JSONGrammarTests {
         "1a",
         "--1", "1-", "1+1", "1.2.3", "[1.]", "[-]", "[- 1]", "2.e+3", "0e", "0.e1", "1eE2", "１",
     ])
-    func `a number in another spelling is refused`(_ text: String) {
+    func `a number with an invalid spelling is refused`(_ text: String) {
         #expect(refusal(text)?.code == .malformed)
     }
 
@@ -65,7 +65,7 @@ struct JSONGrammarTests {
         #""\uD800""#, #""\uDC00""#, #""\uD800\uD800""#, #""\uD800x""#, #""\uD83D\n""#, #""\uDE00\uD83D""#,
         #""\uD83D\u00""#, #"{"\uD800":1}"#, #""\ud83d\\ude00""#,
     ])
-    func `a string that is broken is refused`(_ text: String) {
+    func `an invalid string is refused`(_ text: String) {
         #expect(refusal(text)?.code == .malformed)
     }
 
@@ -78,17 +78,17 @@ struct JSONGrammarTests {
         [0xFE, 0xFF, 0, 0x31], [0xFF, 0xFE, 0x31, 0], [0x31, 0, 0x32, 0], [0, 0x5B, 0, 0x5D],
         [0x5B, 0x22, 0xF8, 0x88, 0x80, 0x80, 0x80, 0x22, 0x5D],
     ])
-    func `bytes that are not UTF-8 are refused as such`(_ bytes: [UInt8]) {
+    func `bytes that are not UTF-8 are refused with that reason`(_ bytes: [UInt8]) {
         #expect(refusal(bytes)?.code == .notUTF8)
     }
 
     @Test(arguments: ["", " ", "\n\t "])
-    func `nothing is refused as empty`(_ text: String) {
+    func `a text without a value is refused as empty`(_ text: String) {
         #expect(refusal(text)?.code == .empty)
     }
 
     @Test(arguments: ["1 2", "{}{}", "[] []", "null,", "{}]", "\"a\" \"b\"", "{} x", "true false"])
-    func `anything behind the value is refused`(_ text: String) {
+    func `anything after the value is refused`(_ text: String) {
         #expect(refusal(text)?.code == .malformed)
     }
 
@@ -98,11 +98,11 @@ struct JSONGrammarTests {
         #"{"a":{"a":1},"b":2,"a":3}"#,
         #"{"longer than eight":1,"longer than eight":2}"#,
     ])
-    func `a name twice in one object is refused however it is written`(_ text: String) {
+    func `a duplicate name in an object is refused, however it is escaped`(_ text: String) {
         #expect(refusal(text)?.code == .duplicateKey)
     }
 
-    @Test func `a name twice among thousands is found`() {
+    @Test func `a duplicate name among thousands is found`() {
         for (first, second) in [(0, 3000), (10, 20), (31, 32), (2999, 3000), (33, 2000)] {
             var names = (0...3000).map { "name\($0)" }
             names[second] = names[first]
@@ -114,7 +114,7 @@ struct JSONGrammarTests {
         #expect(refusal(distinct) == nil)
     }
 
-    @Test func `a NUL in a name does not cut it`() {
+    @Test func `a NUL does not end a name`() {
         #expect(refusal(#"{"a\u0000b":1,"a\u0000c":2}"#) == nil)
         #expect(refusal(#"{"a\u0000b":1,"a\u0000b":2}"#)?.code == .duplicateKey)
     }

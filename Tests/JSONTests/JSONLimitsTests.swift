@@ -30,7 +30,7 @@ struct JSONLimitsTests {
         #expect(refusal(document(4097))?.code == .tooManyKeys)
     }
 
-    @Test func `a byte too many is refused before it is looked at`() {
+    @Test func `a document with one byte too many is refused before it is parsed`() {
         let limits = JSONLimits(bytesMax: 10)
         #expect(refusal("\"12345678\"", limits: limits) == nil)
         let problem = refusal("\"123456789\"", limits: limits)
@@ -49,7 +49,7 @@ struct JSONLimitsTests {
         #expect(last == "u\(elements - 1)")
     }
 
-    @Test func `the worst documents of a megabyte are answered at once`() {
+    @Test func `the slowest documents of a megabyte are answered quickly`() {
         let megabyte = 1 << 20
         let texts = [
             String(repeating: "9", count: megabyte),
@@ -65,7 +65,7 @@ struct JSONLimitsTests {
         let clock = ContinuousClock()
         for text in texts {
             let took = clock.measure { _ = refusal(text) }
-            // The proof demands fifty milliseconds, in release; here, quadratic time would not end at all.
+            // The benchmark requires 50 ms in release mode. With quadratic time this test would not end.
             #expect(took < .seconds(20), "\(text.prefix(20))")
         }
     }

@@ -8,7 +8,7 @@ struct JSONProblemTests {
         case end = "END"
     }
 
-    @Test func `everything wrong is reported at once, with its path`() {
+    @Test func `all problems are reported at once with their paths`() {
         let text =
             #"{"message":{"title":7,"extra":1},"target":{"extIds":["a",2,null]},"action":"STOP","n":300}"#
         let found = problems(text) { root in
@@ -34,7 +34,7 @@ struct JSONProblemTests {
             ])
     }
 
-    @Test func `what is inside a missing or wrong object is not reported again`() {
+    @Test func `members of a missing or wrong object are not reported again`() {
         let found = problems(#"{"target":[]}"#) { root in
             _ = root.object()["target"].object()["extIds"].array(countMax: .max)
             _ = root.object()["message"].object()["title"].string()
@@ -46,7 +46,7 @@ struct JSONProblemTests {
             ])
     }
 
-    @Test func `the root and odd names have paths too`() {
+    @Test func `the root and unusual names have paths too`() {
         #expect(
             problems("[]") { $0.object().count } == [
                 "wrong_type: the document must be an object, not an array"
@@ -63,7 +63,7 @@ struct JSONProblemTests {
         #expect(found == [#"wrong_type: ["a b"]["x\"y"][0][0] must be true or false, not an integer"#])
     }
 
-    @Test func `a caller reports problems of its own`() {
+    @Test func `a caller can report further problems`() {
         let found = problems(#"{"groupId":"a b"}"#) { root in
             root.object()["groupId"].report("must not contain spaces")
             root.object()["when"].report("is needed by an END", as: .missing)
@@ -75,14 +75,14 @@ struct JSONProblemTests {
         let text = "[" + Array(repeating: "0", count: 50).joined(separator: ",") + "]"
         do {
             try read(text) { root in for element in root.array(countMax: .max) { _ = element.string() } }
-            Issue.record("nothing was refused")
+            Issue.record("the document was not refused")
         } catch {
             #expect(error.problems.count == 32 && error.unlisted == 18)
             #expect(error.description.hasSuffix("; and 18 more"))
         }
     }
 
-    @Test func `the time for problems beyond the limit does not depend on where they are`() throws {
+    @Test func `the time for problems beyond the limit does not depend on their positions`() throws {
         let names = (0..<4096).map { "\"n\($0)\":0" }.joined(separator: ",")
         let texts = [
             "[{\(names)}]",
@@ -101,7 +101,7 @@ struct JSONProblemTests {
                 }
                 #expect(error.problems.count == 32 && error.unlisted == 4064)
             }
-            // Finding every path would pass two billion siblings.
+            // The paths of all problems would need two billion steps.
             #expect(took < .seconds(10), "\(bytes.count)")
         }
     }
@@ -122,14 +122,14 @@ struct JSONProblemTests {
         #expect(refusal(text)?.path == path)
     }
 
-    @Test func `bytes that are not UTF-8 are refused with path and place`() {
+    @Test func `bytes that are not UTF-8 are refused with path and position`() {
         let bytes = Array(#"{"a":{"b":"é"#.utf8) + [0xC3] + Array(#""}}"#.utf8)
         let problem = refusal(bytes)
         #expect(problem?.path == "a.b")
         #expect(problem?.message == "is not UTF-8 at byte 13")
     }
 
-    @Test func `a path stays short whatever the names are`() {
+    @Test func `a path stays short for any names`() {
         let name = String(repeating: "n", count: 100_000)
         let text = String(repeating: "{\"\(name)\":", count: 20) + "x"
         let path = refusal(text)?.path ?? ""

@@ -10,7 +10,7 @@ struct JSONWriterTests {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test func `values, names and commas stand where they belong`() {
+    @Test func `values, names and commas are in the right places`() {
         let text = written { json in
             json.beginObject()
             json.name("a")
@@ -33,7 +33,7 @@ struct JSONWriterTests {
         #expect(refusal(text) == nil)
     }
 
-    @Test func `whole numbers are exact`() {
+    @Test func `integers are exact`() {
         let text = written { json in
             json.beginArray()
             for value in [0, 9, 10, 99, 100, -1, Int.max, Int.min] { json.value(value) }
@@ -47,7 +47,7 @@ struct JSONWriterTests {
         )
     }
 
-    @Test func `a whole number of any length has its digits and no more`() {
+    @Test func `an integer of any length has exactly its digits`() {
         var power: UInt64 = 1
         for _ in 0..<20 {
             for value in [power - 1, power, power + 1, power / 9 * 8] {
@@ -81,7 +81,7 @@ struct JSONWriterTests {
         #expect(written { $0.value(Double.infinity) } == "null" && written { $0.value(Double.nan) } == "null")
     }
 
-    @Test func `every character reads back, at every place of a block`() throws {
+    @Test func `every character reads back at every position of a block`() throws {
         for length in 0..<40 {
             for scalar in (0..<0x80).map({ Unicode.Scalar($0)! }) + ["é", "€", "😀", "\u{2028}"] {
                 var string = String(repeating: "a", count: length)
@@ -93,13 +93,13 @@ struct JSONWriterTests {
         }
     }
 
-    @Test func `control characters have the shortest escape`() {
+    @Test func `control characters get the shortest escape`() {
         #expect(
             written { $0.value("\u{0}\u{1F}\u{8}\t\n\u{C}\r\"\\/\u{7F}") }
                 == #""\u0000\u001f\b\t\n\f\r\"\\/"# + "\u{7F}\"")
     }
 
-    @Test func `foreign bytes become a valid string`() {
+    @Test func `invalid bytes become a valid string`() {
         let bytes: [UInt8] = [0x61, 0xFF, 0x62, 0xC3, 0xA9, 0xED, 0xA0, 0x80]
         let text = written { json in bytes.withUnsafeBytes { json.value(utf8: $0) } }
         #expect(refusal(text) == nil)
@@ -119,7 +119,7 @@ struct JSONWriterTests {
         #expect(String(decoding: writer.bytes, as: UTF8.self) == #"{"content-state":\#(state)}"#)
     }
 
-    @Test func `a writer is used again`() {
+    @Test func `a writer can be reused`() {
         var writer = JSONWriter(capacity: 4)
         for text in ["a", String(repeating: "b", count: 1000), ""] {
             writer.removeAll()

@@ -1,7 +1,8 @@
 import JSON
 import Testing
 
-/// Members are told to be missing without a search; nothing that is there may be.
+/// The lookup of members. A bit filter skips the search for missing members and must never skip a present
+/// one.
 @Suite struct MemberLookupTests {
     private let names: [StaticString] = [
         "", "v", "os", "app", "kind", "state", "locale", "running", "attempts", "timeZone", "channelId",
@@ -12,7 +13,7 @@ import Testing
         Array("{\(names.map { "\"\($0)\":1" }.joined(separator: ","))}".utf8)
     }
 
-    @Test func `a member is found by its name alone, whatever its length`() throws {
+    @Test func `a member of any name length is found by its full name`() throws {
         let reader = JSONReader()
         for name in names {
             try reader.read(document([name.description])) { value in
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 20, 40, 400]) func `all are found among many others`(others: Int) throws {
+    @Test(arguments: [0, 20, 40, 400]) func `all members are found among many others`(others: Int) throws {
         let list = names.map(\.description) + (0..<others).map { "other \($0)" }
         try JSONReader().read(document(list)) { value in
             let object = value.object()
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `an escaped name is the name that it stands for`() throws {
+    @Test func `an escaped name equals its unescaped form`() throws {
         try JSONReader().read(Array(#"{"\u0061pp":1,"t\u0069meZone":2}"#.utf8)) { value in
             #expect(value.object()["app"].int() == 1 && value.object()["timeZone"].int() == 2)
         }

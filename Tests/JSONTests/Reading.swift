@@ -1,6 +1,6 @@
 @testable import JSON
 
-/// What a reader says about a text: nil when it accepts it.
+/// Returns the reader's first problem with a text, or nil if it is accepted.
 func refusal(_ text: String, limits: JSONLimits = .record) -> JSONProblem? {
     refusal(Array(text.utf8), limits: limits)
 }

@@ -10,7 +10,7 @@ import Topics
 
     init() throws { stand = try ReplayStand() }
 
-    @Test func `a letter is named by its partition and offset, and by nothing else`() {
+    @Test func `a dead letter's name is its partition and offset, in one spelling only`() {
         #expect(LetterName("3/1042") == LetterName(partition: 3, offset: 1042))
         let wrong = [
             "", "3", "3/", "/4", "-1/4", "3/-4", "3/4/5", "03/4", "3/+4", "3/99999999999999999999", "a/b",
@@ -18,7 +18,7 @@ import Topics
         for text in wrong { #expect(LetterName(text) == nil, "\(text)") }
     }
 
-    @Test func `a job's letter goes to a later tier of its lane under its own name, and only once`() throws {
+    @Test func `a dead letter of jobs goes once to a later tier of its lane, with new places`() throws {
         let name = try stand.bury(stand.head(), to: 0..<3, lane: 1)
         #expect(try stand.redrive().survey().letters == 1)
         #expect(try stand.content(.jobsLater5s).isEmpty, "a survey writes nothing")
@@ -40,7 +40,7 @@ import Topics
         #expect(audit.count == 1 && audit[0].contains("dead-letters.redrive") && audit[0].contains("tester"))
     }
 
-    @Test func `what comes back as a letter while a call runs is left to the next one`() throws {
+    @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {
         try stand.bury(stand.head(), to: 0..<1)
         var hasComeBack = false
         let done = try stand.redrive().carryOut { _ in
@@ -52,7 +52,7 @@ import Topics
     }
 
     @Test
-    func `a call that was killed before its letters went is made up for, one that was killed after is not`()
+    func `the next call sends the letters of a killed call only if they were not sent`()
         throws
     {
         let gone = try stand.bury(stand.head(), to: 0..<1)
@@ -66,7 +66,9 @@ import Topics
                 ("flotilla-redriven", Array(gone.text.utf8))
             ])
         #expect(try stand.states() == [.doubtful, .doubtful])
-        #expect(try stand.redrive(busy: 60_000).survey().objections == [.busy: 2], "it may be at work still")
+        #expect(
+            try stand.redrive(busy: 60_000).survey().objections == [.busy: 2],
+            "the other call may still be running")
         let done = try stand.redriveAll()
         #expect(done.settled == 1 && done.letters == 1)
         #expect(try stand.states() == [.redriven, .redriven])
@@ -74,7 +76,7 @@ import Topics
         #expect(try stand.redriveAll(run: "r2").letters == 0)
     }
 
-    @Test func `two calls at the same time send each letter once`() async throws {
+    @Test func `two calls at the same time send each dead letter once`() async throws {
         for phone in 0..<1_200 { try stand.bury(stand.head(), to: phone..<phone + 1) }
         let stand = stand
         let tallies = try await withThrowingTaskGroup(of: Redrive.Tally.self) { group in
@@ -90,12 +92,12 @@ import Topics
         #expect(names.count == 1_200 && Set(names).count == 1_200)
     }
 
-    @Test func `what is too old, or has something newer behind it, stays where it is`() throws {
+    @Test func `expired and replaced dead letters stay`() throws {
         try stand.bury(stand.head(deadlineIn: -1), to: 0..<1)
         try stand.bury(stand.head(.update, version: 5, group: "newer"), to: 0..<1)
         try stand.bury(stand.head(.start, version: 5, group: "ended"), to: 0..<1)
         try stand.bury(stand.head(.start, version: 5, group: "started"), to: 0..<1)
-        // One of its two recipients has something newer alone.
+        // Of these two recipients, one has a newer version in the recipient scope.
         try stand.bury(stand.head(.update, version: 5, group: "own"), to: 0..<2)
         try stand.bury(stand.head(.update, version: 5, group: "taken", send: "taken-back"), to: 0..<1)
         try stand.bury(stand.head(.end, version: 5, group: "newer"), to: 0..<1)
@@ -129,8 +131,7 @@ import Topics
         #expect(recipients.allSatisfy { !$0.contains("u:u1") })
     }
 
-    @Test func `a deadline may be any number, and an activity without a group has a scope of its own`() throws
-    {
+    @Test func `a deadline may be any number, and an activity without a group has its own scope`() throws {
         var head = stand.head()
         (head.group, head.deadline) = (nil, .max)
         try stand.bury(head, to: 0..<2)
@@ -142,7 +143,7 @@ import Topics
         #expect(done.jobs == 1 && done.objections == [.ended: 1], "\(done)")
     }
 
-    @Test func `other records go back to the topic that they came from`() throws {
+    @Test func `other records go back to their topic`() throws {
         let report = Array(#"{"v":1,"app":"shop"}"#.utf8)
         let key = RecordKey.join("shop", "i:phone-1")
         try stand.bury(
@@ -158,13 +159,13 @@ import Topics
         #expect(done.objections == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
         let reports = try stand.content(.reports)
         #expect(reports.count == 1 && reports[0].key == key && reports[0].value == report)
-        // It is a report of then, not of now.
+        // The report counts from its first arrival.
         #expect(reports[0].headers["flotilla-received-at"] == "1000")
         let expansions = try stand.content(.expansions)
         #expect(expansions.count == 1 && expansions[0].partition == 1 && expansions[0].value == report)
     }
 
-    @Test func `a send goes again only while its group has heard of nothing else since`() throws {
+    @Test func `a send is redriven only if its group has no newer send`() throws {
         for (group, lastAt) in [("quiet", stand.now - 9_000), ("busy", stand.now)] {
             let key = GroupKey(app: "shop", group: group).bytes
             let home = Int32(murmur(key))
@@ -180,7 +181,7 @@ import Topics
         #expect(try stand.content(.sends).map(\.key) == [GroupKey(app: "shop", group: "quiet").bytes])
     }
 
-    @Test func `a call is about what matches all that it says`() throws {
+    @Test func `a call covers the dead letters that match all conditions`() throws {
         let first = try stand.bury(stand.head(), to: 0..<1)
         try stand.bury(stand.head(app: "bank"), to: 0..<1, lane: 1)
         try stand.bury(stand.head(), to: 0..<1, lane: 1, code: "request_faulty")
@@ -201,7 +202,7 @@ import Topics
         #expect(sent.count == 1 && sent[0].headers["flotilla"]?.contains("app: bank\n") == true)
     }
 
-    @Test func `what is discarded is not sent again, and shows only when it is asked for`() throws {
+    @Test func `a discarded dead letter is not sent again, and is listed only on request`() throws {
         try stand.bury(stand.head(), to: 0..<2)
         try stand.bury(stand.head(), to: 2..<3, lane: 1)
         let discard = Discard(stand.box, stand.filter { $0.app = "shop" }, author: "tester", run: "d1")

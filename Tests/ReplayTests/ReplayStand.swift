@@ -6,7 +6,7 @@ import Replay
 import Telemetry
 import Topics
 
-/// Topics for one test, and what stages would have written to them.
+/// The topics of one test, and writers for the records of the stages.
 struct ReplayStand {
     static let lanes = 2
 
@@ -69,7 +69,7 @@ struct ReplayStand {
 
     static let body = Array(#"{"aps":{}}"#.utf8)
 
-    /// A letter of the sender's.
+    /// Writes a dead letter of the sender.
     @discardableResult
     func bury(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, code: String = "attempts_exhausted"
@@ -113,7 +113,7 @@ struct ReplayStand {
         Redrive(box, filter, author: "tester", run: run, busyMilliseconds: busy)
     }
 
-    /// By a fresh run.
+    /// Redrives with a new run.
     @discardableResult
     func redriveAll(_ filter: LetterFilter = LetterFilter(), run: String = "r1") throws -> Redrive.Tally {
         try redrive(filter, run: run).carryOut { _ in }

@@ -22,7 +22,7 @@ import Topics
 
     private func reports() throws -> [ReadRecord] { try TopicContent(.reports, stand.bed).records }
 
-    @Test func `reports come again behind the others, with the time and the order that they first had`()
+    @Test func `reports are appended again with their first time and order`()
         throws
     {
         try write(3)
@@ -30,7 +30,7 @@ import Topics
         let replay = replay()
         #expect(try replay.survey().reports == 5)
         let before = try reports()
-        #expect(before.count == 5, "a look writes nothing")
+        #expect(before.count == 5, "a survey writes nothing")
         #expect(try replay.carryOut { _ in }.reports == 5)
         let after = try reports()
         for original in before {
@@ -46,7 +46,7 @@ import Topics
         #expect(after.count == 10)
     }
 
-    @Test func `what was forwarded keeps what it brought along`() throws {
+    @Test func `a forwarded report keeps its first time and order`() throws {
         try stand.write(
             .reports, 0, key: [1], [2],
             headers: [
@@ -59,12 +59,12 @@ import Topics
         #expect(copy.headers["flotilla-received-at"] == "77" && copy.headers["flotilla-first-offset"] == "5")
     }
 
-    @Test func `an interrupted call goes on behind what it wrote, and copies are not copied`() throws {
+    @Test func `an interrupted call resumes after its copies, and copies are not copied again`() throws {
         struct Interrupted: Error {}
         try write(2_500)
         let first = replay()
         #expect(try first.survey().reports == 2_500)
-        // Copies lie in batches of a thousand: the call dies behind the second.
+        // Batches have a thousand copies. The call is interrupted after the second batch.
         var calls = 0
         #expect(throws: Interrupted.self) {
             _ = try first.carryOut { _ in
@@ -76,13 +76,13 @@ import Topics
         let planned = try again.survey()
         #expect(planned.reports == 500 && planned.before == 2_000)
         #expect(try again.carryOut { _ in }.reports == 500)
-        #expect(try replay().survey().reports == 0, "all of it is done")
+        #expect(try replay().survey().reports == 0, "everything is done")
         #expect(try reports().count == 5_000)
-        // A call of another name reads the originals, and no copies.
+        // A call with another name reads the originals but not the copies.
         #expect(try replay(run: "b2").survey().reports == 2_500)
     }
 
-    @Test func `one partition is read from an offset on`() throws {
+    @Test func `one partition can be replayed from an offset`() throws {
         try write(5)
         try write(5, to: 1)
         let replay = replay(.place(LetterName(partition: 1, offset: 3)))

@@ -9,7 +9,7 @@ import Topics
 
     init() throws { stand = try ReplayStand() }
 
-    /// A sheet of a send in `jobs`, with what became of its jobs.
+    /// Writes a sheet of a send to `jobs`, with the outcomes of its jobs.
     private func sheet(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, _ parts: [Receipt.Part]
     ) throws -> JobPlace {
@@ -39,7 +39,7 @@ import Topics
         return set
     }
 
-    @Test func `failed jobs go once more, as jobs of another send with the same body and version`() throws {
+    @Test func `failed jobs are sent again as jobs of another send with the same body and version`() throws {
         try accepted()
         let place = try sheet(
             stand.head(), to: 0..<6,
@@ -49,7 +49,7 @@ import Topics
                 Receipt.Part(.rejected, lines(3, 5), status: 500, reason: "InternalServerError"),
                 Receipt.Part(.superseded, lines(4)),
             ])
-        // A zombie's word on what has its outcome.
+        // A zombie's receipt for a job that already has its outcome.
         try receipt(stand.head(), at: place, [Receipt.Part(.rejected, lines(0), status: 500)])
         try receipt(stand.head(send: "s2"), at: place, [Receipt.Part(.rejected, lines(1), status: 500)])
         let planned = try stand.resend().survey()
@@ -71,7 +71,7 @@ import Topics
         #expect(try stand.content(.jobsLater5s).count == 1)
     }
 
-    @Test func `a start of which nobody knows whether it arrived goes only when it is asked for`() throws {
+    @Test func `a start with an unknown outcome is sent again only on request`() throws {
         try accepted()
         _ = try sheet(
             stand.head(.start), to: 0..<2,
@@ -81,7 +81,7 @@ import Topics
         #expect(try stand.resend(withUnknownStarts: true).survey().jobs == 2)
     }
 
-    @Test func `a job goes again as a letter or with its send, never both`() throws {
+    @Test func `a job is sent again by redrive or by resend, never by both`() throws {
         try accepted()
         let parts = [Receipt.Part(.rejected, LineSet(all: 1), status: 500, reason: "InternalServerError")]
         var places: [JobPlace] = []
@@ -105,7 +105,7 @@ import Topics
         #expect(try stand.content(.jobsLater5s).count == 2)
     }
 
-    @Test func `a call that was killed is made up for by the next, whatever it had done`() throws {
+    @Test func `the next call completes a killed call, whatever the killed call had done`() throws {
         try accepted()
         let parts = [Receipt.Part(.rejected, LineSet(all: 1), status: 500)]
         let gone = try sheet(stand.head(), to: 0..<1, parts)
@@ -126,7 +126,7 @@ import Topics
         #expect(try stand.content(.jobsLater5s).count == 2)
     }
 
-    @Test func `what is too old, or has something newer behind it, is not pushed once more`() throws {
+    @Test func `expired and replaced jobs are not pushed again`() throws {
         try accepted()
         let parts = [Receipt.Part(.rejected, LineSet(all: 1), status: 500)]
         _ = try sheet(stand.head(deadlineIn: 1), to: 0..<1, parts)
@@ -140,7 +140,7 @@ import Topics
         #expect(done.jobs == 0 && done.objections == [.expired: 1, .newer: 1], "\(done)")
     }
 
-    @Test func `another app's send is none`() throws {
+    @Test func `a send of another app is not found`() throws {
         try accepted()
         #expect(throws: ReplayFailure.self) { try stand.resend(app: "bank").survey() }
         #expect(throws: ReplayFailure.self) { try stand.resend("s2").survey() }

@@ -19,7 +19,7 @@ struct DatabaseTests {
         return count
     }
 
-    @Test func `what was bound comes back as it was`() throws {
+    @Test func `bound values are returned unchanged`() throws {
         let database = try rows()
         let insert = try database.prepare("INSERT INTO rows VALUES (?, ?, ?)")
         let values: [(String?, Int64, [UInt8])] = [
@@ -37,7 +37,7 @@ struct DatabaseTests {
         #expect(found.map(\.2) == values.map(\.2))
     }
 
-    @Test func `an empty text is no null`() throws {
+    @Test func `an empty text is not null`() throws {
         let database = try rows()
         try database.prepare("INSERT INTO rows (key) VALUES (?)").run("")
         var isNull = true
@@ -45,7 +45,7 @@ struct DatabaseTests {
         #expect(!isNull)
     }
 
-    @Test func `a column of another type is converted and traps nothing`() throws {
+    @Test func `a column of another type is converted and never traps`() throws {
         let database = try rows()
         try database.prepare("INSERT INTO rows VALUES (?, ?, ?)").run(nil, "many", .integer(5))
         try database.prepare("SELECT key, number, bytes FROM rows").eachRow { row in
@@ -57,7 +57,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test func `a transaction that throws leaves nothing`() throws {
+    @Test func `a transaction that throws stores nothing`() throws {
         let database = try rows()
         let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
         #expect(throws: SQLiteError.self) {
@@ -83,7 +83,7 @@ struct DatabaseTests {
         #expect(throws: SQLiteError.self) { try reader.execute("DELETE FROM rows") }
     }
 
-    @Test func `a question does not hold the file after its answer`() throws {
+    @Test func `a query does not hold the file after its result`() throws {
         let database = try rows()
         let reader = try Database(path, as: .reader)
         let question = try reader.prepare("SELECT key FROM rows")
@@ -94,7 +94,7 @@ struct DatabaseTests {
         #expect(found == ["a"])
     }
 
-    @Test func `a second writer waits, and is told that it did`() throws {
+    @Test func `a second writer waits and then fails with the waiting time`() throws {
         let database = try rows()
         let other = try Database(path, as: .writer)
         try other.execute("PRAGMA busy_timeout = 1")
@@ -105,7 +105,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test func `the schema is kept`() throws {
+    @Test func `the schema version is stored`() throws {
         do {
             let database = try rows()
             #expect(try database.schema() == 0)
@@ -120,13 +120,13 @@ struct DatabaseTests {
         #expect(try count(try Database(path, as: .reader)) == 1)
     }
 
-    @Test func `a file that is none is corrupt`() throws {
+    @Test func `a file that is not a database is corrupt`() throws {
         try Data(repeating: 0x55, count: 8192).write(to: URL(filePath: path))
         let error = #expect(throws: SQLiteError.self) { try self.rows() }
         #expect(error?.isCorruption == true)
     }
 
-    @Test func `a page that was overwritten is found`() throws {
+    @Test func `an overwritten page is found`() throws {
         do {
             let database = try rows()
             let insert = try database.prepare("INSERT INTO rows (key) VALUES (?)")
@@ -146,7 +146,7 @@ struct DatabaseTests {
         #expect(damage != nil)
     }
 
-    @Test func `a full disk is an error that passes, and the file stays whole`() throws {
+    @Test func `a full disk is a temporary error, and the file stays intact`() throws {
         let database = try rows()
         let insert = try database.prepare("INSERT INTO rows VALUES (?, 0, ?)")
         try insert.run("first", .bytes([1]))

@@ -1,4 +1,4 @@
-/// The console's files, as they lie in `web/`, inside the binary.
+/// The files of `web/`, embedded into the binary.
 #pragma once
 
 #include <stddef.h>
@@ -12,5 +12,5 @@ struct console_file {
 extern const struct console_file console_files[];
 extern const size_t console_files_count;
 
-/// Swift sees no array of a length that it does not know.
+/// Returns a file by its index. Swift cannot see an array of unknown length.
 static inline struct console_file console_file_at(size_t index) { return console_files[index]; }

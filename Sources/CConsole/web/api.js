@@ -1,6 +1,6 @@
-// Calls the server, as whoever is logged in.
+// Calls to the server with the current session.
 
-/** What a call was answered that did not do what was asked. */
+/** A call's answer that is an error. */
 export class Refusal extends Error {
   constructor(status, body) {
     const error = body?.error ?? {};
@@ -8,7 +8,7 @@ export class Refusal extends Error {
     this.status = status;
     this.code = error.code ?? "";
     this.problems = body?.problems ?? (error.field ? [error] : []);
-    /** There is nobody at the other end, or nobody who can answer now. */
+    /** Whether the server is unreachable or cannot answer now. */
     this.isAway = status === 0 || status === 502 || status === 503 || status === 504;
   }
 }
@@ -16,7 +16,7 @@ export class Refusal extends Error {
 const listeners = new Set();
 let token = null;
 
-/** Who wants to know that the session has ended. */
+/** Registers a listener for the end of the session. */
 export const onEnd = (listener) => listeners.add(listener);
 
 export function setToken(value) { token = value; }
@@ -44,7 +44,7 @@ async function fetched(method, path, options) {
 async function checked(answer) {
   if (answer.ok) return answer;
   let body = null;
-  try { body = await answer.json(); } catch { /* A proxy's own words. */ }
+  try { body = await answer.json(); } catch { /* A proxy answered without JSON. */ }
   const refusal = new Refusal(answer.status, body);
   if (answer.status === 401 && token) {
     token = null;
@@ -53,7 +53,7 @@ async function checked(answer) {
   throw refusal;
 }
 
-/** The answer's JSON; null where there is none. */
+/** Returns the answer's JSON, or null if there is none. */
 export async function call(method, path, options = {}) {
   const answer = await checked(await fetched(method, path, options));
   return answer.status === 204 ? null : answer.json();
@@ -62,7 +62,7 @@ export async function call(method, path, options = {}) {
 export const get = (path, signal) => call("GET", path, { signal });
 export const post = (path, body, headers) => call("POST", path, { body, headers });
 
-/** A file, as a person keeps it. */
+/** Downloads a file. */
 export async function download(path, name) {
   const answer = await checked(await fetched("GET", path, {}));
   const address = URL.createObjectURL(await answer.blob());
@@ -74,7 +74,7 @@ export async function download(path, name) {
   return answer.headers.get("Next-Cursor");
 }
 
-/** A path with what is not empty of `fields` behind its question mark. */
+/** Returns a path with a query of the non-empty fields. */
 export function query(path, fields) {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== "");
   if (!given.length) return path;

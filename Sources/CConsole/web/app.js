@@ -1,4 +1,4 @@
-// The console: begins here, shows one page at a time.
+// The entry point of the console. It shows one page at a time.
 
 import { onEnd } from "./api.js";
 import { forget, may, resume, session } from "./session.js";
@@ -42,9 +42,9 @@ let leave = () => {};
 let endTimer = null;
 
 const nowhere = { title: "Not found", show: (place) => place.append(
-  empty("There is no such page", "The address names nothing of the console.")) };
+  empty("There is no such page", "The address is not a page of the console.")) };
 const forbidden = { title: "Not for this key", show: (place) => place.append(
-  empty("This key may look only", "Log in with a key of the role send to send something.")) };
+  empty("This key may only read", "To send something, log in with a key of the role send.")) };
 
 function open() {
   if (!shown) return;
@@ -68,12 +68,12 @@ function open() {
 function enter() {
   shown = frame(root, () => exit());
   clearTimeout(endTimer);
-  // Also where nothing is asked meanwhile: who comes back in the morning reads why.
+  // The timer also works while no page polls, so a reader who returns later sees why the session ended.
   endTimer = setTimeout(() => exit(ended), Math.min(2 ** 31 - 1, Math.max(0, session.endsAt - Date.now())));
   open();
 }
 
-const ended = "This session has ended. Log in again to go on where you were.";
+const ended = "This session has ended. Log in again to return to this page.";
 
 function exit(said) {
   clearTimeout(endTimer);
@@ -86,15 +86,15 @@ function exit(said) {
 
 window.addEventListener("hashchange", () => {
   open();
-  // Whoever reads by ear hears the new page, not the menu again.
+  // Screen readers then announce the new page instead of the menu.
   shown?.place.focus({ preventScroll: true });
 });
-// A machine that slept has timers that did not run.
+// Timers do not run while a machine sleeps.
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && shown && Date.now() >= session.endsAt) exit(ended);
 });
 onEnd((refusal) => {
-  if (shown) exit(refusal.code === "session_ended" ? ended : `${what(refusal)} Log in with another.`);
+  if (shown) exit(refusal.code === "session_ended" ? ended : `${what(refusal)} Log in with another key.`);
 });
 
 applyTheme();

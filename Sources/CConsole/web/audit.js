@@ -1,4 +1,4 @@
-// Who changed what.
+// The audit of changes.
 
 import { h } from "./h.js";
 import { get, query } from "./api.js";
@@ -8,7 +8,7 @@ import { ask } from "./router.js";
 import { Freshness } from "./away.js";
 
 const day = 86_400_000;
-const ranges = { "1d": ["The last day", day], "30d": ["The last 30 days", 30 * day], "400d": ["All that is kept", 400 * day] };
+const ranges = { "1d": ["The last day", day], "30d": ["The last 30 days", 30 * day], "400d": ["The last 400 days", 400 * day] };
 
 function page(place, { asked }) {
   const freshness = new Freshness();
@@ -17,13 +17,13 @@ function page(place, { asked }) {
   let next;
   let until = 0;
   const body = h("div.stack");
-  place.append(head("Audit", { sub: "Who changed what: sends, keys, types, letters, log-ins." }),
+  place.append(head("Audit", { sub: "Changes and their authors: sends, keys, types, dead letters, log-ins." }),
     h("div.filters", field("When", select(Object.entries(ranges).map(([key, [text]]) => [key, text]), range, (value) => { range = value; ask({ range }); entries = null; next = undefined; look(); }))),
     body);
 
   async function look() {
     try {
-      // A cursor goes with what was asked first.
+      // A cursor is valid only with the first page's range.
       if (!entries) until = Date.now() + 60_000;
       const page = await get(query("/v1/audit", { from: until - ranges[range][1], to: until, limit: 100, cursor: next }));
       entries = [...(entries ?? []), ...page.entries];
@@ -38,12 +38,12 @@ function page(place, { asked }) {
     show(body, ...said, entries && h("section.card", entries.length
       ? [table("Audit", [
         { title: "At", kind: "time", cell: ({ at }) => moment(at) },
-        { title: "Who", kind: "name", cell: ({ by }) => h("code", by) },
-        { title: "Did", cell: ({ action }) => action },
-        { title: "To", kind: "name", cell: ({ subject }) => subject ?? "–" },
-        { title: "From", cell: ({ address }) => address ?? "–" },
-      ], entries), next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, look) }, "Older ones"))]
-      : empty("Nothing was changed", "Within this time.")));
+        { title: "Author", kind: "name", cell: ({ by }) => h("code", by) },
+        { title: "Action", cell: ({ action }) => action },
+        { title: "Subject", kind: "name", cell: ({ subject }) => subject ?? "–" },
+        { title: "Address", cell: ({ address }) => address ?? "–" },
+      ], entries), next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, look) }, "Show older"))]
+      : empty("No changes", "Nothing was changed in this time.")));
   }
   look();
 }

@@ -1,12 +1,12 @@
-// Charts as drawings in the page. Each series has a colour and a pattern, and every figure also stands there as
-// text, so that none needs colours, or eyes.
+// Charts as SVG in the page. Each series has a color and a pattern, and every figure is also present as text,
+// so charts do not depend on color or sight.
 
 import { h, s } from "./h.js";
 import { count, dayOf, share, time } from "./format.js";
 
 let drawings = 0;
 
-/** What lies over a series' colour. */
+/** The pattern over each series' color. */
 const patterns = [
   null,
   (id) => s("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
@@ -25,7 +25,7 @@ class Patterns {
   #prefix = `p${(drawings += 1)}-`;
   defs = s("defs", patterns.map((make, index) => make && make(this.#prefix + index)));
 
-  /** A bar of a series. */
+  /** Draws a bar of a series. */
   rect(series, attributes, title) {
     const kind = series % patterns.length;
     return s("g",
@@ -42,12 +42,12 @@ const key = (series) => {
       : all.rect(series, { x: 1, y: 1, width: 12, height: 12, rx: 2 }));
 };
 
-/** Of `{name, value, series}`; what has no series is what a bar leaves empty. */
+/** A legend of `{name, value, series}`. An item without a series stands for the empty part of a bar. */
 export const legend = (items) =>
   h("ul.legend", items.map(({ name, value, series }) =>
     h("li", key(series), name, value !== undefined && " ", value !== undefined && h("b", count(value)))));
 
-/** One bar of parts: `{name, value, series}`; what is left of `whole` is empty. */
+/** One bar with parts `{name, value, series}`. The rest of `whole` stays empty. */
 export function bar(label, parts, whole, says) {
   const all = new Patterns();
   const total = Math.max(whole, 1);
@@ -66,7 +66,7 @@ export function bar(label, parts, whole, says) {
       })));
 }
 
-/** From the many to the few: `{name, value, note}`. */
+/** A funnel of steps `{name, value, note}`. */
 export function funnel(steps) {
   const widest = Math.max(1, ...steps.map(({ value }) => value ?? 0));
   return h("div.funnel", { role: "list" }, steps.map(({ name, value, note }, index) => {
@@ -91,9 +91,9 @@ function ticks(most) {
 }
 
 /**
- * Columns by time, stacked.
+ * Stacked columns over time.
  *
- * @param buckets `{at, parts: [value…]}` in order, as many parts as names.
+ * @param buckets `{at, parts: [value…]}` in order. Each has as many parts as there are names.
  */
 export function columns(label, buckets, names, isByDay) {
   const [width, height, left, bottom, top] = [960, 230, 46, 22, 8];
@@ -102,7 +102,7 @@ export function columns(label, buckets, names, isByDay) {
   const lines = ticks(most);
   const scale = (height - bottom - top) / lines.at(-1);
   const step = (width - left) / Math.max(1, buckets.length);
-  // A few columns are columns still, and no walls.
+  // A small number of columns must not become too wide.
   const wide = Math.min(step * 0.72, 72);
   const every = Math.max(1, Math.ceil(buckets.length / 10));
   const sign = (at) => (isByDay ? dayOf(at) : time(at).slice(-8, -3));
@@ -127,7 +127,7 @@ export function columns(label, buckets, names, isByDay) {
       })));
 }
 
-/** How something went on over the last looks. */
+/** A line of the last values. */
 export function line(label, values) {
   const most = Math.max(1, ...values);
   const step = 120 / Math.max(1, values.length - 1);

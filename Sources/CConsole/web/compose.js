@@ -1,4 +1,4 @@
-// Writing a send: who, what, when; trying it out; sending it.
+// The page that composes a send, tries it out and sends it.
 
 import { h } from "./h.js";
 import { get, post, Refusal, segment } from "./api.js";
@@ -17,7 +17,7 @@ import { payloadBytes, payloadBytesMax } from "./payload.js";
 import { DryRun } from "./dryrun.js";
 
 const names = (text) => text.split(/[\n,]/).map((name) => name.trim()).filter(Boolean);
-/** What makes a second press of Send the same send. */
+/** A new idempotency key. It makes a second press of Send the same send. */
 const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const seconds = (input) => (input.value ? Math.floor(new Date(input.value).getTime() / 1000) : undefined);
 const whole = (input, path) => {
@@ -78,7 +78,7 @@ class Compose {
       audience: h("div.stack"), attributes: h("div"), state: h("div"), alert: h("div"), when: h("div.stack"), more: h("div.stack"),
     };
     const typeField = this.#text("type", "attributesType", "Activity type", { list: "types", placeholder: "MatchAttributes" });
-    const group = this.#text("group", "groupId", "Group", { placeholder: "match-42", hint: "The same activity across phones." });
+    const group = this.#text("group", "groupId", "Group", { placeholder: "match-42", hint: "The same activity on many phones." });
     this.#inputs.group.value = asked.get("group") ?? "";
     this.#inputs.type.addEventListener("change", () => this.#choose(this.#inputs.type.value.trim()));
     this.#form = h("form.stack", { novalidate: true, oninput: () => this.#changed(), onsubmit: (event) => { event.preventDefault(); this.#send(event.submitter); } },
@@ -87,22 +87,22 @@ class Compose {
         choice("Event", "event", [["start", "Start"], ["update", "Update"], ["end", "End"]], this.#event, (value) => { this.#event = value; this.#drawEvent(); this.#changed(); }),
         h("div.pair", typeField, group),
         h("datalist", { id: "types" }, this.#types.map((name) => h("option", { value: name }))))),
-      card("Whom", null, h("div.in", this.#parts.audience)),
+      card("Audience", null, h("div.in", this.#parts.audience)),
       card("Content", null, h("div.in", this.#parts.attributes, this.#parts.state, this.#parts.alert)),
       card("When", null, h("div.in", this.#parts.when)),
-      h("details", h("summary", "More: dates, priority, and what happens in rare cases"), h("section.card", h("div.in", this.#parts.more))),
+      h("details", h("summary", "More: dates, priority and rare cases"), h("section.card", h("div.in", this.#parts.more))),
       h("div.buttons",
         h("button.main", { type: "submit", value: "send" }, "Send …"),
         h("button", { type: "submit", value: "dry" }, "Try it out"),
         this.#keepButton()));
-    show(this.#place, head("Compose", { sub: "Try it out first: it counts whom it would reach and pushes nothing." }),
+    show(this.#place, head("Compose", { sub: "Try it out first: a dry run counts the phones and pushes nothing." }),
       h("div.compose", this.#form, this.#aside));
     this.#drawEvent();
   }
   #parts; #keep;
 
   #keepButton() {
-    this.#keep = h("button", { type: "submit", value: "keep" }, "Keep as definition");
+    this.#keep = h("button", { type: "submit", value: "keep" }, "Save as definition");
     return this.#keep;
   }
 
@@ -119,7 +119,7 @@ class Compose {
     this.#drawAudience(inner);
     parts.attributes.hidden = !isStart;
     this.#keep.hidden = !isStart;
-    const optional = isStart ? "A start must have a title or a body." : "May be left out; then the activity changes in silence.";
+    const optional = isStart ? "A start must have a title or a body." : "Optional. Without an alert the activity changes silently.";
     const kept = { title: this.#inputs.title?.value ?? "", body: this.#inputs.body?.value ?? "" };
     parts.alert.replaceChildren(h("div.stack", h("div.pair",
       this.#text("title", "alert.title", "Alert title", { hint: optional }), this.#text("body", "alert.body", "Alert body")),
@@ -131,7 +131,7 @@ class Compose {
   }
 
   #drawAudience(place) {
-    const hints = { group: "Everybody who runs an activity of the group.", everyone: "Every phone of the app that can be started." };
+    const hints = { group: "All phones with an activity of the group.", everyone: "All phones of the app with a start token." };
     if (this.#audience === "segments") {
       const boxes = this.#segments.map((name) => {
         const input = h("input", { type: "checkbox", value: name });
@@ -140,11 +140,11 @@ class Compose {
       this.#inputs.segments = boxes.map(([input]) => input);
       place.replaceChildren(h("fieldset.field", { "data-path": "audience.segments" }, h("legend.label", "Segments"),
         boxes.length ? h("div.checks", boxes.map(([, label]) => label))
-          : h("p.hint", "The app has none. PUT /v1/segments/{name} makes one.")));
+          : h("p.hint", "The app has no segments. Create one with PUT /v1/segments/{name}.")));
     } else if (["tags", "users", "activities"].includes(this.#audience)) {
       place.replaceChildren(this.#text("names", `audience.${this.#audience}`,
         { tags: "Tags", users: "User ids", activities: "Activity ids" }[this.#audience],
-        { rows: 3, hint: "One a line, or commas between; at most 10,000." }));
+        { rows: 3, hint: "One per line or separated by commas; at most 10,000." }));
     } else {
       place.replaceChildren(h("p.note", hints[this.#audience]));
     }
@@ -159,7 +159,7 @@ class Compose {
         inner.replaceChildren(this.#text("at", "when", "At", { type: "datetime-local", step: 1, hint: "In your own time zone." }));
       } else inner.replaceChildren();
     };
-    this.#parts.when.replaceChildren(choice("When", "when", [["now", "Now"], ["offset", "In some time"], ["at", "At a time"]], this.#when,
+    this.#parts.when.replaceChildren(choice("When", "when", [["now", "Now"], ["offset", "After a delay"], ["at", "At a time"]], this.#when,
       (value) => { this.#when = value; draw(); this.#changed(); }), inner);
     draw();
   }
@@ -169,22 +169,22 @@ class Compose {
     const date = (name, label, hint) => this.#text(name, name, label, { type: "datetime-local", step: 1, hint });
     const priority = select([["", "10, at once"], ["5", "5, when it suits the phone"]], "");
     this.#inputs.priority = priority;
-    this.#inputs.onUnknownStart = select([["", "is not started again"], ["resend", "is started again"]], "");
+    this.#inputs.onUnknownStart = select([["", "Do not start again"], ["resend", "Start again"]], "");
     this.#parts.more.replaceChildren(
       h("div.pair",
         field("Priority", priority, { path: "priority" }),
         this.#event !== "end" && date("staleDate", "Outdated from"),
         this.#event === "end" && date("dismissalDate", "Leaves the lock screen"),
-        isStart && date("endDate", "Ends by itself"),
-        date("deadline", "Nobody wants it after"),
+        isStart && date("endDate", "Ends at"),
+        date("deadline", "Deadline"),
         date("expiration", "APNs keeps it until"),
         this.#text("relevanceScore", "relevanceScore", "Relevance score", { inputmode: "decimal" }),
         this.#text("collapseId", "collapseId", "Collapse id")),
-      isStart && field("A phone of which nobody knows whether it was started", this.#inputs.onUnknownStart, { path: "onUnknownStart" }),
+      isStart && field("If the outcome of a start is unknown", this.#inputs.onUnknownStart, { path: "onUnknownStart" }),
       h("div.checks",
-        isStart && this.#check("restart", "Also where it was started, or dismissed, before"),
+        isStart && this.#check("restart", "Restart: also phones that started or dismissed it before"),
         isStart && this.#check("inputPushToken", "Ask iOS 18 for an update token"),
-        this.#event === "update" && this.#check("conflate", "A newer update may take its place while it waits", true)));
+        this.#event === "update" && this.#check("conflate", "A newer update may replace it while it waits", true)));
   }
 
   async #choose(name) {
@@ -198,8 +198,8 @@ class Compose {
     const keptState = this.#read(() => this.#stateForm?.read());
     const keptAttributes = this.#read(() => this.#attributesForm?.read());
     this.#stateForm = valueForm("Content state", "contentState", this.#type?.contentStateSchema,
-      isKnown ? "The type has no schema: what a phone cannot decode, it drops without a word." : "As JSON.");
-    this.#attributesForm = valueForm("Attributes", "attributes", this.#type?.attributesSchema ?? this.#required(), "As JSON; the group is put in by itself.");
+      isKnown ? "The type has no schema. A phone silently drops content that it cannot decode." : "As JSON.");
+    this.#attributesForm = valueForm("Attributes", "attributes", this.#type?.attributesSchema ?? this.#required(), "As JSON. The gateway adds the group.");
     if (keptState && Object.keys(keptState).length) this.#stateForm.write(keptState);
     if (keptAttributes && Object.keys(keptAttributes).length) this.#attributesForm.write(keptAttributes);
     this.#parts.state.replaceChildren(this.#stateForm.element);
@@ -207,20 +207,20 @@ class Compose {
     this.#changed();
   }
 
-  /** Of a type that says only which attributes there must be. */
+  /** A schema for a type that only lists its required attributes. */
   #required() {
     const required = this.#type?.requiredAttributes;
     return required?.length ? Object.fromEntries(required.map((name) => [name, "string"])) : undefined;
   }
 
-  /** What the group shows now is what an update begins with. */
+  /** Fills an update with the group's current state. */
   async #prefill() {
     const group = this.asked.get("group");
     if (!group || this.#event === "start") return;
     try {
       const { newest } = await get(`/v1/groups/${segment(group)}`, this.signal.signal);
       if (newest?.contentState) this.#stateForm.write(newest.contentState);
-    } catch { /* Then it is written from nothing. */ }
+    } catch { /* The form stays empty. */ }
   }
 
   #read(read) { try { return read(); } catch { return undefined; } }
@@ -270,12 +270,12 @@ class Compose {
     const size = exactly ?? about;
     show(this.#aside,
       card("On the lock screen", "a sketch", h("div.in",
-        body ? lockScreen({ ...body, app: session.app, type: body.attributesType }) : h("p.note", "Something in the form cannot be read."))),
+        body ? lockScreen({ ...body, app: session.app, type: body.attributesType }) : h("p.note", "The form has an invalid value."))),
       card("Size", null, h("div.in", size === undefined ? h("p.note", "–")
         : bar("Bytes", [{ name: "bytes", value: Math.min(size, payloadBytesMax), series: size > payloadBytesMax ? 2 : 0 }], payloadBytesMax,
           [h("span", h("b", exactly ? bytes(size) : `about ${bytes(size)}`), ` of ${count(payloadBytesMax)}`),
             size > payloadBytesMax && h("b", "too large")]))),
-      this.#dry && card("Tried out", null, h("div.in", this.#dryResult())),
+      this.#dry && card("Dry run", null, h("div.in", this.#dryResult())),
       this.#result);
   }
 
@@ -283,15 +283,15 @@ class Compose {
     const { accepted, progress, error, isStale } = this.#dry;
     const left = Object.entries(progress?.excluded ?? {}).filter(([, number]) => number > 0);
     return [
-      isStale && notice("", "The form has changed since."),
+      isStale && notice("", "The form has changed since the dry run."),
       error ? notice("warn", what(error))
         : !progress?.isComplete ? h("p", { role: "status" }, "Counting …")
-          : h("p", { role: "status" }, h("strong", counted(progress.expanded, "phone")), ` would get it, of ${counted(progress.targeted, "that is", "that are")} meant.`),
-      progress?.reason === "unknown_group" && notice("warn", "Nobody has heard of this group."),
+          : h("p", { role: "status" }, h("strong", counted(progress.expanded, "phone")), ` would get it, of ${counted(progress.targeted, "targeted phone")}.`),
+      progress?.reason === "unknown_group" && notice("warn", "This group is unknown."),
       accepted.warnings.length > 0 && notice("warn", h("ul", accepted.warnings.map(({ field: path, message }) => h("li", path && h("code", path), ` ${message}`)))),
       progress?.findings?.length > 0 && notice("warn", h("ul", progress.findings.map((finding) => h("li", finding)))),
-      left.length > 0 && table("Left out", [
-        { title: "Left out because", cell: ([reason]) => excluded(reason)[0] },
+      left.length > 0 && table("Excluded phones", [
+        { title: "Reason", cell: ([reason]) => excluded(reason)[0] },
         { title: "Phones", kind: "number", cell: ([, number]) => count(number) },
       ], left, ([reason]) => reason),
     ];
@@ -328,10 +328,10 @@ class Compose {
     const whom = typeof body.audience === "string"
       ? { everyone: "everyone", group: `the group ${body.groupId ?? ""}` }[body.audience]
       : Object.entries(body.audience).map(([kind, list]) => `${counted(list.length, kind.replace(/(ie)?s$/, (_, ie) => (ie ? "y" : "")), kind)}: ${list.slice(0, 5).join(", ")}${list.length > 5 ? " …" : ""}`)[0];
-    const reach = this.#dry?.progress?.isComplete ? ` By the trial, ${counted(this.#dry.progress.expanded, "phone")} would get it.` : "";
+    const reach = this.#dry?.progress?.isComplete ? ` In the dry run, ${counted(this.#dry.progress.expanded, "phone")} would get it.` : "";
     const later = body.when !== undefined;
     const isMeant = await confirm(`${{ start: "Start", update: "Update", end: "End" }[body.event]} ${body.groupId ?? ""}`,
-      [h("p", `This goes to ${whom}${later ? ", later" : ", now"}.${reach}`)], later ? "Have it sent" : "Send it", body.event === "end" ? "danger" : "main");
+      [h("p", `This goes to ${whom}${later ? ", later" : ", now"}.${reach}`)], later ? "Schedule" : "Send", body.event === "end" ? "danger" : "main");
     if (!isMeant) return;
     const accepted = await during(button, () => post("/v1/sends", body, { "Idempotency-Key": this.#key }));
     location.hash = toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId);
@@ -342,7 +342,7 @@ class Compose {
       title: body.alert?.title, message: body.alert?.body, platforms: ["IOS"], contentState: body.contentState,
       liveActAttr: body.attributes, liveActAttrType: body.attributesType, groupId: body.groupId,
     });
-    show(this.#said, notice("good", "Kept as ", h("a", { href: toAsking({ key: notificationKey }, "definitions") }, String(notificationKey)), ". It sends nothing until somebody says for whom."));
+    show(this.#said, notice("good", "Saved as ", h("a", { href: toAsking({ key: notificationKey }, "definitions") }, String(notificationKey)), ". Nothing is sent until you send it to a user."));
   }
 
   stop() {

@@ -1,4 +1,4 @@
-// Starts that are kept, to be sent to one user by their number.
+// Saved starts, sent to one user by their number.
 
 import { h } from "./h.js";
 import { call, get, post, segment } from "./api.js";
@@ -12,8 +12,8 @@ import { showProblems } from "./problems.js";
 function page(place, { asked }) {
   const list = h("div.stack");
   const one = h("div.stack");
-  place.append(head("Definitions", { sub: coded("A start that is kept under a number, Netmera's way; `sendNotification` sends it to one user."),
-    actions: may("send") && h("a.button.main", { href: "#/compose?event=start" }, "Make one") }), one, list);
+  place.append(head("Definitions", { sub: coded("A start that is saved under a number, as in Netmera; `sendNotification` sends it to one user."),
+    actions: may("send") && h("a.button.main", { href: "#/compose?event=start" }, "Compose a start") }), one, list);
 
   async function look() {
     try {
@@ -23,10 +23,10 @@ function page(place, { asked }) {
           { title: "Key", kind: "name", cell: ({ notificationKey }) => h("a", { href: toAsking({ key: notificationKey }, "definitions"),
             onclick: (event) => { event.preventDefault(); ask({ key: notificationKey }); open(notificationKey); } }, notificationKey) },
           { title: "Type", kind: "name", cell: ({ liveActAttrType }) => liveActAttrType ?? "–" },
-          { title: "Group", kind: "name", cell: ({ groupId }) => groupId ?? "said when it is sent" },
-          { title: "Made", kind: "time", cell: ({ createdAt }) => moment(createdAt) },
+          { title: "Group", kind: "name", cell: ({ groupId }) => groupId ?? "given with each send" },
+          { title: "Created", kind: "time", cell: ({ createdAt }) => moment(createdAt) },
         ], items, ({ notificationKey }) => notificationKey)
-        : empty("There are none", "Compose a start and keep it: then one call with a number and a user sends it.",
+        : empty("No definitions", "Compose a start and save it. Then one call with its number and a user sends it.",
           may("send") && h("a.button", { href: "#/compose?event=start" }, "Compose a start"))));
     } catch (error) { show(list, notice("bad", coded(what(error)))); }
   }
@@ -35,7 +35,7 @@ function page(place, { asked }) {
     try {
       const definition = await get(`/v1/definitions/${segment(key)}`);
       show(one, card(`Definition ${key}`, null, h("div.in",
-        facts([["Type", definition.liveActAttrType], ["Group", definition.groupId], ["Made", moment(definition.createdAt)]]),
+        facts([["Type", definition.liveActAttrType], ["Group", definition.groupId], ["Created", moment(definition.createdAt)]]),
         h("pre.state", JSON.stringify({ liveActAttr: definition.liveActAttr, contentState: definition.contentState }, null, 1)),
         may("send") && sendForm(definition),
         may("admin") && h("div", h("button.danger.small", { type: "button", onclick: () => remove(key) }, "Delete")))));
@@ -53,7 +53,7 @@ function page(place, { asked }) {
           notificationKey: definition.notificationKey, target: { extId: user.value.trim() },
           message: group.value.trim() ? { groupId: group.value.trim() } : undefined,
         }));
-        show(said, notice("good", "It is on its way: ", h("a", { href: toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId) }, "see it arrive")));
+        show(said, notice("good", "Accepted: ", h("a", { href: toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId) }, "show progress")));
       } catch (error) { show(said, error.problems?.length ? showProblems(form, error.problems) : notice("bad", coded(what(error)))); }
     } }, h("div.pair", field("User id", user, { path: "target.extId" }), field("Group", group, { path: "message.groupId" })), said,
     h("div", h("button.main", "Send to this user")));
@@ -61,7 +61,7 @@ function page(place, { asked }) {
   }
 
   async function remove(key) {
-    if (!await confirm("Delete this definition?", [h("p", `Calls that name ${key} are refused from then on.`)], "Delete it", "danger")) return;
+    if (!await confirm("Delete this definition?", [h("p", `Calls with ${key} will be refused.`)], "Delete", "danger")) return;
     try {
       await call("DELETE", `/v1/definitions/${segment(key)}`);
       show(one);

@@ -1,4 +1,4 @@
-// A send that is tried out: it walks as the real one would, and its counts come when the lanes are done.
+// A dry run of a send. It visits the same recipients as the real send and counts them.
 
 import { get, query, segment } from "./api.js";
 import { poll } from "./poll.js";
@@ -11,7 +11,7 @@ export class DryRun {
   #stop;
   #began = Date.now();
 
-  /** @param changed called when there is something new to show. */
+  /** @param changed called when the counts have changed. */
   constructor(accepted, changed) {
     this.accepted = accepted;
     this.#stop = poll((signal) => get(query(`/v1/sends/${segment(accepted.sendId)}`, { at: accepted.acceptedAt }), signal),
@@ -20,12 +20,12 @@ export class DryRun {
         this.error = null;
         if (progress.isComplete) this.stop();
         else if (Date.now() - this.#began > secondsMax * 1000) {
-          this.error = new Error(`the lanes have not said all within ${secondsMax} s; is fan-out running?`);
+          this.error = new Error(`not all lanes have answered within ${secondsMax} s; check that the fan-out stage is running`);
           this.stop();
         }
         changed();
       }, (error) => {
-        // It is found when it has been stored everywhere.
+        // A send can be unknown for a moment, until its record can be read everywhere.
         if (error.status === 404 && Date.now() - this.#began < 10_000) return;
         this.error = error;
         changed();

@@ -1,4 +1,4 @@
-// What phones told: how much of what, when; one by one; and as a file.
+// Events that phones reported: counts over time, a list, and downloads.
 
 import { h } from "./h.js";
 import { download, get, query } from "./api.js";
@@ -16,14 +16,14 @@ const ranges = { "24h": ["The last 24 hours", day, "hour"], "7d": ["The last 7 d
 
 const eventColumns = [
   { title: "At", kind: "time", cell: ({ at }) => moment(at) },
-  { title: "What", kind: "name", cell: ({ code, cause }) => [words[code] ?? code, cause && h("div.note", cause)] },
+  { title: "Event", kind: "name", cell: ({ code, cause }) => [words[code] ?? code, cause && h("div.note", cause)] },
   { title: "User", kind: "name", cell: ({ userId }) => (userId ? h("a", { href: to("people", "user", userId) }, userId) : "–") },
   { title: "Installation", kind: "name", cell: ({ installationId }) => (installationId ? h("a", { href: to("people", "installation", installationId) }, installationId) : "–") },
   { title: "Group", kind: "name", cell: ({ groupId }) => (groupId ? h("a", { href: to("groups", groupId) }, groupId) : "–") },
   { title: "Type", kind: "name", cell: ({ attributesType }) => attributesType ?? "–" },
 ];
 
-/** Every hour or day of the range, with nothing where nothing was. */
+/** Fills every hour or day of the range, with zeros where there was no event. */
 function series({ buckets, from, to: until, by }, names) {
   const step = by === "day" ? day : 3_600_000;
   const start = Math.floor(from / step) * step;
@@ -44,8 +44,8 @@ function page(place, { asked }) {
   let answer = null;
   const body = h("div.stack");
   const said = h("div");
-  const user = h("input", { type: "search", value: wanted.user, placeholder: "everybody's", spellcheck: "false" });
-  const group = h("input", { type: "search", value: wanted.group, placeholder: "all", spellcheck: "false" });
+  const user = h("input", { type: "search", value: wanted.user, placeholder: "all users", spellcheck: "false" });
+  const group = h("input", { type: "search", value: wanted.group, placeholder: "all groups", spellcheck: "false" });
   const changed = () => {
     answer = null;
     Object.assign(wanted, { user: user.value.trim(), group: user.value.trim() ? "" : group.value.trim() });
@@ -53,12 +53,12 @@ function page(place, { asked }) {
     stop.now();
   };
   place.append(
-    head("Events", { sub: "What phones told: tokens, ends, taps.", actions: ["csv", "jsonl"].map((format) =>
-      h("button", { type: "button", onclick: (event) => during(event.target, () => keep(format)) }, format === "csv" ? "As CSV" : "As JSON lines")) }),
+    head("Events", { sub: "Events that phones reported: tokens, ends, taps.", actions: ["csv", "jsonl"].map((format) =>
+      h("button", { type: "button", onclick: (event) => during(event.target, () => keep(format)) }, format === "csv" ? "Download CSV" : "Download JSON lines")) }),
     said,
     h("form.filters", { onsubmit: (event) => { event.preventDefault(); changed(); } },
       field("When", select(Object.entries(ranges).map(([key, [text]]) => [key, text]), wanted.range, (value) => { wanted.range = value; changed(); })),
-      field("What", select([["", "everything"], ...Object.entries(words)], wanted.code, (value) => { wanted.code = value; changed(); })),
+      field("Event", select([["", "all events"], ...Object.entries(words)], wanted.code, (value) => { wanted.code = value; changed(); })),
       field("User", user), field("Group", group), h("button", "Show")),
     body);
 
@@ -70,7 +70,7 @@ function page(place, { asked }) {
   async function keep(format) {
     try {
       const next = await download(query("/v1/events", { ...fields(), format, limit: 5000 }), `events.${format}`);
-      show(said, next && notice("", "The file has the newest 5,000. `GET /v1/events` with `cursor` fetches the rest."));
+      show(said, next && notice("", "The file has the newest 5,000 events. `GET /v1/events` with `cursor` returns the rest."));
     } catch (error) { show(said, notice("bad", coded(what(error)))); }
   }
 
@@ -82,12 +82,12 @@ function page(place, { asked }) {
     const names = Object.keys(totals).sort((a, b) => totals[b] - totals[a]);
     show(body, ...notices,
       counts && figures(names.map((name) => [words[name] ?? name, count(totals[name]), name])),
-      counts && names.length > 0 && card("By time", counts.by === "day" ? "a day a column, in UTC" : "an hour a column", h("div.in",
+      counts && names.length > 0 && card("By time", counts.by === "day" ? "one column per day, in UTC" : "one column per hour", h("div.in",
         columns("Events by time", series(counts, names), names, counts.by === "day"),
         legend(names.map((name, index) => ({ name: words[name] ?? name, series: index, value: totals[name] }))))),
       card("One by one", "the newest first", list.events.length
         ? table("Events", eventColumns, list.events)
-        : empty("Nothing was told", "No event of this kind within this time.")));
+        : empty("No events", "Phones reported no event of this kind in this time.")));
   }
 
   const stop = poll(async (signal) => {

@@ -1,4 +1,4 @@
-// The house itself: who runs, and how far each has read.
+// The processes of the fleet, and the lag of each stage.
 
 import { h } from "./h.js";
 import { get } from "./api.js";
@@ -19,7 +19,7 @@ function page(place) {
   const freshness = new Freshness();
   let fleet = null;
   const body = h("div.stack");
-  place.append(head("Fleet", { sub: "How far each stage has read, who runs, and what is in the way." }), body);
+  place.append(head("Fleet", { sub: "The lag of each stage, the processes, and their problems." }), body);
 
   function draw() {
     const said = freshness.notices();
@@ -30,16 +30,16 @@ function page(place) {
     const away = members.filter(({ isAway }) => isAway);
     const oldest = Math.min(...lag.map(({ oldestAt }) => oldestAt ?? Infinity));
     show(body, ...said,
-      versions.size > 1 && notice("warn", `Processes of ${versions.size} versions run side by side: ${[...versions].join(", ")}.`),
-      openBreakers.length > 0 && notice("bad", "Nothing is pushed for this app, as APNs refuses its key, team or topic: correct the setting; no token is dropped.",
+      versions.size > 1 && notice("warn", `${versions.size} versions are running: ${[...versions].join(", ")}.`),
+      openBreakers.length > 0 && notice("bad", "Pushes of this app are paused, because APNs refuses its key, team or topic. Correct the setting; no token is lost.",
         h("ul", openBreakers.map(({ process, environment }) => h("li", `${environment}, at ${process}`)))),
-      away.length > 0 && notice("bad", `${counted(away.length, "process", "processes")} of insight do not answer: ${away.map(({ process }) => process).join(", ")}.`),
-      fleet.lagUnknown && notice("warn", "The cluster does not tell how far its readers are."),
+      away.length > 0 && notice("bad", `Insight processes that do not answer (${count(away.length)}): ${away.map(({ process }) => process).join(", ")}.`),
+      fleet.lagUnknown && notice("warn", "The cluster does not report the positions of its consumer groups."),
       figures([
         ["Records waiting", count(lag.reduce((sum, one) => sum + one.records, 0))],
-        Number.isFinite(oldest) && ["The oldest waits", span(Date.now() - oldest)],
+        Number.isFinite(oldest) && ["Oldest waiting record", span(Date.now() - oldest)],
         ["Processes", count(processes.length)],
-        suspects.length > 0 && ["Suspect tokens", count(suspects.reduce((sum, one) => sum + one, 0)), "failed the last time"],
+        suspects.length > 0 && ["Suspect tokens", count(suspects.reduce((sum, one) => sum + one, 0)), "last push failed"],
         ["Lanes read", lanes.count ? `${count(lanes.read)} of ${count(lanes.count)}` : "–"],
       ].filter(Boolean)),
       card("Lag", "records of each topic that a stage has not read yet", lag.length
@@ -49,31 +49,31 @@ function page(place) {
           { title: "State", cell: stateOf },
           { title: "Records", kind: "number", cell: ({ records }) => count(records) },
           { title: "Partitions", kind: "number", cell: ({ partitions }) => count(partitions) },
-          Number.isFinite(oldest) && { title: "The oldest waits", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
+          Number.isFinite(oldest) && { title: "Oldest waiting record", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
         ].filter(Boolean), lag, ({ stage, topic }) => `${stage} ${topic}`)
-        : empty("Nothing is known", "Figures come from consumer groups; there are none yet.")),
+        : empty("No figures", "Figures come from consumer groups. There are no groups yet.")),
       card("Processes", null, processes.length
         ? table("Processes", [
           { title: "Process", kind: "name", cell: ({ process }) => process },
           { title: "Stages", cell: ({ stages }) => stages.join(", ") },
           { title: "Version", cell: ({ version }) => version },
           { title: "Since", kind: "time", cell: ({ startedAt }) => moment(startedAt) },
-          { title: "Heard", kind: "time", cell: ({ heardAt }) => ago(heardAt) },
+          { title: "Last heard", kind: "time", cell: ({ heardAt }) => ago(heardAt) },
         ], processes, ({ process }) => process)
-        : empty("Nobody has said so", "Processes tell of themselves here within seconds of their start.")),
-      differences.length > 0 && card("Settings that differ", "the same setting, told differently to processes", table("Settings that differ", [
+        : empty("No processes", "Processes appear here within seconds of their start.")),
+      differences.length > 0 && card("Settings that differ", "the same setting with different values", table("Settings that differ", [
         { title: "Setting", kind: "name", cell: ({ key }) => h("code", key) },
-        { title: "Values, and who has them", cell: ({ values }) => h("ul", values.map(({ value, processes: who }) =>
+        { title: "Values and their processes", cell: ({ values }) => h("ul", values.map(({ value, processes: who }) =>
           h("li", h("code", value === "" ? "(empty)" : value), ` ${who.join(", ")}`))) },
       ], differences, ({ key }) => key)),
-      members.length > 0 && card("Who answers for which lanes", null, table("Who answers for which lanes", [
+      members.length > 0 && card("Lanes by process", null, table("Lanes by process", [
           { title: "Stage", cell: ({ stage }) => stage },
           { title: "Process", kind: "name", cell: ({ process }) => process },
-          { title: "State", cell: ({ isAway }) => (isAway ? tag("bad", "away") : tag("good", "there")) },
+          { title: "State", cell: ({ isAway }) => (isAway ? tag("bad", "away") : tag("good", "present")) },
           { title: "Address", kind: "name", cell: ({ address }) => address ?? "–" },
           { title: "Lanes", kind: "number", cell: (member) => h("span", { title: member.lanes?.join(", ") }, counted(member.lanes?.length ?? 0, "lane")) },
           { title: "Since", kind: "time", cell: ({ startedAt }) => moment(startedAt) },
-          { title: "Heard", kind: "time", cell: ({ heardAt }) => (heardAt ? ago(heardAt) : "–") },
+          { title: "Last heard", kind: "time", cell: ({ heardAt }) => (heardAt ? ago(heardAt) : "–") },
         ], members, ({ stage, process }) => `${stage} ${process}`)));
   }
 

@@ -1,9 +1,9 @@
-// A form for a value of an activity type's schema: what a phone's Swift decoder wants to find.
+// A form for a value of an activity type's schema. It matches the Swift decoder on the phone.
 
 import { h } from "./h.js";
 import { choice, field, select } from "./parts.js";
 
-/** What cannot be sent, by the field where it stands. */
+/** A value that cannot be sent, with the path of its field. */
 export class FieldError extends Error {
   constructor(path, message) {
     super(message);
@@ -13,7 +13,7 @@ export class FieldError extends Error {
 
 const secondsUntil2001 = 978_307_200;
 
-/** A date as a browser's field has it, in the reader's own time zone. */
+/** A date in the format of a browser's field, in the reader's time zone. */
 const localText = (date) => new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 
 const dates = {
@@ -25,7 +25,7 @@ const dates = {
 
 const isWhole = (word) => /^u?int\d*$/.test(word);
 
-/** A part of a form: `element`, `read()` (undefined for nothing) and `write(value)`. */
+/** A part of a form: `element`, `read()` (undefined for no value) and `write(value)`. */
 function text(name, path, hint, { parse = (value) => value, print = String, ...attributes } = {}) {
   const input = h("input", { type: "text", spellcheck: "false", ...attributes });
   return {
@@ -79,14 +79,14 @@ function names(values, name, path, isOptional) {
   };
 }
 
-/** Where there is no form: the JSON itself. */
+/** The raw JSON, for a value without a form. */
 export function json(name, path, hint, fallback) {
   const area = h("textarea.code", { spellcheck: "false", rows: 5, placeholder: "{}" });
   return {
     element: field(name, area, { hint, path, wide: true }),
     read: () => {
       if (area.value.trim() === "") return fallback;
-      try { return JSON.parse(area.value); } catch (error) { throw new FieldError(path, `is no JSON: ${error.message}`); }
+      try { return JSON.parse(area.value); } catch (error) { throw new FieldError(path, `is not valid JSON: ${error.message}`); }
     },
     write: (value) => { area.value = value === undefined ? "" : JSON.stringify(value, null, 2); },
   };
@@ -120,12 +120,12 @@ function array(type, name, path) {
       return made;
     });
     place.replaceChildren(...parts.map(({ element }, index) => h("div.stack", element,
-      h("div", h("button.small", { type: "button", onclick: () => draw(said().toSpliced(index, 1)) }, `Take ${name} ${index + 1} out`)))));
+      h("div", h("button.small", { type: "button", onclick: () => draw(said().toSpliced(index, 1)) }, `Remove ${name} ${index + 1}`)))));
   };
   draw([]);
   return {
     element: h("fieldset.field", h("legend.label", name), place,
-      h("div", h("button.small", { type: "button", onclick: () => draw([...said(), undefined]) }, "Add one"))),
+      h("div", h("button.small", { type: "button", onclick: () => draw([...said(), undefined]) }, "Add"))),
     read: () => parts.map(({ read }) => read() ?? null),
     write: (value) => draw(Array.isArray(value) ? value : []),
   };
@@ -156,7 +156,7 @@ function cases(kinds, name, path, isOptional) {
 }
 
 function scalar(word, name, path, isOptional) {
-  const hint = isOptional ? "may be left out" : undefined;
+  const hint = isOptional ? "optional" : undefined;
   if (isWhole(word) || word === "double" || word === "float") return number(word, name, path, hint);
   if (word in dates) return date(word, name, path, hint);
   if (word === "bool") return bool(name, path, isOptional);
@@ -164,7 +164,7 @@ function scalar(word, name, path, isOptional) {
   return text(name, path, word === "string" ? hint : [word, hint].filter(Boolean).join("; "));
 }
 
-/** The part of a form for a type, as the book's page on schemas writes it. */
+/** The part of a form for a type, in the notation of the book's page about schemas. */
 function part(type, name, path, isOptional = false, isTop = false) {
   if (typeof type === "string") {
     return scalar(type.replace(/\?$/, ""), name, path, isOptional || type.endsWith("?"));
@@ -179,7 +179,7 @@ function part(type, name, path, isOptional = false, isTop = false) {
   return object(type, name, path, isTop);
 }
 
-/** A form for a whole value, which can also be written as JSON; without a schema only so. */
+/** A form for a whole value with a switch to JSON. Without a schema it is JSON only. */
 export function valueForm(title, path, schema, hint) {
   const raw = json(title, path, hint);
   if (!schema) return { ...raw, isRaw: () => true };

@@ -1,4 +1,4 @@
-// Numbers and times as people read them, in the reader's own time zone.
+// Numbers and times in a readable format, in the reader's time zone.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -7,10 +7,10 @@ const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "sh
 
 export const count = (number) => (number === undefined || number === null ? "–" : whole.format(number));
 
-/** `1 phone`, `2,000 phones` */
+/** A count with its noun: `1 phone`, `2,000 phones`. */
 export const counted = (number, one, many = one + "s") => `${count(number)} ${number === 1 ? one : many}`;
 
-/** A part of 1; never 100 % before it is all, nor 0 % when it is something. */
+/** A share from 0 to 1 as a percentage. It shows 100 % only for all, and 0 % only for nothing. */
 export function share(part) {
   if (part === undefined || part === null || Number.isNaN(part)) return "–";
   if (part > 0 && part < 0.001) return "<0.1 %";
@@ -19,7 +19,7 @@ export function share(part) {
   return `${Number.isInteger(percent) ? percent : percent.toFixed(1)} %`;
 }
 
-/** Of milliseconds since 1970: the time, and the day when it is not today. */
+/** A time from milliseconds since 1970, with the day if it is not today. */
 export function time(at) {
   if (at === undefined || at === null) return "–";
   const date = new Date(at);
@@ -32,7 +32,7 @@ export function time(at) {
 export const dayOf = (at) => day.format(new Date(at));
 export const exact = (at) => (at === undefined ? "" : new Date(at).toISOString());
 
-/** How long, in one unit or two. */
+/** A duration in one or two units. */
 export function span(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return "–";
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

@@ -1,4 +1,4 @@
-// All groups, and one of them.
+// The list of groups, and the page of one group.
 
 import { h } from "./h.js";
 import { get, query, segment } from "./api.js";
@@ -38,7 +38,7 @@ function listPage(place, { asked }) {
   let further = [];
   let next;
   const body = h("div.stack");
-  place.append(head("Groups", { sub: "An activity across phones: one state, and who shows it." }),
+  place.append(head("Groups", { sub: "The same activity on many phones: its state, and the phones that show it." }),
     choice("Which", "state", [["live", "Live"], ["ended", "Ended"], ["all", "All"]], state, (value) => {
       state = value;
       answer = null; further = []; next = undefined;
@@ -61,8 +61,8 @@ function listPage(place, { asked }) {
     const all = [...answer.groups, ...further];
     show(body, ...said, h("section.card", all.length
       ? [table("Groups", listColumns, all, (group) => `${group.groupId} ${group.userId ?? ""}`),
-        next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Older ones"))]
-      : empty("There are none", state === "live" ? "No group is live now." : "None of the last days.")));
+        next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
+      : empty("No groups", state === "live" ? "No group is live now." : "No group of the last days has this state.")));
   }
 
   const stop = poll((signal) => get(query("/v1/groups", { state }), signal), (got) => {
@@ -86,7 +86,7 @@ function history(versions) {
     return { at: send.acceptedAt, parts: [report.accepted ?? 0, report.superseded ?? 0, report.rejected ?? 0,
       (report.expired ?? 0) + (report.unknown ?? 0)] };
   });
-  return card("Versions", "pushes of each, the newest at the right", h("div.in",
+  return card("Versions", "pushes of each version, the newest at the right", h("div.in",
     columns("Pushes by version", buckets, names),
     legend(names.map((name, series) => ({ name, series })))));
 }
@@ -119,7 +119,7 @@ function onePage(place, { parameters: { id }, asked }) {
       card("On the newest version", null, h("div.in", whole > 0
         ? bar("Phones on the newest version", [{ name: "on the newest version", value: on, series: 0 }], whole,
           [h("span", h("b", count(on)), ` of ${counted(whole, "phone")}`), h("b", share(group.share ?? on / whole))])
-        : h("p.note", "No phone has told of a running activity."))),
+        : h("p.note", "No phone has reported a running activity."))),
       figures([["Activities running", count(group.running)], ["Updates", count(group.updates)],
         ["Started", moment(group.startedAt)],
         group.endedAt && ["Ended", moment(group.endedAt)], group.endDate && ["Ends", moment(group.endDate)]]),
@@ -129,9 +129,9 @@ function onePage(place, { parameters: { id }, asked }) {
           ["Version", newest.version], ["Priority", newest.priority], ["Accepted", moment(newest.acceptedAt)],
           ["Waiting", group.waitingSendId && h("a", { href: to("sends", group.waitingSendId) }, group.waitingSendId)]]))),
       history(versions),
-      card("Its sends", null, versions.length
+      card("Sends", null, versions.length
         ? table("Sends of this group", sendColumns(false), versions, (send) => send.sendId)
-        : empty("None", "Nothing was sent to it in the last seven days.")));
+        : empty("No sends", "Nothing was sent to this group in the last seven days.")));
   }
 
   const stop = poll((signal) => get(query(`/v1/groups/${segment(id)}`, { user }), signal), (answer) => {
@@ -140,7 +140,7 @@ function onePage(place, { parameters: { id }, asked }) {
     draw();
   }, (error) => {
     if (error.status === 404 && !group) {
-      return show(body, card("Group", null, empty("Nobody has heard of this group", what(error))));
+      return show(body, card("Group", null, empty("This group is unknown", what(error))));
     }
     freshness.failed(error);
     draw();

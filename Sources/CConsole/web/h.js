@@ -1,4 +1,4 @@
-// Makes elements. Whatever is shown goes in as a text node: markup in a name is only ever a name.
+// Creates elements. All data becomes text nodes, so markup in a name stays text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -31,8 +31,8 @@ function make(create, name, rest) {
   return fill(element, attributes, hasAttributes ? rest.slice(1) : rest);
 }
 
-/** `h("p.note", {title: "…"}, "text", child…)` */
+/** Creates an HTML element: `h("p.note", {title: "…"}, "text", child…)`. */
 export const h = (name, ...rest) => make((tag) => document.createElement(tag), name, rest);
 
-/** The same for drawings. */
+/** Creates an SVG element. */
 export const s = (name, ...rest) => make((tag) => document.createElementNS(SVG, tag), name, rest);

@@ -1,4 +1,4 @@
-// A phone's lock screen as a sketch: what it would have to show, not how the app draws it.
+// A sketch of a phone's lock screen. It shows the content, not the app's own design.
 
 import { h } from "./h.js";
 

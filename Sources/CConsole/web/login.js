@@ -1,4 +1,4 @@
-// The door.
+// The log-in page.
 
 import { h } from "./h.js";
 import { coded, during, field, notice } from "./parts.js";
@@ -6,7 +6,7 @@ import { logIn } from "./session.js";
 import { what } from "./away.js";
 import { show } from "./patch.js";
 
-/** @param said why somebody stands here who was inside a moment ago. */
+/** @param said the reason why the session ended, if there was one. */
 export function loginPage(root, said, then) {
   const key = h("input", {
     type: "password", name: "key", autocomplete: "current-password", required: true, spellcheck: "false",
@@ -23,7 +23,7 @@ export function loginPage(root, said, then) {
         then();
       } catch (error) {
         show(told, notice("bad", error.code === "key_forbidden"
-          ? "This key may only report. Use one with the role read, send or admin."
+          ? "This key may only report. Use a key with the role read, send or admin."
           : coded(what(error))));
         key.setAttribute("aria-invalid", "true");
         key.select();
@@ -32,7 +32,7 @@ export function loginPage(root, said, then) {
   },
     h("span.brand", h("img", { src: "/console/icon.svg", alt: "" }), "Flotilla"),
     told,
-    field("API key", key, { hint: "`flotilla keys create APP --role read` makes one. What you may do here is what the key may do." }),
+    field("API key", key, { hint: "Create a key with `flotilla keys create APP --role read`. The key's role decides what you may do here." }),
     button);
   root.replaceChildren(h("main.door", form));
   document.title = "Log in – Flotilla";

@@ -1,4 +1,4 @@
-// What is live, how many phones have the newest, and what is in trouble.
+// The live groups, the share of phones with the newest state, and the current problems.
 
 import { h } from "./h.js";
 import { get } from "./api.js";
@@ -15,7 +15,7 @@ import { remedy } from "./words.js";
 const looksKept = 40;
 const lateAfter = 30_000;
 
-/** Pushes a second over the last looks, from how many there had been at each. */
+/** The pushes per second over the last polls, from the total at each poll. */
 class Rate {
   #looks = [];
 
@@ -52,14 +52,14 @@ function troubles(groups, sends, fleet) {
     list.push([`${counted(number, "push", "pushes")} of the last hour failed with ${reason}. ${remedy(reason)}`, "#/sends"]);
   }
   for (const member of fleet?.members ?? []) {
-    if (member.isAway) list.push([`${member.process} of ${member.stage} does not answer; it was last heard ${ago(member.heardAt)}.`, "#/fleet"]);
+    if (member.isAway) list.push([`${member.process} of ${member.stage} does not answer; its last sign of life was ${ago(member.heardAt)}.`, "#/fleet"]);
   }
   for (const { environment } of fleet?.openBreakers ?? []) {
-    list.push([`Nothing is pushed in ${environment}: APNs refuses the app's key, team or topic. Correct the setting; no token is dropped.`, "#/fleet"]);
+    list.push([`Pushes in ${environment} are paused: APNs refuses the app's key, team or topic. Correct the setting; no token is lost.`, "#/fleet"]);
   }
   for (const lag of fleet?.lag ?? []) {
     if (lag.oldestAt && Date.now() - lag.oldestAt > lateAfter) {
-      list.push([`${lag.stage} is behind on ${lag.topic}: the oldest of ${counted(lag.records, "record")} waits for ${span(Date.now() - lag.oldestAt)}.`, "#/fleet"]);
+      list.push([`${lag.stage} is behind on ${lag.topic}: the oldest of ${counted(lag.records, "record")} has waited ${span(Date.now() - lag.oldestAt)}.`, "#/fleet"]);
     }
   }
   return list;
@@ -78,17 +78,17 @@ function groupCard(group) {
       ? bar("Phones on the newest version",
         [{ name: "on the newest version", value: on, series: 0 }], whole,
         [h("span", h("b", count(on)), ` of ${counted(whole, "phone")} on the newest version`), h("b", share(group.share ?? on / whole))])
-      : h("p.note", "No phone has told of a running activity yet."),
+      : h("p.note", "No phone has reported a running activity yet."),
     h("p.note",
       group.attributesType ? `${group.attributesType} · ` : "",
       newest ? `${newest.event} ` : "", "sent ", moment(group.lastAt),
-      group.waitingSendId ? " · another send waits" : ""),
+      group.waitingSendId ? " · another send is waiting" : ""),
     may("send") && h("div",
       h("a.button.small", { href: toAsking({ event: "update", group: group.groupId, type: group.attributesType }, "compose") }, "Update"), " ",
       h("a.button.small", { href: toAsking({ event: "end", group: group.groupId, type: group.attributesType }, "compose") }, "End")));
 }
 
-/** What is beside the point of this page may be missing. */
+/** Returns a fallback if an optional part of this page fails. */
 const orNothing = (promise, nothing) => promise.catch((error) => {
   if (error.status === 401 || error.name === "AbortError") throw error;
   return nothing;
@@ -100,7 +100,7 @@ function page(place) {
   let last = null;
   const body = h("div.stack");
   place.append(
-    head("Now", { sub: "What is live, and how much of it has arrived.",
+    head("Now", { sub: "The live groups, and the share of phones with the newest state.",
       actions: may("send") && h("a.button.main", { href: "#/compose" }, "Compose") }),
     body);
 
@@ -116,19 +116,19 @@ function page(place) {
     show(body,
       ...said,
       list.length
-        ? notice("warn", h("ul", list.map(([text, href]) => h("li", coded(text), " ", h("a", { href }, "Look")))))
-        : !said.length && notice("good", "No trouble is known."),
+        ? notice("warn", h("ul", list.map(([text, href]) => h("li", coded(text), " ", h("a", { href }, "Show")))))
+        : !said.length && notice("good", "No problems are known."),
       figures([
         ["Live groups", count(groups.length)],
-        ["Phones with them", count(phones)],
+        ["Phones in live groups", count(phones)],
         ["On the newest version", phones ? share(on / phones) : "–", phones ? `${count(on)} phones` : ""],
-        ["Pushes a second", count(Math.round(speed)), values.length > 1 && line("Pushes a second over the last looks", values)],
+        ["Pushes per second", count(Math.round(speed)), values.length > 1 && line("Pushes per second over the last polls", values)],
       ]),
       groups.length
         ? h("div.groups", groups.map(groupCard))
-        : card("Live groups", null, empty("Nothing is live",
-          "A group is live from its start to its end. Its state, its phones and its speed stand here while it is.",
-          may("send") && h("a.button.main", { href: "#/compose?event=start" }, "Start one"))));
+        : card("Live groups", null, empty("No group is live",
+          "A group is live from its start to its end. This page then shows its state, its phones and its speed.",
+          may("send") && h("a.button.main", { href: "#/compose?event=start" }, "Start an activity"))));
   }
 
   const stop = poll(async (signal) => {

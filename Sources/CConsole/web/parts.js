@@ -1,17 +1,17 @@
-// Pieces that pages share.
+// Elements that several pages use.
 
 import { h } from "./h.js";
 import { exact, time } from "./format.js";
 
-/** Our own words, where what stands between backticks is code. */
+/** The console's own text. Words between backticks become code. */
 export const coded = (text) =>
   (typeof text === "string" ? text.split("`").map((part, index) => (index % 2 ? h("code", part) : part)) : text);
 
-/** Text in which moments stand as servers write them. */
+/** Text with server timestamps replaced by local times. */
 export const dated = (text) =>
   (typeof text === "string" ? text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 ? moment(Date.parse(part)) : part)) : text);
 
-/** The top of a page. */
+/** The header of a page. */
 export const head = (title, { sub, back, actions, tag } = {}) =>
   h("div.head",
     h("div",
@@ -26,13 +26,13 @@ export const card = (title, aside, ...inside) =>
 export const notice = (kind, ...inside) =>
   h(kind ? `div.notice.${kind}` : "div.notice", { role: kind === "bad" ? "alert" : "status" }, h("div", ...inside));
 
-/** What stands where there is nothing, and what to do about it. */
+/** A placeholder for an empty list, with a hint. */
 export const empty = (title, text, action) =>
   h("div.empty", h("h2", title), text && h("p", text), action);
 
 export const tag = (kind, text) => h(kind ? `span.tag.${kind}` : "span.tag", text);
 
-/** Big numbers side by side: `[name, value, aside]`. */
+/** Large figures side by side: `[name, value, aside]`. */
 export const figures = (rows) =>
   h("dl.figures", rows.filter(Boolean).map(([name, value, aside]) =>
     h("div", h("dt", name), h("dd", value, aside && h("div.aside", aside)))));
@@ -45,9 +45,9 @@ export const moment = (at) =>
   at === undefined || at === null ? "–" : h("time", { datetime: exact(at), title: exact(at) }, time(at));
 
 /**
- * A table. A column is `{title, cell, kind}`; kinds are number, time and name.
+ * A table. A column is `{title, cell, kind}`. The kinds are number, time and name.
  *
- * @param key tells rows apart while they change.
+ * @param key identifies a row between updates.
  */
 export const table = (caption, columns, rows, key) =>
   h("div.scroll", { tabindex: "0", role: "region", "aria-label": caption },
@@ -61,7 +61,7 @@ export const table = (caption, columns, rows, key) =>
 
 let fieldsMade = 0;
 
-/** A field with its label, and room for what is wrong with it. */
+/** A field with its label and a place for its problems. */
 export function field(label, control, { hint, path, wide } = {}) {
   fieldsMade += 1;
   const id = control.id || `field-${fieldsMade}`;
@@ -72,7 +72,7 @@ export function field(label, control, { hint, path, wide } = {}) {
   return h(wide ? "div.field.wide" : "div.field", h("label", { for: id }, label), control, hintText);
 }
 
-/** Some words of which one is chosen. `options` are `[value, text]`. */
+/** A choice of one option. `options` are `[value, text]`. */
 export function choice(label, name, options, value, onchange) {
   return h("fieldset.field",
     h("legend.label", label),
@@ -85,7 +85,7 @@ export const select = (options, value, onchange) =>
   h("select", { onchange: (event) => onchange?.(event.target.value) }, options.map(([key, text]) =>
     h("option", { value: key, selected: key === value }, text)));
 
-/** Asks before something is done; true when the person says so. */
+/** Asks for confirmation. Resolves to true if the reader confirms. */
 export function confirm(title, inside, word, kind = "main") {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
@@ -93,7 +93,7 @@ export function confirm(title, inside, word, kind = "main") {
         h("h2", { id: "dialog-title" }, title),
         ...inside,
         h("div.actions",
-          h("button", { value: "no" }, "Not now"),
+          h("button", { value: "no" }, "Back"),
           h(`button.${kind}`, { value: "yes", autofocus: true }, word))));
     dialog.addEventListener("close", () => {
       dialog.remove();
@@ -104,7 +104,7 @@ export function confirm(title, inside, word, kind = "main") {
   });
 }
 
-/** While something is done, its button cannot be pressed again. */
+/** Disables a button while its work runs. */
 export async function during(button, work) {
   button.disabled = true;
   try { return await work(); } finally { button.disabled = false; }

@@ -1,5 +1,5 @@
-// Makes what stands on the page equal to what was built anew, and leaves alone what is the same: focus,
-// selection and the place that was scrolled to stay where they are while numbers move.
+// Updates the page to match newly built elements. Equal elements stay untouched, so focus, selection and
+// scroll position survive while numbers change.
 
 const handlers = ["onclick", "onchange", "oninput", "onsubmit", "onkeydown"];
 
@@ -10,7 +10,7 @@ function isAlike(a, b) {
 
 function patchAttributes(old, fresh) {
   for (const { name } of [...old.attributes]) {
-    // A person opened it.
+    // The reader opened it, so it stays open.
     if (name === "open" && old.nodeName === "DETAILS") continue;
     if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   }

@@ -1,4 +1,4 @@
-// How large what APNs gets will be, about; the server's answer says it to the byte.
+// An estimate of the payload size. The server's answer has the exact size.
 
 export const payloadBytesMax = 4096;
 

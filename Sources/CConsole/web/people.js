@@ -1,4 +1,5 @@
-// Finding a user or an installation; what it has, what it was sent, and why it shows what it shows.
+// The page of a user or an installation: its tokens and activities, its pushes, and the reason for its
+// display.
 
 import { h } from "./h.js";
 import { call, get, segment } from "./api.js";
@@ -18,15 +19,15 @@ function finder(kind = "user", name = "") {
     location.hash = to("people", kind, input.value.trim());
   } },
   choice("Find", "kind", [["user", "A user"], ["installation", "An installation"]], kind, (value) => { kind = value; }),
-  field("Its id", input, { wide: true }), h("button.main", "Show"));
+  field("Id", input, { wide: true }), h("button.main", "Show"));
 }
 
 export const peoplePage = {
   title: "People",
   show(place) {
     const form = finder();
-    place.append(head("People", { sub: "Why does this phone show the old score? Find it by the id that your app gave its user, or by the installation." }),
-      form, h("section.card", empty("Whom?", "Its tokens, activities, pushes and taps stand here, and in one sentence why it shows what it shows.")));
+    place.append(head("People", { sub: "Find out why a phone shows an old score, by your app's user id or by the installation id." }),
+      form, h("section.card", empty("Enter an id", "The page shows tokens, activities, pushes and taps, and one sentence about the reason for the display.")));
     form.querySelector("input[type=search]").focus();
   },
 };
@@ -36,7 +37,7 @@ const why = (value) => value && h(["warn", "bad"].includes(whyKinds[value.code])
 
 const activityStates = { active: "live", pending: "live", stale: "warn", ended: "", dismissed: "", expired: "warn", unknown: "warn" };
 
-/** @param said what already stands above it. */
+/** @param said the sentence that is already shown above. */
 function installation(phone, said) {
   const of = phone.activities ?? [];
   return card(h("a", { href: to("people", "installation", phone.installationId) }, phone.installationId),
@@ -45,7 +46,7 @@ function installation(phone, said) {
       phone.why?.sentence !== said && why(phone.why),
       facts([
         ["User", phone.userId && h("a", { href: to("people", "user", phone.userId) }, phone.userId)],
-        ["Heard of it", phone.heardAt && moment(phone.heardAt)],
+        ["Last report", phone.heardAt && moment(phone.heardAt)],
         ["Build", phone.appBuild], ["Locale", [phone.locale, phone.timeZone].filter(Boolean).join(", ")],
         ["Live Activities", phone.activitiesEnabled === undefined ? undefined : phone.activitiesEnabled ? "switched on" : "switched off"],
         ["Frequent pushes", phone.frequentPushesEnabled === undefined ? undefined : phone.frequentPushesEnabled ? "allowed" : "not allowed"],
@@ -55,7 +56,7 @@ function installation(phone, said) {
       phone.startTokens?.length > 0 && table("Start tokens", [
         { title: "Start token for", kind: "name", cell: ({ attributesType }) => attributesType ?? "every type" },
         { title: "Token", cell: ({ token }) => (token ? h("code", token) : "–") },
-        { title: "State", cell: (token) => (token.refusedAt ? tag("bad", "refused by APNs") : token.unregisteredAt ? tag("", "unregistered") : token.token ? tag("good", "good") : tag("warn", "none")) },
+        { title: "State", cell: (token) => (token.refusedAt ? tag("bad", "refused by APNs") : token.unregisteredAt ? tag("", "unregistered") : token.token ? tag("good", "good") : tag("warn", "missing")) },
         { title: "Since", kind: "time", cell: (token) => moment(token.refusedAt ?? token.unregisteredAt ?? token.at) },
       ], phone.startTokens),
       of.length > 0 && table("Activities", [
@@ -71,7 +72,7 @@ function timeline(pushes, events) {
     ...pushes.map((push) => {
       const [kind, word] = outcomes[push.outcome] ?? ["", push.outcome];
       return { at: push.at, kind, text: [`${push.event} ${word}`, push.groupId && `of ${push.groupId}`].filter(Boolean).join(", "),
-        aside: [push.reason && `APNs said ${push.reason}. ${remedy(push.reason)}`, push.dueAt && `It goes again at ${time(push.dueAt)}.`]
+        aside: [push.reason && `APNs answered ${push.reason}. ${remedy(push.reason)}`, push.dueAt && `The next attempt is at ${time(push.dueAt)}.`]
           .filter(Boolean).join(" ") || undefined, send: push };
     }),
     ...events.map((event) => ({ at: event.at, kind: event.code === "tap" ? "good" : "", text: [eventWords[event.code] ?? event.code, event.cause && plain(event.cause), event.groupId && `of ${event.groupId}`].filter(Boolean).join(", "),
@@ -82,19 +83,19 @@ function timeline(pushes, events) {
     ? h("ol.timeline", entries.map(({ at, kind, text, aside, send }) => h("li", moment(at),
       h(kind ? `span.dot.${kind}` : "span.dot", { "aria-hidden": "true" }, marks[kind] ?? "○"),
       h("div.what", send ? h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) }, text) : text, aside && h("div.note", aside)))))
-    : empty("Nothing yet", "Pushes, reports and taps of the last days stand here."));
+    : empty("Nothing yet", "Pushes, reports and taps of the last days are listed here."));
 }
 
 async function erase(user, button, say) {
   const typed = h("input", { spellcheck: "false", autocomplete: "off" });
-  const isMeant = await confirm("Forget this person everywhere?", [
-    h("p", "Tokens, activities, schedules and profile are erased for good. What is left ages out: in groups and starts within 3 days, in sends, progress and receipts within 7, in events and dead letters within 30; the audit is kept for 400."),
-    field(`Write ${user} to go on`, typed)], "Forget", "danger");
+  const isMeant = await confirm("Erase this user everywhere?", [
+    h("p", "Tokens, activities, schedules and profile are erased permanently. Other records expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit within 400."),
+    field(`Type ${user} to confirm`, typed)], "Erase", "danger");
   if (!isMeant) return;
-  if (typed.value.trim() !== user) return say(notice("warn", "Nothing was erased: the name was not written."));
+  if (typed.value.trim() !== user) return say(notice("warn", "Nothing was erased: the typed name does not match."));
   try {
     await during(button, () => call("DELETE", `/v1/users/${segment(user)}`));
-    say(notice("good", "It is being erased, in every partition."));
+    say(notice("good", "The erasure has started in every partition."));
   } catch (error) { say(notice("bad", coded(what(error)))); }
 }
 
@@ -105,18 +106,18 @@ function person(place, kind, id) {
   const body = h("div.stack");
   place.append(head(id, { back: { href: "#/people", text: "People" }, sub: kind === "user" ? "A user" : "An installation",
     actions: kind === "user" && may("send") && h("button.danger", { type: "button", onclick: (event) =>
-      erase(id, event.target, (said) => { told = said; draw(); }) }, "Forget …") }), body);
+      erase(id, event.target, (said) => { told = said; draw(); }) }, "Erase …") }), body);
 
   function draw() {
     const said = [...freshness.notices(), told].filter(Boolean);
     if (!found) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     const phones = kind === "user" ? found.installations ?? [] : [found];
     show(body, ...said, why(found.why),
-      kind === "user" && (found.tags?.length || found.attributes) && card("Profile", "as the backend gave it", h("div.in", facts([
+      kind === "user" && (found.tags?.length || found.attributes) && card("Profile", "set by the backend", h("div.in", facts([
         ["Tags", found.tags?.join(", ")], ["Attributes", found.attributes && h("code", JSON.stringify(found.attributes))]]))),
       phones.map((phone) => installation(phone, found.why?.sentence)),
-      found.schedules?.length > 0 && card("Waits for its time", null, table("Schedules", [
-        { title: "Goes", kind: "time", cell: ({ dueAt }) => moment(dueAt) },
+      found.schedules?.length > 0 && card("Waiting schedules", null, table("Schedules", [
+        { title: "Due", kind: "time", cell: ({ dueAt }) => moment(dueAt) },
         { title: "Schedule", kind: "name", cell: (one) => one.name ?? one.id ?? one.sendId },
         { title: "Event", cell: ({ event }) => event },
         { title: "Activity", kind: "name", cell: (one) => one.activity ?? one.groupId ?? "–" },
@@ -130,7 +131,7 @@ function person(place, kind, id) {
     draw();
   }, (error) => {
     if (error.status === 404 && !found) {
-      return show(body, finder(kind, id), card("Nobody", null, empty(`No ${kind} of this app has this id`, "It has reported nothing, or is another app's. Ids are compared letter by letter.")));
+      return show(body, finder(kind, id), card("Not found", null, empty(`No ${kind} of this app has this id`, "It has reported nothing, or it belongs to another app. Ids must match exactly.")));
     }
     freshness.failed(error);
     draw();

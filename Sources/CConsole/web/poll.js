@@ -1,14 +1,14 @@
-// Asks again and again while somebody looks: never before the last answer is there, never more than once a
-// second, not while the page is hidden, and more rarely while nobody answers.
+// Polls while the page is visible: never before the last answer arrived, at most once a second, and less
+// often while the server does not answer.
 
 const shortest = 1000;
 const longestWhenAway = 15_000;
 
 /**
- * @param ask called with a signal; returns what `take` gets.
+ * @param ask called with a signal; returns the answer for `take`.
  * @param take called with the answer.
- * @param fail called with what was thrown, while the next try is on its way.
- * @returns a function that ends it, with `now()` to ask at once.
+ * @param fail called with the error. Polling continues.
+ * @returns a function that stops the polling. Its `now()` polls at once.
  */
 export function poll(ask, take, fail, milliseconds = shortest) {
   const end = new AbortController();
@@ -35,7 +35,7 @@ export function poll(ask, take, fail, milliseconds = shortest) {
       if (end.signal.aborted) return;
       failures += 1;
       fail(error);
-      // Asked for what is not there, or by whom may not: asking again changes nothing soon.
+      // The session has ended or the key may not do this. Another try would get the same answer.
       if (error.status === 401 || error.status === 403) return end.abort();
     } finally {
       isAsking = false;

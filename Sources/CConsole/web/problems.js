@@ -1,9 +1,9 @@
-// What is wrong with a form: told at its fields, and all of it above them.
+// The problems of a form, at their fields and in a list above the form.
 
 import { h } from "./h.js";
 import { notice } from "./parts.js";
 
-/** The field that a path means; of something inside one, the nearest around it. */
+/** The field of a path. For a path inside a field, the nearest enclosing field. */
 function fieldOf(form, path) {
   for (let rest = path; rest; rest = rest.replace(/(\.[^.[\]]+|\[\d+\])$/, "") === rest ? "" : rest.replace(/(\.[^.[\]]+|\[\d+\])$/, "")) {
     const found = form.querySelector(`[data-path="${CSS.escape(rest)}"]`);
@@ -12,7 +12,7 @@ function fieldOf(form, path) {
   return null;
 }
 
-/** What a schema finds stands in the message, as a place within the field: `at away is missing`. */
+/** Splits a schema's message, such as `at away is missing`, into the path within the field and the rest. */
 function placed({ field: path, message }) {
   const inner = /^at (\S+) (.*)$/s.exec(message);
   return inner ? { path: `${path}.${inner[1]}`, message: inner[2] } : { path, message };
@@ -28,7 +28,7 @@ export function clearProblems(form) {
   for (const said of form.querySelectorAll(".wrong")) said.remove();
 }
 
-/** @param problems `{field, message}`; the field is a path in what was sent. */
+/** @param problems `{field, message}`. The field is a path in the body. */
 export function showProblems(form, problems) {
   clearProblems(form);
   const items = problems.map(placed).map(({ path, message }) => {
@@ -42,7 +42,7 @@ export function showProblems(form, problems) {
     (field.closest(".field") ?? field.parentElement).append(h("p.wrong", { id }, message));
     return h("li", h("a", { href: "#", onclick: (event) => { event.preventDefault(); field.focus(); } }, path), ` ${message}`);
   });
-  const said = notice("bad", h("strong", items.length === 1 ? "One thing is wrong; nothing was sent." : `${items.length} things are wrong; nothing was sent.`),
+  const said = notice("bad", h("strong", items.length === 1 ? "There is one problem; nothing was sent." : `There are ${items.length} problems; nothing was sent.`),
     h("ul", items));
   form.querySelector("[aria-invalid]")?.focus();
   return said;

@@ -1,4 +1,4 @@
-// What became of a send's pushes: the same on the pages of sends and groups.
+// The outcomes of a send's pushes, for the pages of sends and groups.
 
 import { h } from "./h.js";
 import { card, coded, figures, table, tag } from "./parts.js";
@@ -12,7 +12,7 @@ export function verdictTag(verdict, isComplete) {
   return tag(kind, word);
 }
 
-/** What of a send is known where it stands, in parts of a bar. */
+/** The outcomes of a report as parts of a bar. */
 export function reportParts(report) {
   return [
     { name: "accepted", value: report.accepted ?? 0, series: 0 },
@@ -23,28 +23,28 @@ export function reportParts(report) {
   ];
 }
 
-/** How many a send is for. Who came after it was expanded got it, too, as long as it was the newest. */
+/** The number of targeted phones. Phones that came after the expansion count too, while the send was the newest. */
 export function targets({ targeted, expanded, report }) {
   const ended = report ? reportParts(report).reduce((sum, { value }) => sum + value, 0) : 0;
   const late = Math.max(0, ended - (expanded ?? ended));
-  return { all: targeted === undefined ? undefined : targeted + late, said: late > 0 ? `${count(late)} of them came later` : undefined };
+  return { all: targeted === undefined ? undefined : targeted + late, said: late > 0 ? `${count(late)} of these came later` : undefined };
 }
 
-/** A send's bar: how much of what was to be pushed has its last word. */
+/** The bar of a send: the share of its pushes that have a final outcome. */
 export function sendBar(send) {
   const { report } = send;
   if (!report) {
     return bar("Lanes done", [{ name: "done", value: send.lanesDone ?? 0, series: 0 }], send.lanesExpected ?? 1,
-      [h("span", `${count(send.lanesDone)} of ${counted(send.lanesExpected, "lane")} have made their pushes`)]);
+      [h("span", `${count(send.lanesDone)} of ${counted(send.lanesExpected, "lane")} have expanded the send`)]);
   }
   const parts = reportParts(report);
   const ended = parts.reduce((sum, { value }) => sum + value, 0);
   const whole = Math.max(ended + (report.toGo ?? 0), send.expanded ?? 0, 1);
   return h("div.stack",
-    bar("What became of the pushes", parts, whole,
+    bar("Outcomes of the pushes", parts, whole,
       [h("span", h("b", count(report.accepted)), ` of ${counted(whole, "push", "pushes")} accepted by APNs`),
         h("b", share((report.accepted ?? 0) / whole))]),
-    legend([...parts.filter(({ value }) => value > 0), ...(report.toGo ? [{ name: "to go", value: report.toGo }] : [])]));
+    legend([...parts.filter(({ value }) => value > 0), ...(report.toGo ? [{ name: "pending", value: report.toGo }] : [])]));
 }
 
 export function sendFunnel(send) {
@@ -52,7 +52,7 @@ export function sendFunnel(send) {
   if (!report) return null;
   const { all, said } = targets(send);
   return card("From targeted to opened", null, h("div.in", funnel([
-    { name: "Targeted", value: all, note: said ?? "everybody it was meant for" },
+    { name: "Targeted", value: all, note: said ?? "all phones of the audience" },
     { name: "Pushed", value: report.pushed },
     { name: "Accepted", value: report.accepted },
     report.opened !== undefined && { name: "Opened", value: report.opened },
@@ -67,10 +67,10 @@ export function sendFigures(send) {
     ["Targeted", count(all), said],
     report && ["Pushed", count(report.pushed)],
     report && ["Accepted", count(report.accepted)],
-    report && ["To go", count(report.toGo)],
+    report && ["Pending", count(report.toGo)],
     report && ["Rejected", count(report.rejected)],
     report?.superseded > 0 && ["Superseded", count(report.superseded)],
-    latency && ["Until APNs answered", span(latency.p50), `p90 ${span(latency.p90)} · p99 ${span(latency.p99)}`],
+    latency && ["APNs latency", span(latency.p50), `p90 ${span(latency.p90)} · p99 ${span(latency.p99)}`],
     report?.opened !== undefined && ["Opened", count(report.opened)],
   ]);
 }
@@ -78,20 +78,20 @@ export function sendFigures(send) {
 export function failures(report) {
   const rows = Object.entries(report?.rejectedBy ?? {}).sort((a, b) => b[1] - a[1]);
   if (!rows.length) return null;
-  return card("Failures, and what to do", null, table("Failures by reason", [
-    { title: "APNs said", cell: ([reason]) => h("code", reason) },
+  return card("Failures and remedies", null, table("Failures by reason", [
+    { title: "APNs reason", cell: ([reason]) => h("code", reason) },
     { title: "Pushes", kind: "number", cell: ([, number]) => count(number) },
-    { title: "What to do", cell: ([reason]) => coded(remedy(reason)) },
+    { title: "Remedy", cell: ([reason]) => coded(remedy(reason)) },
   ], rows, ([reason]) => reason));
 }
 
 export function leftOut(send) {
   const rows = Object.entries(send.excluded ?? {}).filter(([, number]) => number > 0).sort((a, b) => b[1] - a[1]);
   if (!rows.length) return null;
-  return card("Left out", null, table("Left out, by reason", [
-    { title: "Because", cell: ([reason]) => excluded(reason)[0] },
+  return card("Excluded phones", null, table("Excluded phones by reason", [
+    { title: "Reason", cell: ([reason]) => excluded(reason)[0] },
     { title: "Phones", kind: "number", cell: ([, number]) => count(number) },
-    { title: "Which means", cell: ([reason]) => excluded(reason)[1] },
+    { title: "Meaning", cell: ([reason]) => excluded(reason)[1] },
   ], rows, ([reason]) => reason));
 }
 
@@ -110,19 +110,19 @@ export function environments(report) {
 export function systems(report) {
   const ends = report?.bySystem ?? {};
   const jobs = { ...Object.fromEntries(Object.keys(ends).map((name) => [name, 0])), ...report?.systems };
-  // What has not said its system goes last.
+  // Phones that have not reported their system come last.
   const order = (name) => (name === "unknown" ? -1 : Number(name));
   const rows = Object.entries(jobs).sort((a, b) => order(b[0]) - order(a[0]));
   if (!rows.length) return null;
   const whole = rows.reduce((sum, [, number]) => sum + number, 0);
   const of = (name, outcome) => ends[name]?.[outcome] ?? 0;
-  return card("By system", "of what became pushes", table("By system", [
-    { title: "System", cell: ([name]) => (name === "unknown" ? "not said" : `iOS ${name}`) },
+  return card("By system", "phones that got a push", table("By system", [
+    { title: "System", cell: ([name]) => (name === "unknown" ? "unknown" : `iOS ${name}`) },
     { title: "Pushes", kind: "number", cell: ([, number]) => count(number) },
     { title: "Share", kind: "number", cell: ([, number]) => (whole ? share(number / whole) : "–") },
     { title: "Accepted", kind: "number", cell: ([name]) => count(of(name, "accepted")) },
     { title: "Rejected", kind: "number", cell: ([name]) => count(of(name, "rejected")) },
     { title: "Superseded", kind: "number", cell: ([name]) => count(of(name, "superseded")) },
-    { title: "Neither", kind: "number", cell: ([name]) => count(of(name, "expired") + of(name, "unknown")) },
+    { title: "Other", kind: "number", cell: ([name]) => count(of(name, "expired") + of(name, "unknown")) },
   ], rows, ([name]) => name));
 }

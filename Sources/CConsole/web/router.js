@@ -1,6 +1,6 @@
-// Which page the address names: what stands behind #, such as #/sends/r-17?at=5.
+// Finds the page for an address: the part after #, such as #/sends/r-17?at=5.
 
-/** `/groups/{id}` becomes a rule that finds `id`. */
+/** Converts `/groups/{id}` to an expression that captures `id`. */
 function rule(pattern) {
   const names = [];
   const text = pattern.replace(/\{(\w+)\}/g, (_, name) => { names.push(name); return "([^/]+)"; });
@@ -12,7 +12,7 @@ export class Router {
 
   add(pattern, page) { this.#rules.push({ ...rule(pattern), page }); }
 
-  /** The page of the address, its parameters and what was asked of it. */
+  /** Returns the page of an address, its parameters and its query. */
   find(hash) {
     const [path, search = ""] = hash.replace(/^#/, "").split("?");
     for (const { expression, names, page } of this.#rules) {
@@ -28,16 +28,16 @@ export class Router {
   }
 }
 
-/** An address of the console with its parts made safe: `to("groups", id)`. */
+/** An address of the console with encoded parts: `to("groups", id)`. */
 export const to = (...parts) => "#/" + parts.map(encodeURIComponent).join("/");
 
-/** The same with something asked. */
+/** An address of the console with a query. */
 export const toAsking = (fields, ...parts) => {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "");
   return to(...parts) + (given.length ? "?" + new URLSearchParams(given) : "");
 };
 
-/** Puts what is asked into the address, without a new step in the history. */
+/** Puts a query into the current address without a new step in the history. */
 export function ask(fields) {
   const [path] = location.hash.split("?");
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "" && value !== null);

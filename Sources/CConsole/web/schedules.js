@@ -1,4 +1,4 @@
-// What waits for its time.
+// Sends that wait for their time.
 
 import { h } from "./h.js";
 import { call, get, query } from "./api.js";
@@ -13,22 +13,22 @@ function page(place, { asked }) {
   let kind = asked.has("group") ? "group" : "user";
   const input = h("input", { type: "search", value: asked.get(kind) ?? "", spellcheck: "false" });
   const body = h("div.stack");
-  const fields = h("div.filters", choice("Whose", "whose", [["user", "A user's"], ["group", "A group's"]], kind, (value) => { kind = value; }),
+  const fields = h("div.filters", choice("Owner", "whose", [["user", "A user"], ["group", "A group"]], kind, (value) => { kind = value; }),
     field("User or group", input, { wide: true }), h("button.main", "Show"));
-  place.append(head("Schedules", { sub: "Sends for later: the next hundred that wait for a user, or for a group.",
-    actions: may("send") && h("a.button", { href: "#/compose" }, "Compose one") }),
+  place.append(head("Schedules", { sub: "Sends for later: the next hundred of a user or a group.",
+    actions: may("send") && h("a.button", { href: "#/compose" }, "Compose") }),
   h("form", { onsubmit: (event) => { event.preventDefault(); ask({ [kind]: input.value.trim() }); look(event.submitter); } }, fields), body);
 
   async function look(button) {
     const name = input.value.trim();
-    if (!name) return show(body, h("section.card", empty("Whose?", "Name a user, or a group, above.")));
+    if (!name) return show(body, h("section.card", empty("Choose an owner", "Enter a user or a group above.")));
     try {
       draw(await (button ? during(button, () => get(query("/v1/schedules", { [kind]: name }))) : get(query("/v1/schedules", { [kind]: name }))));
     } catch (error) { show(body, notice("bad", coded(what(error)))); }
   }
 
   async function cancel(schedule) {
-    const isMeant = await confirm("Take this schedule back?", [h("p", `${schedule.scheduleName ?? schedule.scheduleId} goes no more.`)], "Take it back", "danger");
+    const isMeant = await confirm("Cancel this schedule?", [h("p", `${schedule.scheduleName ?? schedule.scheduleId} will not be sent.`)], "Cancel schedule", "danger");
     if (!isMeant) return;
     try {
       await call("DELETE", query("/v1/schedules", { [kind]: input.value.trim(), id: schedule.scheduleId }));
@@ -37,18 +37,18 @@ function page(place, { asked }) {
   }
 
   function draw(answer) {
-    if (answer.underWay || !answer.items) return show(body, notice("warn", "The scheduler does not answer. What waits is safe, and goes when it is back."));
+    if (answer.underWay || !answer.items) return show(body, notice("warn", "The scheduler does not answer. Waiting sends are stored and go out when it is back."));
     show(body, h("section.card", answer.items.length
       ? table("Schedules", [
-        { title: "Goes", kind: "time", cell: ({ dueAt }) => [moment(dueAt), h("div.note", dueAt > Date.now() ? `in ${span(dueAt - Date.now())}` : "now")] },
+        { title: "Due", kind: "time", cell: ({ dueAt }) => [moment(dueAt), h("div.note", dueAt > Date.now() ? `in ${span(dueAt - Date.now())}` : "now")] },
         { title: "Schedule", kind: "name", cell: ({ scheduleName, scheduleId }) => [scheduleName, h("div", h("code", scheduleId))] },
         { title: "Event", cell: ({ event }) => event },
         { title: "Activity", kind: "name", cell: ({ activity }) => activity ?? "–" },
         { title: "Send", cell: ({ sendId }) => h("a", { href: toAsking({}, "sends", sendId) }, "progress") },
-        may("send") && { title: "", cell: (schedule) => h("button.small.danger", { type: "button", onclick: () => cancel(schedule) }, "Take back") },
+        may("send") && { title: "", cell: (schedule) => h("button.small.danger", { type: "button", onclick: () => cancel(schedule) }, "Cancel") },
       ].filter(Boolean), answer.items, ({ sendId }) => sendId)
-      : empty("Nothing waits", "A send with a time, or a schedule of a phone, stands here until it goes.")),
-    answer.isComplete === false && h("p.note", "There are more; the next to go stand first."));
+      : empty("No schedules", "Sends for later and schedules of phones are listed here until they are sent.")),
+    answer.isComplete === false && h("p.note", "There are more; the list shows the earliest."));
   }
   look();
 }

@@ -1,4 +1,4 @@
-// All sends, and one of them.
+// The list of sends, and the page of one send.
 
 import { h } from "./h.js";
 import { call, get, query, segment } from "./api.js";
@@ -24,7 +24,7 @@ export const sendColumns = (isGroupShown = true) => [
   { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
   { title: "", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
-    && bar("What became of it", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
+    && bar("Outcomes of the pushes", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
 ].filter(Boolean);
 
 function listPage(place, { asked }) {
@@ -36,7 +36,7 @@ function listPage(place, { asked }) {
   const body = h("div.stack");
   const input = h("input", { type: "search", value: group, placeholder: "all groups" });
   place.append(
-    head("Sends", { sub: "What was sent within the last 24 hours, the newest first.",
+    head("Sends", { sub: "Sends of the last 24 hours, the newest first.",
       actions: may("send") && h("a.button.main", { href: "#/compose" }, "Compose") }),
     h("form.filters", { onsubmit: (event) => {
       event.preventDefault();
@@ -54,8 +54,8 @@ function listPage(place, { asked }) {
     const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))];
     show(body, ...said, h("section.card", all.length
       ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
-        h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Older ones"))]
-      : empty("Nothing was sent", "Sends of the last 24 hours stand here, with what became of each.")));
+        h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
+      : empty("No sends", "Sends of the last 24 hours are listed here with their outcomes.")));
   }
 
   async function more() {
@@ -79,15 +79,15 @@ function listPage(place, { asked }) {
 
 export const sendsPage = { title: "Sends", show: listPage };
 
-/** Side by side, where there is something. */
+/** The parts that exist, side by side. */
 function columnsOf(...parts) {
   const there = parts.filter(Boolean);
   return there.length > 0 && h("div.columns", there);
 }
 
 async function cancel(id, at) {
-  const isMeant = await confirm("Take this send back?",
-    [h("p", "What has not been pushed yet is not pushed. What has arrived stays on the phones.")], "Take it back", "danger");
+  const isMeant = await confirm("Cancel this send?",
+    [h("p", "Pushes that are not sent yet are stopped. Pushes that have arrived stay on the phones.")], "Cancel send", "danger");
   if (isMeant) await call("DELETE", query(`/v1/sends/${segment(id)}`, { at }));
 }
 
@@ -106,25 +106,25 @@ function onePage(place, { parameters: { id }, asked }) {
     show(top, head(send?.dryRun ? "Dry run" : "Send", {
       back: { href: "#/sends", text: "Sends" },
       tag: send && verdictTag(send.verdict, send.isComplete),
-      sub: send ? (send.isComplete && send.verdict === "planned" ? "Every lane is done with it." : sentence ?? word) : null,
+      sub: send ? (send.isComplete && send.verdict === "planned" ? "Every lane is done." : sentence ?? word) : null,
       actions: [
         send?.groupId && h("a.button", { href: to("groups", send.groupId) }, "Its group"),
         isOpen && may("send") && h("button.danger", { type: "button", onclick: (event) =>
-          during(event.target, () => cancel(id, at)).catch((error) => { freshness.failed(error); draw(); }) }, "Take back"),
+          during(event.target, () => cancel(id, at)).catch((error) => { freshness.failed(error); draw(); }) }, "Cancel send"),
       ],
     }));
     if (!send) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     show(body, ...said,
-      send.reason === "unknown_group" && notice("warn", "Nobody has heard of this group: no start was seen, and no phone has told of it."),
+      send.reason === "unknown_group" && notice("warn", "This group is unknown: there was no start, and no phone has reported it."),
       send.findings?.length > 0 && notice("warn", h("ul", send.findings.map((finding) => h("li", finding)))),
-      card("Arriving", null, h("div.in", sendBar(send))),
+      card("Progress", null, h("div.in", sendBar(send))),
       sendFigures(send),
       columnsOf(sendFunnel(send), leftOut(send)),
       failures(send.report), columnsOf(environments(send.report), systems(send.report)),
-      card("About it", null, h("div.in", facts([
+      card("Details", null, h("div.in", facts([
         ["Id", h("code", id)], ["Group", send.groupId && h("a", { href: to("groups", send.groupId) }, send.groupId)],
         ["Version", send.version], ["Generation", send.generation], ["Accepted", moment(send.acceptedAt)],
-        ["Goes at", send.dueAt && moment(send.dueAt)],
+        ["Due", send.dueAt && moment(send.dueAt)],
         ["Lanes done", send.lanesExpected ? `${count(send.lanesDone)} of ${count(send.lanesExpected)}` : undefined],
       ]))));
   }

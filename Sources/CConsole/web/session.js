@@ -1,10 +1,10 @@
-// Who is logged in.
+// The current session.
 
 import { call, setToken } from "./api.js";
 
 const ranks = { read: 1, send: 2, admin: 3 };
 
-/** The key's app, name, role and end; null before anybody has logged in. */
+/** The key's app, name, role and end of the session. Null before the log-in. */
 export let session = null;
 
 function begin(answer) {
@@ -13,10 +13,10 @@ function begin(answer) {
   return answer;
 }
 
-/** Whether the key may do what the role may. */
+/** Whether the session's key includes the role. */
 export const may = (role) => !!session && ranks[session.role] >= ranks[role];
 
-/** A page that was loaded again; null when nobody is logged in. */
+/** Resumes the session after the page was loaded again. Null if there is no session. */
 export async function resume() {
   const answer = await call("GET", "/console/session");
   return answer && begin(answer);

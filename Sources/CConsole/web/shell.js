@@ -1,4 +1,4 @@
-// What stands around every page: where one can go, and who is there.
+// The frame around every page: the menu and the session.
 
 import { h } from "./h.js";
 import { logOut, may, session } from "./session.js";
@@ -6,12 +6,12 @@ import { roles } from "./words.js";
 import { time } from "./format.js";
 
 const menu = [
-  ["Match night", [
+  ["Live Activities", [
     ["#/", "Now", "read"], ["#/compose", "Compose", "send"], ["#/groups", "Groups", "read"], ["#/sends", "Sends", "read"],
     ["#/schedules", "Schedules", "read"], ["#/definitions", "Definitions", "read"],
   ]],
-  ["Whom", [["#/people", "People", "read"], ["#/events", "Events", "read"]]],
-  ["House", [["#/dead-letters", "Dead letters", "read"], ["#/fleet", "Fleet", "read"], ["#/audit", "Audit", "read"]]],
+  ["Recipients", [["#/people", "People", "read"], ["#/events", "Events", "read"]]],
+  ["Operations", [["#/dead-letters", "Dead letters", "read"], ["#/fleet", "Fleet", "read"], ["#/audit", "Audit", "read"]]],
 ];
 
 const themes = ["auto", "light", "dark"];
@@ -23,9 +23,9 @@ export function applyTheme(theme = stored()) {
 }
 
 function themeButton() {
-  const button = h("button.small", { type: "button", title: "Colours: light, dark, or as the machine has them", onclick: () => {
+  const button = h("button.small", { type: "button", title: "Colors: light, dark, or the system's setting", onclick: () => {
     const next = themes[(themes.indexOf(stored()) + 1) % themes.length];
-    try { localStorage.setItem("theme", next); } catch { /* A browser that keeps nothing. */ }
+    try { localStorage.setItem("theme", next); } catch { /* The browser stores nothing. */ }
     applyTheme(next);
     button.firstChild.data = label(next);
   } }, label(stored()));
@@ -33,7 +33,7 @@ function themeButton() {
 }
 const label = (theme) => ({ auto: "Auto", light: "Light", dark: "Dark" })[theme];
 
-/** Makes the frame; returns the place for pages, and what marks where one is. */
+/** Builds the frame. Returns the container of pages and a function that marks the current page. */
 export function frame(root, left) {
   const links = [];
   const side = h("div.side",
@@ -48,12 +48,12 @@ export function frame(root, left) {
     ])),
     h("div.who",
       h("div.key", h("strong", session.app), `${session.keyName ?? `key ${session.keyId}`}: ${roles[session.role]}`,
-        h("div.note", `logged in until ${time(session.endsAt)}`)),
+        h("div.note", `session ends at ${time(session.endsAt)}`)),
       h("div.row", themeButton(),
         h("button.small", { type: "button", onclick: async () => { try { await logOut(); } finally { left(); } } }, "Log out"))));
   const place = h("main", { id: "main", tabindex: "-1" });
   root.replaceChildren(
-    h("a.skip", { href: "#main", onclick: (event) => { event.preventDefault(); place.focus(); } }, "To the page"),
+    h("a.skip", { href: "#main", onclick: (event) => { event.preventDefault(); place.focus(); } }, "Skip to the page"),
     h("div.frame", side, place));
   const mark = (path) => {
     for (const link of links) {
@@ -61,7 +61,7 @@ export function frame(root, left) {
       const isHere = target === "/" ? path === "/" : path === target || path.startsWith(target + "/");
       if (isHere) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
-      // Its own row only: the page itself stays where it is.
+      // Scroll only the menu row. The page keeps its position.
       if (isHere && link.parentElement.scrollWidth > link.parentElement.clientWidth) {
         link.parentElement.scrollLeft = link.offsetLeft - 40;
       }

@@ -1,70 +1,70 @@
-// What the server's words mean to a person, and what to do about them.
+// Explanations of the server's codes, and their remedies.
 
-/** Of a send's verdict: the mark, the word, and a sentence. */
+/** The verdicts of a send: mark, word and sentence. */
 export const verdicts = {
-  accepted: ["live", "accepted", "It is stored; nobody has planned it yet."],
+  accepted: ["live", "accepted", "It is stored but not planned yet."],
   scheduled: ["live", "scheduled", "It waits for its time."],
-  planned: ["live", "on its way", "The lanes make pushes of it."],
-  held: ["warn", "held", "It waits until the send before it has settled."],
-  superseded: ["", "superseded", "A newer send took its place before it went."],
-  conflict: ["bad", "conflict", "The same idempotency key came with another body; that one counts."],
-  ended: ["", "too late", "Its group had ended."],
-  outdated: ["", "outdated", "Something newer had gone to its phones."],
-  expired: ["warn", "expired", "Its deadline had passed before it could go."],
-  refused: ["bad", "refused", "Nothing could be planned; the findings say why."],
+  planned: ["live", "on its way", "The lanes create its pushes."],
+  held: ["warn", "held", "It waits until the clock has caught up with the sends before it."],
+  superseded: ["", "superseded", "A newer send replaced it before it was sent."],
+  conflict: ["bad", "conflict", "Its idempotency key was already used with another body. Only the first request counts."],
+  ended: ["", "too late", "Its group had already ended."],
+  outdated: ["", "outdated", "Its phones already had something newer."],
+  expired: ["warn", "expired", "Its deadline passed before it could be sent."],
+  refused: ["bad", "refused", "It could not be planned; the findings have the reasons."],
   unknownApp: ["bad", "app unknown", "Its app has been deleted."],
-  cancelled: ["", "cancelled", "It was taken back."],
-  stopping: ["warn", "stopping", "It was taken back; the lanes stop what has not gone."],
+  cancelled: ["", "cancelled", "It was cancelled."],
+  stopping: ["warn", "stopping", "It was cancelled; the lanes stop the pushes that are not sent yet."],
 };
 
-/** Whom a send left out. */
+/** The reasons to exclude a phone from a send. */
 export const exclusions = {
-  started: ["started before", "This life of the group had started them, and nobody is started twice."],
-  ended: ["ended for them", "Their part in the group has ended."],
-  dismissed: ["dismissed", "The owner put the activity away. Only a start “also where it was dismissed” reaches them."],
+  started: ["started before", "This generation of the group already started them, and a phone is started only once."],
+  ended: ["already ended", "The activity has already ended on these phones."],
+  dismissed: ["dismissed", "The user dismissed the activity. Only a start with “restart” reaches them."],
   activities_off: ["switched off", "Live Activities are switched off in the phone's settings."],
-  expired: ["token too old", "The app has not been heard of for longer than its tokens count. A new one comes with its next launch."],
-  other_environment: ["other environment", "The token is of a build for the other environment."],
+  expired: ["token too old", "The token has expired because the app has not reported for too long. The next launch brings a new one."],
+  other_environment: ["other environment", "The token belongs to a build for the other environment."],
   system_too_old: ["system too old", "Starting from a server needs iOS 17.2."],
-  without_token: ["without token", "The send names a user whom no phone has reported a token for."],
-  moved_away: ["moved away", "The phone belongs to somebody else now, who is reached as that person."],
-  shadowed: ["told by another", "Another installation has the same token since later, and is reached in its place."],
+  without_token: ["without token", "No phone has reported a token for this user."],
+  moved_away: ["moved away", "The phone now belongs to another user and is reached as that user."],
+  shadowed: ["same token", "Another installation reported the same token later and is reached instead."],
 };
 
-/** Why APNs said no. */
+/** The reasons of APNs, with their remedies. */
 export const reasons = {
-  BadDeviceToken: "The token is of another environment, or damaged. Check that sandbox builds report `sandbox`.",
-  Unregistered: "The app is gone from the phone, or the activity has ended there. The token is forgotten; nothing to do.",
+  BadDeviceToken: "The token belongs to another environment or is damaged. Check that sandbox builds report `sandbox`.",
+  Unregistered: "The app was removed from the phone, or the activity has ended there. The token is dropped; no action is needed.",
   ExpiredToken: "The token is too old. The phone gives a new one at the app's next launch.",
-  DeviceTokenNotForTopic: "The token is of another app. Check the bundle id of the app.",
-  TopicDisallowed: "The key may not push for this bundle id. Check the team and key of the app.",
+  DeviceTokenNotForTopic: "The token belongs to another app. Check the bundle id of the app.",
+  TopicDisallowed: "The key is not allowed to push for this bundle id. Check the team and key of the app.",
   BadTopic: "The bundle id is wrong. `flotilla apps update` corrects it.",
-  InvalidProviderToken: "Apple does not take the .p8 key. `flotilla doctor` says what is wrong; pushes go on when it is right.",
+  InvalidProviderToken: "Apple refuses the .p8 key. Run `flotilla doctor` for the reason; pushes continue when it is corrected.",
   ExpiredProviderToken: "The sender's clock is wrong. Set it by NTP.",
-  TooManyRequests: "Too many pushes to one phone. They go again, later and later.",
-  PayloadTooLarge: "More than 4,096 bytes. The dry run shows the size.",
-  InternalServerError: "Apple's side failed. They go again by themselves.",
-  ServiceUnavailable: "Apple's side is busy. They go again by themselves.",
-  Shutdown: "Apple closed the connection. They go again by themselves.",
+  TooManyRequests: "Too many pushes to one phone. They are retried with growing delays.",
+  PayloadTooLarge: "The payload has more than 4,096 bytes. The dry run shows the size.",
+  InternalServerError: "Apple's server failed. Flotilla retries these pushes.",
+  ServiceUnavailable: "Apple's server is busy. Flotilla retries these pushes.",
+  Shutdown: "Apple closed the connection. Flotilla retries these pushes.",
 };
 
-/** What to do about a dead letter, by its reason and else by the stage that gave up. */
+/** The remedy for a dead letter by its reason, otherwise by the stage that wrote it. */
 const letterReasons = {
-  attempts_exhausted: "It was tried as often as allowed. Send it again when the cause is gone.",
-  unknown_app: "The app is unknown there. Create it, then send it again; or discard it.",
+  attempts_exhausted: "It used up its attempts. Send it again when the cause is removed.",
+  unknown_app: "The app is unknown. Create it and send the letter again, or discard the letter.",
 };
 const letterStages = {
-  ingest: "It is no report as the book has it (deploy/book/records.md). Correct who writes it; then discard it.",
-  "fan-out": "It is no send that can be planned. Correct who writes it; then discard it.",
-  sender: "These pushes found no way. Send them again when the cause is gone.",
+  ingest: "It is not a valid report (deploy/book/records.md). Correct the program that writes it, then discard the letter.",
+  "fan-out": "It is not a send that can be planned. Correct the program that writes it, then discard the letter.",
+  sender: "These pushes could not be delivered. Send them again when the cause is removed.",
 };
 
 export const letterRemedy = (stage, reason) =>
-  letterReasons[reason] ?? letterStages[stage] ?? "Look the word up in the book: deploy/book/dead-letters.md.";
+  letterReasons[reason] ?? letterStages[stage] ?? "See deploy/book/dead-letters.md.";
 
-export const remedy = (reason) => reasons[reason] ?? "Look the word up in the book: deploy/book/apns.md.";
+export const remedy = (reason) => reasons[reason] ?? "See deploy/book/apns.md.";
 
-/** Of an event's code. */
+/** The words for event codes. */
 export const events = {
   "n:lst": "start token reported",
   "n:lut": "update token reported",
@@ -79,12 +79,12 @@ export const outcomes = {
   superseded: ["", "superseded"],
   expired: ["warn", "expired"],
   unknown: ["warn", "unknown"],
-  moved: ["live", "goes again later"],
+  moved: ["live", "waits for a retry"],
   intent: ["live", "under way"],
   released: ["live", "released"],
 };
 
-/** How bad a "why" is. */
+/** The severity of each reason for a phone's display. */
 export const whyKinds = {
   shows_newest: "good", started: "good", on_its_way: "live", ended: "", dismissed: "", nothing_sent: "",
   behind: "warn", superseded: "warn", waits_again: "warn", expired: "warn", unknown_outcome: "warn", silent: "warn",
@@ -93,10 +93,10 @@ export const whyKinds = {
 };
 
 export const roles = {
-  read: "may look", send: "may send and look", admin: "may do everything",
+  read: "may read", send: "may send and read", admin: "may do everything",
 };
 
-/** Of a code that this console does not know yet: as it is, with spaces. */
+/** An unknown code in words. */
 export const plain = (code) => String(code ?? "").replace(/([a-z])([A-Z])/g, "$1 $2").replace(/_/g, " ").toLowerCase();
 
 export const excluded = (reason) => exclusions[reason] ?? [plain(reason), ""];

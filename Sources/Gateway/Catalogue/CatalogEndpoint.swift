@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// Activity types, segments and definitions over HTTP: the same calls for each kind.
+/// The calls about activity types, segments and definitions. Each kind has the same calls.
 struct CatalogEndpoint: Sendable {
     let entrance: Entrance
     let worker: RequestWorker

@@ -3,7 +3,7 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// A kind of thing that the catalogue keeps for an app, as the interface shows it.
+/// A kind of object that the catalog holds for an app.
 enum CatalogPart: String, Sendable, CaseIterable {
     case activityTypes = "activity-types"
     case segments
@@ -25,14 +25,15 @@ enum CatalogPart: String, Sendable, CaseIterable {
         RefusedRequest(
             [
                 RequestProblem(
-                    code, at: "name", "is nothing of the app's; GET /v1/\(path) lists them", isUnknown: true)
+                    code, at: "name", "is unknown in this app; GET /v1/\(path) lists the known ones",
+                    isUnknown: true)
             ],
             status: 404)
     }
 
     // MARK: Reading
 
-    /// By name, without what each says: that would be megabytes.
+    /// Lists the objects by name. Their contents are omitted, because together they could be megabytes.
     func list(_ context: RequestContext) -> RequestDecision {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -118,7 +119,7 @@ enum CatalogPart: String, Sendable, CaseIterable {
         let name = try context.name("name")
         let object = try context.root().object()
         if let written = object["name"].optional, !written.string().isExactly(name), written.kind == .string {
-            written.report("must be the name in the path, or be left out")
+            written.report("must be the name in the path, or be omitted")
         }
         let type = ActivityType(name: name, from: object)
         object.refuseUnknownFields()
@@ -166,7 +167,7 @@ enum CatalogPart: String, Sendable, CaseIterable {
                     [
                         RequestProblem(
                             "in_the_app", at: "name",
-                            "stands in the app's own document; `flotilla apps update` takes it out")
+                            "is part of the app's document; remove it with `flotilla apps update`")
                     ], status: 409)
             }
             throw unknown()

@@ -3,21 +3,22 @@ internal import Cryptography
 internal import LiveActivity
 internal import Telemetry
 
-/// Who works at the console, for as long as one log-in lasts. No gateway keeps any: a session lies sealed in
-/// its browser's cookie, and every gateway with the same sealing keys opens it. It is good while its API key is.
+/// A console session. It is stored in the browser's cookie, sealed, and every gateway with the same sealing
+/// keys can open it. No gateway stores it. It is valid only as long as its API key.
 struct ConsoleSession: Sendable, Equatable {
-    /// From log-in on, whatever happens meanwhile: pages ask all the time, so silence would never end one.
+    /// The lifetime from log-in. Activity does not extend it, because pages poll all the time and would never
+    /// expire.
     static let hours = 8
     static let milliseconds = Int64(hours) * 3_600_000
-    /// A clock of another gateway may be ahead.
+    /// The tolerated clock difference, because another gateway's clock may be ahead.
     private static let aheadMillisecondsMax: Int64 = 60_000
     private static let keyMarkBytes = 8
 
-    /// Of the API key.
+    /// The id of the API key.
     let keyID: String
-    /// Of its secret's hash: a key that is made anew under an id is another one.
+    /// A prefix of the hash of the key's secret. It tells a new key from an older one with the same id.
     let keyMark: [UInt8]
-    /// Milliseconds since 1970.
+    /// The time of log-in in milliseconds since 1970.
     let startedAt: Int64
 
     init(of key: APIKey, startedAt: Int64) {
@@ -34,13 +35,13 @@ struct ConsoleSession: Sendable, Equatable {
 
     private static func mark(of key: APIKey) -> [UInt8] { Array(key.secretHash.prefix(keyMarkBytes)) }
 
-    /// What its key may do now.
+    /// Returns the access that the session's key has now.
     func access(in catalog: KnownCatalog, for role: APIKey.Role, now: WallTime) -> Access {
         guard let key = catalog.keys[keyID], Self.mark(of: key) == keyMark else { return .unknown }
         return catalog.access(with: key, for: role, now: now)
     }
 
-    // MARK: As bytes
+    // MARK: Encoding
 
     private static let version: UInt8 = 1
 

@@ -3,18 +3,18 @@ internal import HTTPServer
 internal import LiveActivity
 internal import Telemetry
 
-/// Whether a request comes by a session of the console, and whether it comes from the console's own pages.
+/// The check of a request's console session and of its origin.
 struct SessionCheck: Sendable {
-    /// The header that brings the session's token.
+    /// The header with the session's token.
     static let tokenHeader = "flotilla-console"
 
     enum Verdict: Equatable {
-        /// It shows no cookie, or a key beside it.
+        /// The request has no session cookie, or it also has a key.
         case none
         case session(ConsoleSession)
-        /// Of no gateway with these keys, or too old.
+        /// The session has expired, or no gateway with these sealing keys made it.
         case ended
-        /// A browser sent the cookie for a page that is not the console's.
+        /// A browser sent the cookie on behalf of another site.
         case foreign
     }
 
@@ -31,14 +31,14 @@ struct SessionCheck: Sendable {
         return session(in: cookie, now: now).map(Verdict.session) ?? .ended
     }
 
-    /// By the cookie alone; nil when it is no session, or no more.
+    /// Returns the session in the cookie, or nil if it is invalid or has ended.
     func session(in cookie: String, now: WallTime) -> ConsoleSession? {
         guard let session = seal.session(in: cookie), !session.hasEnded(at: now) else { return nil }
         return session
     }
 
-    /// Browsers say from where a call comes. Where they do not (a page without TLS on another machine), the
-    /// token alone decides.
+    /// Whether the browser reports the console's own site as the origin. Browsers omit the header on a page
+    /// without TLS on another machine. Then only the token decides.
     static func isOwnSite(_ headers: HTTPHeaders) -> Bool {
         guard let site = headers["sec-fetch-site"] else { return true }
         return site == "same-origin" || site == "none"
@@ -47,5 +47,5 @@ struct SessionCheck: Sendable {
     static let ended = HTTPResponse.error(
         401, "session_ended", message: "this session has ended; log in again at /console")
     static let foreign = HTTPResponse.error(
-        403, "session_foreign", message: "a session is good for calls by the console's own pages only")
+        403, "session_foreign", message: "only the console's own pages may use a session; use an API key")
 }

@@ -1,13 +1,13 @@
 internal import HTTPServer
 
-/// The cookie as it stands in headers.
+/// The session cookie in HTTP headers.
 enum SessionCookie {
     static let name = "flotilla_session"
-    /// A header line that is longer is not looked through.
+    /// The longest header line that is searched.
     private static let lineBytesMax = 8192
     private static let valueBytesMax = 512
 
-    /// The one cookie of this name; nil when there is none, or more than one.
+    /// Returns the only cookie of this name, or nil if the headers have zero or several.
     static func value(in headers: HTTPHeaders) -> String? {
         var found: String?
         for line in headers.all("cookie") where line.utf8.count <= lineBytesMax {
@@ -21,7 +21,10 @@ enum SessionCookie {
         return found
     }
 
-    /// - Parameter isSecure: the page came by TLS; a browser then never sends it without.
+    /// Returns the `Set-Cookie` header line.
+    ///
+    /// - Parameter isSecure: Whether the page came by TLS. Then the browser never sends the cookie without
+    ///   TLS.
     static func line(_ value: String, seconds: Int, isSecure: Bool) -> String {
         "\(name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
             + (isSecure ? "; Secure" : "")

@@ -5,7 +5,7 @@ internal import LiveActivity
 internal import Stages
 internal import Telemetry
 
-/// `/console/session`: logging in with an API key, who is logged in, and logging out.
+/// `/console/session`: log-in with an API key, the current session, and log-out.
 struct SessionEndpoint: Sendable {
     static let path = "/console/session"
 
@@ -17,7 +17,7 @@ struct SessionEndpoint: Sendable {
     func add(to routes: inout HTTPRoutes) {
         let (entrance, worker) = (entrance, worker)
         let sessions = entrance.sessions
-        // The key comes as in every other call, in a header that no form of another site can send.
+        // The key comes in a header, as in every other call. A form of another site cannot send that header.
         routes.onJudged(.post, Self.path) { request in
             guard SessionCheck.isOwnSite(request.headers) else { return .refused(SessionCheck.foreign) }
             guard sessions.seal.canSeal else { return .refused(Self.withoutKeys) }
@@ -52,12 +52,13 @@ struct SessionEndpoint: Sendable {
         return .store([context.audit("console.login", subject: key.id)], response)
     }
 
-    /// For a page that was just loaded: by the cookie alone, as only the answer tells it the token.
+    /// Returns the session of a page that was just loaded. It needs only the cookie, because the page gets
+    /// the token from this answer.
     private func who(_ request: HTTPRequest) -> HTTPResponse {
         guard SessionCheck.isOwnSite(request.headers) else { return SessionCheck.foreign }
         guard let catalog = environment.catalog else { return Unavailable.notReady }
         let now = clock.now
-        // Nobody has logged in, which is nothing wrong.
+        // The browser is not logged in, which is not an error.
         guard let cookie = SessionCookie.value(in: request.headers) else { return HTTPResponse(status: 204) }
         guard let session = entrance.sessions.session(in: cookie, now: now) else { return SessionCheck.ended }
         switch session.access(in: catalog, for: .read, now: now) {
@@ -86,5 +87,5 @@ struct SessionEndpoint: Sendable {
     private static let withoutKeys = HTTPResponse.error(
         503, "console_without_keys",
         message:
-            "the console needs sealing keys; give every process the same file with tokens.sealing-keys-file")
+            "the console needs sealing keys; set tokens.sealing-keys-file to the same file in every process")
 }

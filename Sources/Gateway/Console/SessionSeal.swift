@@ -2,12 +2,14 @@ internal import Cryptography
 internal import Lifecycle
 internal import LiveActivity
 
-/// Makes cookies of sessions and sessions of cookies.
+/// The conversion between sessions and sealed cookies.
 final class SessionSeal: Sendable {
     private let seal: TracedLock<TokenSeal>
-    /// Without keys anybody who can read the catalogue could make sessions: then there are none.
+    /// Whether there are sealing keys. Without them, anyone who can read the catalog could forge a session,
+    /// so no sessions exist.
     let canSeal: Bool
-    /// No app has this id, so no secret of an app opens as a session, nor the other way round.
+    /// The owner name of sealed sessions. No app has this id, so an app's secret never opens as a session,
+    /// and a session never opens as a secret.
     private static let owner = AuditEntry.everyApp
     private static let purpose = "console session"
     private static let tokenBytes = 16
@@ -22,7 +24,7 @@ final class SessionSeal: Sendable {
         seal.withLock { $0.seal(secret: session.bytes, app: Self.owner, name: Self.purpose) }
     }
 
-    /// Nil for what no gateway with these keys has made.
+    /// Returns the session in a cookie, or nil if no gateway with these keys made it.
     func session(in cookie: String) -> ConsoleSession? {
         let secret = seal.withLock { seal in
             try? seal.open(secret: cookie, app: Self.owner, name: Self.purpose)
@@ -31,8 +33,8 @@ final class SessionSeal: Sendable {
         }
     }
 
-    /// What every call by the cookie must bring beside it: who knows the cookie can tell it, and a page of
-    /// another site, whose browser would send the cookie without showing it, cannot.
+    /// Returns the token that each call must send beside the cookie. A page of another site can make the
+    /// browser send the cookie but cannot read it, so it cannot compute the token.
     static func token(for cookie: String) -> String {
         Base64URL.encode(
             Array(

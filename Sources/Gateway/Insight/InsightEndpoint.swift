@@ -2,7 +2,7 @@ internal import HTTPClient
 internal import HTTPServer
 internal import LiveActivity
 
-/// The `GET` calls that the insight stage answers. What they may ask, it judges itself.
+/// The `GET` calls that the insight stage answers. The insight stage checks their parameters.
 struct InsightEndpoint: Sendable {
     let entrance: Entrance
     let relay: InsightRelay
@@ -22,7 +22,7 @@ struct InsightEndpoint: Sendable {
         }
     }
 
-    /// False when too many wait.
+    /// Asks the insight stage. Returns false if too many queries wait.
     private func ask(_ name: InsightCall.Name, _ incoming: Incoming) -> Bool {
         let request = incoming.request
         let call = InsightCall(
@@ -43,7 +43,7 @@ struct InsightEndpoint: Sendable {
         return file(body, format)
     }
 
-    /// Its first line says where the rest goes on.
+    /// Returns a file of events. The first line of the body is the next cursor and goes into a header.
     private static func file(_ body: [UInt8], _ format: String) -> HTTPResponse {
         let end = body.firstIndex(of: 0x0A) ?? body.endIndex
         let next = String(decoding: body[..<end], as: UTF8.self)

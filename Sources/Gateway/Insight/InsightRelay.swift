@@ -7,7 +7,8 @@ internal import Stages
 internal import Synchronization
 internal import Topics
 
-/// Hands people's questions to a process of the insight stage, which asks the others, and brings its answer back.
+/// A relay of queries to a process of the insight stage. That process asks the other processes and merges the
+/// answers.
 final class InsightRelay: Sendable {
     private let rounds: LoopOwned<RelayRounds>
     private let waiting = Atomic<Int>(0)
@@ -24,8 +25,10 @@ final class InsightRelay: Sendable {
 
     func stop() { rounds.stop { $0.end() } }
 
-    /// - Parameter then: nil when no process of the stage has answered.
-    /// - Returns: false, and `then` is not called, when too many wait.
+    /// Sends a query to the insight stage.
+    ///
+    /// - Parameter then: Receives the answer, or nil if no process of the stage answered.
+    /// - Returns: False if too many queries wait. Then `then` is not called.
     func ask(_ call: InsightCall, then: @escaping @Sendable (HTTPAnswer?) -> Void) -> Bool {
         guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.questionsWaitingMax else {
             waiting.subtract(1, ordering: .relaxed)
@@ -44,7 +47,8 @@ final class InsightRelay: Sendable {
 
 }
 
-/// Asks one process after the other, each time beginning with another: the first may be away, and not know it yet.
+/// Queries to one process after the other. Each query starts with another process, because the first one may
+/// be dead and still listed.
 private final class RelayRounds {
     private let members: MembersReader
     private let links: MemberLinks
@@ -76,7 +80,7 @@ private final class RelayRounds {
         links.ask(
             member, at: InsightCall.path, body, until: isLast ? until : min(until, ownLimit), isLast: isLast
         ) { [self] answer in
-            // One that has forgotten its secret is another process at the same address.
+            // A 401 comes from a new process at the old address: it does not know the old process's secret.
             if let answer, answer.status != 401, answer.body != nil { return then(answer) }
             ask(members.dropFirst(), body, until: until, then: then)
         }

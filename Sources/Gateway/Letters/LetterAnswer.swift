@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 internal import Replay
 
-/// What is answered about dead letters.
+/// The answers to calls about dead letters.
 enum LetterAnswer {
     private static func object(_ write: (inout JSONWriter) -> Void) -> HTTPResponse {
         var json = JSONWriter(capacity: 4096)
@@ -27,7 +27,9 @@ enum LetterAnswer {
         }
     }
 
-    /// - Parameter more: letters that match and are beyond the limit.
+    /// Returns a list of dead letters.
+    ///
+    /// - Parameter more: The number of matching dead letters beyond the limit.
     static func list(_ letters: [(Letter, LetterJournal.State)], more: Int) -> HTTPResponse {
         object { json in
             json.name("letters")

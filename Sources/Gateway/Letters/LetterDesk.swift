@@ -10,8 +10,9 @@ internal import Synchronization
 internal import Telemetry
 internal import Topics
 
-/// Reads dead letters, and sends them again or discards them, one call after the other on a thread of its own:
-/// a call reads a topic from end to end. What the command line refuses is refused here by the same code.
+/// The service for dead letters. It reads, redrives and discards them, one call at a time on one thread,
+/// because a call
+/// reads a whole topic. It uses the same code as the command line, so both refuse the same things.
 final class LetterDesk: Sendable {
     private let clerk: LoopOwned<LetterClerk>
     private let stopping: Flag
@@ -24,7 +25,7 @@ final class LetterDesk: Sendable {
         }
     }
 
-    /// What a call has begun is left between two marks, from where another goes on.
+    /// Stops the service. A running call ends between two marks, and a later call can continue from there.
     func stop() {
         stopping.raise()
         clerk.stop { $0.end() }
@@ -37,7 +38,7 @@ final class LetterDesk: Sendable {
 
     // MARK: From the server's threads
 
-    /// False, and nothing is answered, when too many wait.
+    /// Lists or sums dead letters. Returns false, without an answer, if too many calls wait.
     func look(_ incoming: Incoming, at query: LetterQuery, isEach: Bool) -> Bool {
         take(incoming) { isEach ? try $0.each(query) : try $0.sums(query) }
     }
@@ -67,13 +68,13 @@ final class LetterDesk: Sendable {
 
 }
 
-/// Who does what a call asks for, on the desk's thread.
+/// The worker of the service, confined to its thread.
 private final class LetterClerk {
     private struct Stopping: Error {}
 
     private let environment: StageEnvironment
     private let log: Log
-    /// Raised when the process ends: a long work looks at it between two steps.
+    /// The stop signal of the process. A long call checks it between two steps.
     private let stopping: Flag
     private let reader = JSONReader()
     private var box: LetterBox?
@@ -88,13 +89,13 @@ private final class LetterClerk {
 
     func answer(_ call: () throws -> HTTPResponse) -> HTTPResponse {
         do { return try call() } catch is Stopping { return Unavailable.overloaded } catch {
-            log.warning("cannot work on dead letters", .field("error", "\(error)"))
+            log.warning("cannot read or write dead letters; the call gets 503", .field("error", "\(error)"))
             box = nil
             return Unavailable.unreachable
         }
     }
 
-    /// Consumers are kept from one call to the next, because they take their time to begin.
+    /// Returns the consumers. They stay open between calls, because they start slowly.
     private func connected() -> LetterBox {
         let known = box ?? LetterBox(environment.cluster.settings, environment.layout)
         box = known
@@ -109,7 +110,7 @@ private final class LetterClerk {
         return LetterAnswer.sums(summary)
     }
 
-    /// The newest of each partition are read last, and stand first.
+    /// Lists dead letters, the newest first.
     func each(_ query: LetterQuery) throws -> HTTPResponse {
         var letters: [(Letter, LetterJournal.State)] = []
         var more = 0

@@ -3,14 +3,14 @@ internal import JSON
 internal import LiveActivity
 internal import Replay
 
-/// Which dead letters a call is about, and what it wants of them. Always of one app: that of the key.
+/// The filter and options of a call about dead letters. It always covers only the app of the key.
 struct LetterQuery: Sendable {
     static let limitDefault = 100
     static let limitMax = 1_000
 
     private(set) var filter = LetterFilter()
     private(set) var limit = limitDefault
-    /// Also what was sent again or discarded.
+    /// Whether redriven and discarded dead letters are included.
     private(set) var isSettledShown = false
     private(set) var isDryRun = false
     private var isEveryMeant = false
@@ -18,14 +18,14 @@ struct LetterQuery: Sendable {
 
     private static let words = ["stage", "reason", "since", "until"]
 
-    // MARK: Looking
+    // MARK: Read calls
 
-    /// - Parameter query: what stands behind the question mark.
+    /// - Parameter query: The query parameters.
     init(_ query: [(name: String, value: String)], of app: String) throws(RefusedRequest) {
         filter.app = app
         var seen: Set<String> = []
         for (name, value) in query {
-            if !seen.insert(name).inserted { add("duplicate_key", at: name, "stands there twice") }
+            if !seen.insert(name).inserted { add("duplicate_key", at: name, "occurs twice") }
             switch name {
             case "limit":
                 guard let number = Int(value), (1...Self.limitMax).contains(number) else {
@@ -34,7 +34,7 @@ struct LetterQuery: Sendable {
                 }
                 limit = number
             case "settled":
-                if value != "true" { add("invalid", at: name, "must be true, or be left out") }
+                if value != "true" { add("invalid", at: name, "must be true, or be omitted") }
                 isSettledShown = true
             case "since", "until":
                 guard let time = Int64(value), time >= 0 else {
@@ -49,13 +49,13 @@ struct LetterQuery: Sendable {
                 let known = Self.words + ["limit", "settled"]
                 add(
                     "unknown_field", at: name,
-                    "is not asked for here; there are \(known.joined(separator: ", "))")
+                    "is not a parameter of this call; use \(known.joined(separator: ", "))")
             }
         }
         try refuse()
     }
 
-    /// One letter, by the two parts of its name.
+    /// Selects one dead letter by the two parts of its name.
     init(partition: String?, offset: String?, of app: String) throws(RefusedRequest) {
         filter.app = app
         guard let name = LetterName("\(partition ?? "")/\(offset ?? "")") else { throw Self.unknown }
@@ -67,20 +67,20 @@ struct LetterQuery: Sendable {
         [
             RequestProblem(
                 "letter_unknown", at: "",
-                "there is no such letter of the app; GET /v1/dead-letters/each names them"
+                "this app has no such dead letter; GET /v1/dead-letters/each lists them"
             )
         ], status: 404)
 
-    // MARK: Acting
+    // MARK: Write calls
 
-    /// - Parameter root: the body.
+    /// - Parameter root: The body.
     init(_ root: JSONValue, of app: String) {
         filter.app = app
         let object = root.object()
         if let letters = object["letters"].optional {
             for text in letters.names(countMax: LetterFilter.namesMax) {
                 guard let name = LetterName(text) else {
-                    letters.report("must name letters by partition and offset, such as 3/1042")
+                    letters.report("must name dead letters by partition and offset, such as 3/1042")
                     break
                 }
                 filter.names.insert(name)
@@ -93,15 +93,15 @@ struct LetterQuery: Sendable {
         isDryRun = object["dryRun"].optional?.bool() ?? false
         isEveryMeant = object["every"].optional?.bool() ?? false
         object.refuseUnknownFields()
-        // A call without a filter is most often a slip.
+        // A call without a filter is usually a mistake, so it must say `every`.
         var rest = filter
         rest.app = nil
         if rest.isAll, !isEveryMeant {
-            root.report("must say which letters: letters, stage, reason, since, until, or every")
+            root.report("must select dead letters with letters, stage, reason, since, until or every")
         }
     }
 
-    // MARK: Reading
+    // MARK: Helpers
 
     private mutating func set(_ name: String, _ value: String) {
         if name == "stage" { filter.stage = value } else { filter.code = value }

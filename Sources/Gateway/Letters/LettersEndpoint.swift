@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import LiveActivity
 
-/// `/v1/dead-letters`: what stages could not use of the app's records, and what is to become of it.
+/// `/v1/dead-letters`: the app's records that a stage could not use.
 struct LettersEndpoint: Sendable {
     static let path = "/v1/dead-letters"
     private static let bodyBytesMax = 64 * 1024

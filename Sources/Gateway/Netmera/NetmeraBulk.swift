@@ -1,7 +1,7 @@
 internal import JSON
 internal import LiveActivity
 
-/// `POST /rest/3.0/sendBulkNotification`: a start for many.
+/// `POST /rest/3.0/sendBulkNotification`: a start for many recipients.
 enum NetmeraBulk {
     static let fields = NetmeraFields.message("message.", audience: "target")
 

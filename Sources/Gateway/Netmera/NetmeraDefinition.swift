@@ -4,20 +4,21 @@ internal import LiveActivity
 internal import Synchronization
 internal import Telemetry
 
-/// `POST /rest/3.0/createNotificationDefinition`: what a start for one user says, to be sent by its number.
+/// `POST /rest/3.0/createNotificationDefinition`: the content of a start for one user, to be sent by its
+/// number.
 enum NetmeraDefinition {
     static let fields = NetmeraFields.message("", audience: "target")
-    /// Stands in for the group while a definition without one is judged: longer than most.
+    /// The group of a definition without one during the check. It is longer than most group names.
     private static let anyGroup = String(repeating: "g", count: 64)
 
-    /// A start as it will be sent, so that what is wrong with it is told now.
+    /// Returns the start as it will be sent, so that its problems show when the definition is made.
     static func draft(_ root: JSONValue) -> (draft: SendDraft, group: String?) {
         let object = root.object()
         var draft = SendDraft(.start, audience: .users(["somebody"]))
         draft.content.alert = NetmeraFields.alert(title: object["title"], body: object["message"])
         NetmeraFields.checkPlatforms(object["platforms"])
         if let type = object["type"].optional, type.string() != "LIVE_ACTIVITY" {
-            type.report("must be \"LIVE_ACTIVITY\", or be left out")
+            type.report("must be \"LIVE_ACTIVITY\", or be omitted")
         }
         draft.content.contentState = object["contentState"].optional?.state()
         draft.content.attributes = object["liveActAttr"].optional?.state()
@@ -29,7 +30,8 @@ enum NetmeraDefinition {
         return (draft, group)
     }
 
-    /// The record, with the content as it was given: the group comes in when it is sent.
+    /// Returns the record with the content as given. The group attribute is added when the definition is
+    /// sent.
     static func definition(
         _ draft: SendDraft, group: String?, number: Int64, app: App, now: WallTime
     ) -> NotificationDefinition {
@@ -42,8 +44,8 @@ enum NetmeraDefinition {
     }
 }
 
-/// Numbers that grow with time and never come twice: milliseconds, and 20 random bits behind them, which tell
-/// apart what several gateways make at one moment.
+/// A generator of unique, increasing numbers: milliseconds followed by 20 random bits. The random bits
+/// separate numbers that several gateways make in the same millisecond.
 final class DefinitionNumbers: Sendable {
     private static let randomBits: Int64 = 20
     private let last = Mutex(Int64(0))

@@ -4,7 +4,7 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// `/rest/3.0`: Netmera's calls, as their documents have them.
+/// `/rest/3.0`: Netmera's calls, as its documentation describes them.
 struct NetmeraEndpoint: Sendable {
     let entrance: Entrance
     let worker: RequestWorker

@@ -1,7 +1,7 @@
 internal import JSON
 internal import LiveActivity
 
-/// What Netmera's calls name the parts of a send, and how they read what several of them have.
+/// The field names of Netmera's calls and the fields that several calls share.
 enum NetmeraFields {
     static func message(_ prefix: String, audience: String) -> SendFields {
         var fields = SendFields()
@@ -23,7 +23,7 @@ enum NetmeraFields {
         if value.kind == .array, platforms != ["IOS"] { value.report("must be [\"IOS\"]") }
     }
 
-    /// A title and a text become the alert that lights the screen.
+    /// Returns the alert that lights the screen, or nil without title and body.
     static func alert(title: JSONValue, body: JSONValue) -> Alert? {
         let alert = Alert(
             title: title.optional.map { .plain($0.string()) }, body: body.optional.map { .plain($0.string()) }
@@ -31,10 +31,10 @@ enum NetmeraFields {
         return alert.title == nil && alert.body == nil ? nil : alert
     }
 
-    /// What Netmera says of both: they belong to `update-live-activity`.
+    /// Refuses dates that Netmera's documentation allows only in `update-live-activity`.
     static func refuseDates(_ object: JSONObject) {
         for value in [object["staleDate"], object["dismissalDate"]] where !value.isMissing {
-            value.report("does not belong to a start; give it to update-live-activity")
+            value.report("is not allowed on a start; use it in update-live-activity")
         }
     }
 }

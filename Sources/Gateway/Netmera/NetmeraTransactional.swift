@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// `POST /rest/3.0/sendNotification`: a start for one user, by a definition.
+/// `POST /rest/3.0/sendNotification`: a start for one user from a definition.
 enum NetmeraTransactional {
     static let fields = NetmeraFields.message("message.", audience: "target.extId")
 
@@ -19,7 +19,8 @@ enum NetmeraTransactional {
             draft.problems.append(
                 RequestProblem(
                     "definition_unknown", at: "notificationKey",
-                    "is no definition of the app; createNotificationDefinition makes one", isUnknown: true))
+                    "is not a definition of the app; create one with createNotificationDefinition",
+                    isUnknown: true))
         }
         if let definition { draft.content = definition.content }
         draft.attributesType = definition?.content.attributesType
@@ -43,13 +44,13 @@ enum NetmeraTransactional {
         draft.endDate = message["liveActEndDate"].optional?.isoDate()
         if let platforms = message["platforms"].optional { NetmeraFields.checkPlatforms(platforms) }
         if let type = message["type"].optional, type.string() != "LIVE_ACTIVITY" {
-            type.report("must be \"LIVE_ACTIVITY\", or be left out")
+            type.report("must be \"LIVE_ACTIVITY\", or be omitted")
         }
         NetmeraFields.refuseDates(message)
         message.refuseUnknownFields()
     }
 
-    /// Netmera's examples have it as a text.
+    /// Reads the number. Netmera's examples write it as a string.
     private static func number(_ key: JSONValue) -> Int64? {
         if key.kind == .integer { return Int64(key.int(in: 0...Int.max)) }
         let text = key.string()

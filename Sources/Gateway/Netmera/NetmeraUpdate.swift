@@ -1,7 +1,7 @@
 internal import JSON
 internal import LiveActivity
 
-/// `POST /rest/3.0/update-live-activity`: an update or an end, of the whole group or of whom it names.
+/// `POST /rest/3.0/update-live-activity`: an update or an end of a whole group or of the named recipients.
 enum NetmeraUpdate {
     static let fields = NetmeraFields.message("", audience: "target")
 
@@ -34,7 +34,7 @@ enum NetmeraUpdate {
         let object = target.object()
         let (user, activities) = (object["extId"], object["activityIds"])
         for value in [object["tags"], object["segments"], object["sendToAll"]] where !value.isMissing {
-            value.report("chooses whom to start, not whom to update; leave target out for the whole group")
+            value.report("is allowed on a start only; omit target to reach the whole group")
         }
         object.refuseUnknownFields()
         if user.optional != nil, activities.optional == nil { return .users([user.name()]) }
@@ -42,7 +42,7 @@ enum NetmeraUpdate {
             return .activities(activities.names(countMax: Audience.namesMax))
         }
         if target.kind == .object {
-            target.report("must have exactly one of extId, activityIds, or be left out")
+            target.report("must have exactly one of extId and activityIds, or be omitted")
         }
         return .group
     }

@@ -1,7 +1,8 @@
 internal import HTTPServer
 
-/// `/v1/openapi.json`: what this gateway answers, for people and for programs. It is written by hand, as what a
-/// body may hold is decided by code; tests hold the two together, route by route and field by field.
+/// `/v1/openapi.json`: the gateway's interface, for people and for programs. It is written by hand, because
+/// code decides
+/// which bodies are valid. Tests compare the document with the code, route by route and field by field.
 enum OpenAPI {
     static func add(to routes: inout HTTPRoutes) {
         let response = HTTPResponse.json(Array(document.utf8))
@@ -24,40 +25,41 @@ enum OpenAPI {
             separator: ",") + "}}}"
 
     private static let head = #"""
-        {"openapi":"3.1.0","info":{"title":"Flotilla","version":"1","description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, fields twice and bodies beyond a limit are refused; a member that is null counts as left out. Names have at most 200 bytes of UTF-8 and no control characters."}
+        {"openapi":"3.1.0","info":{"title":"Flotilla","version":"1","description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, duplicate fields and bodies beyond a limit are refused. A member that is null counts as omitted. Names have at most 200 bytes of UTF-8 and no control characters."}
         """#
 
     private static let keys = #"""
-        {"bearer":{"type":"http","scheme":"bearer","description":"A key that `flotilla keys create` has made. Its role says what it may do: report, read, send (and both), admin (all)."},
+        {"bearer":{"type":"http","scheme":"bearer","description":"A key from `flotilla keys create`. Its role grants calls: report, read, send (includes report and read), admin (all)."},
         "netmera":{"type":"apiKey","in":"header","name":"X-netmera-api-key"}}
         """#
 
     private static let parameters = #"""
-        {"idempotencyKey":{"name":"Idempotency-Key","in":"header","required":false,"description":"Makes a second request with it within 24 hours the same as the first: it gets the same sendId and is not carried out again. The same key with another body gets the verdict `conflict` in GET /v1/sends/{id}.","schema":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[!-~]+$"}},
-        "sendId":{"name":"id","in":"path","required":true,"description":"As POST /v1/sends answered it.","schema":{"type":"string","pattern":"^(r-[0-9]{1,16}-[0-9]{1,3}-[0-9a-f]{24}|k-[0-9]{1,3}-[0-9a-f]{32}|t-[0-9]{1,16}-[0-9]{1,3}-[0-9]{1,3}-[0-9a-f]{24}|d-[0-9]{1,3}-[0-9]{1,3}-[0-9a-f]{32})$"}},
-        "at":{"name":"at","in":"query","required":false,"description":"The acceptedAt of the answer, where the id does not say it: where a send with an idempotency key is looked for first.","schema":{"type":"integer","minimum":0,"maximum":9007199254740992}},
+        {"idempotencyKey":{"name":"Idempotency-Key","in":"header","required":false,"description":"Marks a repetition: a second request with the same key within 24 hours gets the same sendId and is not carried out again. The same key with another body gets the verdict `conflict` in GET /v1/sends/{id}.","schema":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[!-~]+$"}},
+        "sendId":{"name":"id","in":"path","required":true,"description":"The sendId from POST /v1/sends.","schema":{"type":"string","pattern":"^(r-[0-9]{1,16}-[0-9]{1,3}-[0-9a-f]{24}|k-[0-9]{1,3}-[0-9a-f]{32}|t-[0-9]{1,16}-[0-9]{1,3}-[0-9]{1,3}-[0-9a-f]{24}|d-[0-9]{1,3}-[0-9]{1,3}-[0-9a-f]{32})$"}},
+        "at":{"name":"at","in":"query","required":false,"description":"The acceptedAt of the answer. The search for a send with an idempotency key starts there, because its id has no time.","schema":{"type":"integer","minimum":0,"maximum":9007199254740992}},
         "name":{"name":"name","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
         "user":{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
-        "scheduleUser":{"name":"user","in":"query","required":false,"description":"Whose schedules are meant; with a key that phones have the only way to say it.","schema":{"$ref":"#/components/schemas/name"}},
-        "scheduleGroup":{"name":"group","in":"query","required":false,"description":"The group whose sends for later are meant, where they are not one user's.","schema":{"$ref":"#/components/schemas/name"}},
-        "scheduleActivity":{"name":"activity","in":"query","required":false,"description":"The activity as the schedules named it: all that wait for it.","schema":{"$ref":"#/components/schemas/name"}},
-        "scheduleId":{"name":"id","in":"query","required":false,"description":"One schedule, in place of an activity.","schema":{"$ref":"#/components/schemas/name"}},
-        "userProof":{"name":"User-Proof","in":"header","required":false,"description":"With a key of the role report, where the app requires it: the hex HMAC-SHA256 of the user id.","schema":{"type":"string"}}}
+        "scheduleUser":{"name":"user","in":"query","required":false,"description":"The user who owns the schedules. A key with the role report must use it.","schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleGroup":{"name":"group","in":"query","required":false,"description":"The group that owns the sends for later, if they do not belong to one user.","schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleActivity":{"name":"activity","in":"query","required":false,"description":"The activity name in the schedules. Selects all waiting schedules of the activity.","schema":{"$ref":"#/components/schemas/name"}},
+        "scheduleId":{"name":"id","in":"query","required":false,"description":"Selects one schedule, instead of an activity.","schema":{"$ref":"#/components/schemas/name"}},
+        "userProof":{"name":"User-Proof","in":"header","required":false,"description":"The hex HMAC-SHA256 of the user id. Used with a key of the role report, if the app requires it.","schema":{"type":"string"}}}
         """#
 
     private static let responses = #"""
-        {"badRequest":{"description":"The request is not HTTP, or the body is no JSON that can be read in one way only.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "unauthorized":{"description":"No key, or none that lets in.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "forbidden":{"description":"The key's role may not do this, or its app is gone.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "notFound":{"description":"There is no such thing of the key's app.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "conflict":{"description":"The catalogue does not allow it now, or the Idempotency-Key came with another body.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "limit":{"description":"Beyond a limit, which the message names.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "refused":{"description":"What is wrong, all of it: field, rule, what to do. Nothing was stored.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "tooMany":{"description":"Over a rate.","headers":{"Retry-After":{"schema":{"type":"integer"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
-        "unavailable":{"description":"Nothing can be stored or read now, or it is not known whether it was stored: send it again.","headers":{"Retry-After":{"schema":{"type":"integer"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}}}
+        {"badRequest":{"description":"The request is not valid HTTP, or the body is not unambiguous JSON.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "unauthorized":{"description":"The key is missing or not valid.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "forbidden":{"description":"The key's role does not allow this call, or the key's app was deleted.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "notFound":{"description":"The key's app has no such object.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "conflict":{"description":"The catalog does not allow the change now, or the Idempotency-Key was used with another body.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "limit":{"description":"The request exceeds a limit, which the message names.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "refused":{"description":"All problems of the request, each with field, rule and remedy. Nothing was stored.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "tooMany":{"description":"The request exceeds a rate limit.","headers":{"Retry-After":{"schema":{"type":"integer"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}},
+        "unavailable":{"description":"The service is unavailable, or it is unknown whether the request was stored. Send it again.","headers":{"Retry-After":{"schema":{"type":"integer"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}}}
         """#
 
-    /// The refusals that any call with a key can meet; with those of a body, or of what it names.
+    /// Returns the refusals that any call with a key can get, and those of calls with a body, a name or a
+    /// conflict.
     static func refusals(body: Bool = false, missing: Bool = false, conflict: Bool = false) -> String {
         var list = [
             ("400", "badRequest"), ("401", "unauthorized"), ("403", "forbidden"), ("408", "limit"),
@@ -77,7 +79,7 @@ enum OpenAPI {
             ##""requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}\##(shown)}}}"##
     }
 
-    /// - Parameter files: media types that it has instead where the caller asks for a file.
+    /// - Parameter files: Media types of the file that the caller may request instead of JSON.
     static func answer(
         _ status: Int, _ schema: String, meaning description: String, files: [String] = []
     ) -> String {

@@ -6,13 +6,13 @@ internal import Synchronization
 internal import Telemetry
 package import Topics
 
-/// Finds sends again in `progress`, or in `sends` when nobody has planned them yet, or in `timers` while they wait
-/// for their time, on a thread of its own.
+/// The lookup of sends. It reads `progress`, then `timers` for sends that wait for their time, then `sends`
+/// for sends that are not planned yet. It runs on one thread.
 package final class SendLookup: Sendable {
     package enum Found: Sendable {
         case send(SendProgress)
         case nothing
-        /// Not in the time for one question.
+        /// The search reached its time limit.
         case notInTime
         case unavailable
     }
@@ -26,10 +26,13 @@ package final class SendLookup: Sendable {
 
     package func stop() { search.stop { $0.end() } }
 
+    /// Finds a send and passes the result to `then`.
+    ///
     /// - Parameters:
-    ///   - app: whose it must be; another's is not there.
-    ///   - time: milliseconds since 1970 when it was accepted, where that is known better than the id says.
-    /// - Returns: false, and `then` is not called, when too many wait.
+    ///   - app: The app of the caller. A send of another app is reported as `nothing`.
+    ///   - time: The time of acceptance in milliseconds since 1970, if the caller knows it better than the
+    ///   id.
+    /// - Returns: False if too many lookups wait. Then `then` is not called.
     package func find(
         _ id: SendID, of app: String, since time: Int64?, then: @escaping @Sendable (Found) -> Void
     ) -> Bool {
@@ -48,12 +51,12 @@ package final class SendLookup: Sendable {
 
 }
 
-/// The topics, read for one question after the other. There is no index: an id says in which partition a send is, and
-/// nearly always since when; what does not say it is looked for from the newest records backwards.
+/// The search of one send at a time. There is no index. An id names the partition, and nearly always the time
+/// of acceptance. Without a time the search goes backwards from the newest records.
 private final class SendSearch {
-    /// How much earlier than it says an id may have been stored: gateways' clocks differ.
+    /// The clock difference between gateways that the search tolerates.
     private static let marginMilliseconds: Int64 = 60_000
-    /// The first look backwards; each further one reads ten times as much.
+    /// The number of records in the first step backwards. Each further step reads ten times as many.
     private static let nearRecords: Int64 = 20_000
 
     private let cluster: Cluster
@@ -87,7 +90,8 @@ private final class SendSearch {
                     let part = try? Progress.decode(value, with: reader)
                 else { return false }
                 progress.add(part)
-                // A send that every lane is done with can still be taken back: only the end says that it was not.
+                // A finished send can still be cancelled, so the search continues to the end of the
+                // partition.
                 return false
             } isFound: {
                 progress.key != nil
@@ -115,13 +119,13 @@ private final class SendSearch {
             if let send { return send.app == app ? .send(SendProgress(waiting: send)) : .nothing }
             return isWhole && isWholeToo ? .nothing : .notInTime
         } catch {
-            context.log.warning("cannot look for a send", .field("error", "\(error)"))
+            context.log.warning("cannot search for a send; the call gets 503", .field("error", "\(error)"))
             consumer = nil
             return .unavailable
         }
     }
 
-    /// What waits in the scheduler's truth, and whether all of it was read that may hold it.
+    /// Returns the timer row of a send, and whether every record that could hold the row was read.
     private func timer(
         _ id: SendID, in number: Int, since time: Int64?, until: Instant
     ) throws -> (TimerRow?, isWhole: Bool) {
@@ -130,7 +134,7 @@ private final class SendSearch {
         let mark = Array(#""id":"\#(id.text)""#.utf8)
         let isWhole = try read(partition(number, of: .timers), since: time, until: until) { record in
             guard let value = record.value else {
-                // It has gone, or was taken back.
+                // The timer has fired or was cancelled.
                 if key != nil, key == [UInt8](copying: record.key) { row = nil }
                 return false
             }
@@ -149,8 +153,8 @@ private final class SendSearch {
         TopicPartition(layout.name(topic), Int32(number))
     }
 
-    /// Reads on from a time, and, when nothing was found there, from the newest records backwards. Returns
-    /// whether all of the partition was read that may hold it.
+    /// Reads from a time onwards. If that finds nothing, reads backwards from the newest records. Returns
+    /// whether every record that could match was read.
     private func read(
         _ partition: TopicPartition, since time: Int64?, until: Instant,
         take: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
@@ -166,13 +170,13 @@ private final class SendSearch {
             let isWhole = try read(partition, from: start, to: ends.high, until: until, take: take)
             if isFound() || !isWhole { return isWhole }
         }
-        // A clock may have been wrong.
+        // The time may come from a wrong clock.
         var size = Self.nearRecords
         while start > ends.low {
             let next = max(ends.low, start - size)
             guard try read(partition, from: next, to: start, until: until, take: take) else { return false }
             if isFound() {
-                // What came after it may have been read before it was known to matter.
+                // Records after the match may have been skipped because the match was not known yet.
                 return try read(partition, from: next, to: ends.high, until: until, take: take)
             }
             (start, size) = (next, size * 10)
@@ -180,7 +184,7 @@ private final class SendSearch {
         return true
     }
 
-    /// Returns false when the time was over before the end.
+    /// Returns false if the time limit came before the end.
     private func read(
         _ partition: TopicPartition, from start: Int64, to end: Int64, until: Instant,
         take: (borrowing Kafka.Record) -> Bool
@@ -218,7 +222,7 @@ private final class SendSearch {
     private func connected() throws -> Consumer {
         if let consumer { return consumer }
         var options = ConsumerOptions(.manual)
-        // The end shows when a fetch comes back empty.
+        // The end of the partition shows only when a fetch returns empty, so fetches must return quickly.
         options.fetchWaitMilliseconds = 10
         let made = try Consumer(
             cluster.settings, options, name: "gateway-lookups", log: context.log, metrics: context.metrics)

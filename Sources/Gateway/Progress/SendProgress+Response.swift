@@ -3,9 +3,10 @@ internal import JSON
 internal import LiveActivity
 
 extension SendProgress {
-    /// As `GET /v1/sends/{id}` answers it.
+    /// Returns the answer of `GET /v1/sends/{id}`.
     ///
-    /// - Parameter report: an object of what became of its jobs; nil when the insight stage does not answer.
+    /// - Parameter report: The outcomes of the jobs as a JSON object, or nil if the insight stage does not
+    ///   answer.
     func response(report: [UInt8]?) -> HTTPResponse {
         var json = JSONWriter(capacity: 1024)
         json.beginObject()

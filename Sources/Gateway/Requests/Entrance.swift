@@ -5,8 +5,8 @@ internal import LiveActivity
 internal import Stages
 internal import Telemetry
 
-/// Who may come in, how often, and whether anything can be taken now; all of it is decided at the head of a
-/// request, before its body costs anything.
+/// The admission of requests: key, role, rate limits and readiness. Everything is decided from the head of a
+/// request, before its body uses memory.
 final class Entrance: Sendable {
     private struct State {
         var failures: FailedAttempts
@@ -23,7 +23,7 @@ final class Entrance: Sendable {
     private let clients: ClientAddress
     private let metrics: GatewayMetrics
     private let log: Log
-    /// Who has logged in at the console.
+    /// The check of console sessions.
     let sessions: SessionCheck
     private let state: TracedLock<State>
 
@@ -53,8 +53,10 @@ final class Entrance: Sendable {
                     entriesMax: GatewayLimits.peersCountedMax, now: now)))
     }
 
-    /// - Parameter take: has the request with its body and the duty to answer; false, with neither, when too
-    ///   much waits already.
+    /// Admits or refuses a request from its head.
+    ///
+    /// - Parameter take: Takes over the request with its body and the duty to answer. Returns false, without
+    ///   taking over either, if too many requests wait.
     func judge(
         _ request: HTTPRequest, for role: APIKey.Role, by style: KeyStyle = .bearer,
         take: @escaping @Sendable (Incoming) -> Bool
@@ -77,7 +79,7 @@ final class Entrance: Sendable {
             return .refused(Unavailable.limited(limit, waitMilliseconds: wait))
         }
         if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
-            let message = "send the body as it is, not as \(encoding)"
+            let message = "send the body without an encoding, not as \(encoding)"
             return .refused(.error(415, "encoding_not_supported", message: message))
         }
         guard reach.isReachable(at: .now()) else { return turnAway(Unavailable.unreachable) }
@@ -89,8 +91,8 @@ final class Entrance: Sendable {
         }
     }
 
-    /// Which limit the request is beyond, and for how long. What a backend sends comes from one address,
-    /// and its key is no phone's: only keys that phones have are limited by the address.
+    /// Counts the request and returns the limit that it exceeds, with the time to wait. The address limit
+    /// applies only to keys without the send role. A backend sends all of its requests from one address.
     private func count(_ key: APIKey, _ peer: String) -> (RateLimit, waitMilliseconds: Int)? {
         let now = Instant.now()
         return state.withLock { state in
@@ -103,7 +105,8 @@ final class Entrance: Sendable {
         }
     }
 
-    /// Once: anybody can write that header, and nobody shall fill the log with it.
+    /// Logs the unlisted proxy once. Any client can send this header, so repeated messages could fill the
+    /// log.
     private func tellOfProxy(_ peer: String) {
         let isFirst = state.withLock { state in
             defer { state.hasToldOfProxy = true }
@@ -111,11 +114,12 @@ final class Entrance: Sendable {
         }
         guard isFirst else { return }
         log.warning(
-            "requests come through a proxy that gateway.proxies does not list: all of its phones count as one address",
+            "requests come through a proxy that gateway.proxies does not list, so all of its phones count as one address; add it to gateway.proxies",
             .field("address", peer))
     }
 
-    /// Whoever shows no good key waits the longer the more often; all reasons alike, 403 included.
+    /// Refuses a request without a valid key, with a delay that grows with each failure. All reasons count
+    /// alike, also 403.
     private func refuse(_ access: Access, to peer: String, _ style: KeyStyle) -> HTTPAdmission {
         guard let (reason, response) = KeyHeader.refusal(access, style) else {
             return turnAway(Unavailable.notReady)

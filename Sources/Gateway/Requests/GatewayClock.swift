@@ -2,13 +2,13 @@ internal import Lifecycle
 internal import Stages
 internal import Telemetry
 
-/// What time it is for a gateway: the cluster's, as acknowledgements tell it, since sends are planned by that. Until
-/// something was stored it is this machine's own.
+/// The gateway's clock. It follows the cluster's clock from acknowledgements, because the planner uses that
+/// clock too. Before the first acknowledgement it is the machine's clock.
 final class GatewayClock: Sendable {
     private let state = TracedLock(ClusterClock(now: .now()))
     private let own: @Sendable () -> WallTime
 
-    /// - Parameter own: this machine's.
+    /// - Parameter own: The machine's clock.
     init(own: @escaping @Sendable () -> WallTime = { .now() }) { self.own = own }
 
     func saw(_ stamp: Int64) { state.withLock { $0.saw(stamp, at: .now()) } }

@@ -1,6 +1,6 @@
 internal import HTTPServer
 
-/// The header by which a client says that a request is the same as one that it has sent before.
+/// The header that marks a request as a repetition of an earlier one.
 enum IdempotencyKey {
     static func of(_ headers: HTTPHeaders) throws(RefusedRequest) -> String? {
         let lines = headers.all("idempotency-key")

@@ -2,8 +2,8 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// One producer for the records of many requests: a request hears when all of its records are on all in-sync replicas,
-/// or that it is not known whether they are. Confined to its loop.
+/// A producer that is shared by many requests. A request is settled when all of its records are on all
+/// in-sync replicas, or when their fate is unknown. Confined to its loop.
 final class Outbox<Request>: EventHandler {
     private static var tickMilliseconds: Int { 1000 }
 
@@ -13,9 +13,9 @@ final class Outbox<Request>: EventHandler {
     private let names: [String]
     private let seen: () -> Void
     private let clock: GatewayClock
-    /// What becomes of a request.
+    /// Reports the outcome of a request.
     var settled: (Request, _ isStored: Bool) -> Void = { _, _ in }
-    /// Every second, with those that wait.
+    /// Receives the waiting requests once a second.
     var watched: ([Request]) -> Void = { _ in }
     private var timer: LoopTimer?
     private(set) var producer: Producer
@@ -24,8 +24,8 @@ final class Outbox<Request>: EventHandler {
     private var deliveries: [Delivery] = []
 
     /// - Parameters:
-    ///   - topics: with their prefix; records name one by its place.
-    ///   - seen: told whenever Kafka has acknowledged something.
+    ///   - topics: Topic names with their prefix. A record names its topic by the index in this list.
+    ///   - seen: Runs after each acknowledgement from Kafka.
     init(
         _ settings: KafkaSettings, topics names: [String], limits: GatewayLimits, on loop: EventLoop,
         context: ServiceContext, clock: GatewayClock, seen: @escaping () -> Void
@@ -47,14 +47,15 @@ final class Outbox<Request>: EventHandler {
         topics = try names.map { try producer.topic($0) }
     }
 
-    /// Its callbacks are set before.
+    /// Starts the outbox. The callbacks must be set before.
     func start() throws {
         try register()
         timer = LoopTimer(on: loop) { [unowned self] in tick() }
         tick()
     }
 
-    /// Waits for what is on its way. What has not come back by then was answered 503 by the server, which has stopped.
+    /// Waits for the records in flight. The server has already stopped and answered 503 to all requests that
+    /// still wait.
     func flush(by deadline: Instant) {
         let left = max(0, deadline.milliseconds(since: .now()))
         _ = producer.flush(withinMilliseconds: left, into: &deliveries)
@@ -63,11 +64,11 @@ final class Outbox<Request>: EventHandler {
 
     private func register() throws { try loop.register(producer.descriptor, for: .readable, self) }
 
-    /// Sends all of a request's records; its end comes by `settled`.
+    /// Sends all records of a request. `settled` reports the outcome.
     ///
     /// - Parameters:
-    ///   - count: at least one.
-    ///   - lend: calls its argument with the topic, the key and the value of the record of this number.
+    ///   - count: The number of records, at least one.
+    ///   - lend: Calls its argument with the topic, key and value of the record with the given index.
     func send(
         _ request: Request, records count: Int,
         _ lend: (_ record: Int, _ send: (Int, Span<UInt8>, Span<UInt8>?) -> SendResult) -> SendResult
@@ -82,11 +83,11 @@ final class Outbox<Request>: EventHandler {
             case .full: break
             case .refused(let code):
                 context.log.error(
-                    "kafka takes no records of the gateway", .field("code", code.name),
+                    "kafka refuses the gateway's records", .field("code", code.name),
                     .field("remedy", code.remedy))
             case .rebuild(let code): return rebuild(code)
             }
-            // Those that are in the queue come back by themselves; the rest was never sent.
+            // The queued records settle through their deliveries. The others were never sent.
             return finish(waiting.settle(tag, records: count - record, isStored: false))
         }
     }
@@ -103,10 +104,10 @@ final class Outbox<Request>: EventHandler {
         settle()
     }
 
-    /// What waits is perhaps stored and perhaps not: its senders try again, and those who are connected
-    /// need not hear of it.
+    /// Replaces the failed producer. It is unknown whether the waiting records are stored, so their clients
+    /// must retry. Open connections stay open.
     private func rebuild(_ code: ErrorCode) {
-        context.log.warning("the producer is at its end and made anew", .field("code", code.name))
+        context.log.warning("the producer failed and was replaced", .field("code", code.name))
         let lost = waiting.removeAll()
         loop.deregister(producer.descriptor)
         do {
@@ -123,13 +124,13 @@ final class Outbox<Request>: EventHandler {
         var deliveries: [Delivery] = []
         swap(&deliveries, &self.deliveries)
         if deliveries.contains(where: \.isStored) { seen() }
-        // Of one batch the last is the youngest, of each partition; one is enough.
+        // One stamp is enough: the newest of the batch.
         if let stamp = deliveries.compactMap(\.stamp).max() { clock.saw(stamp) }
         for delivery in deliveries {
             if !delivery.isStored { unstored(delivery.outcome) }
             finish(waiting.settle(delivery.tag, isStored: delivery.isStored))
         }
-        // The memory is used again, unless something was sent meanwhile.
+        // Reuse the array's memory unless a callback queued new deliveries.
         deliveries.removeAll(keepingCapacity: true)
         if self.deliveries.isEmpty { swap(&deliveries, &self.deliveries) }
     }
@@ -139,7 +140,7 @@ final class Outbox<Request>: EventHandler {
         case .stored: break
         case .notStored(let code), .unknown(let code):
             context.log.warning(
-                "a record was not acknowledged; who sent it is told to try again", .field("code", code.name))
+                "a record was not acknowledged; the client gets 503 and retries", .field("code", code.name))
         }
     }
 

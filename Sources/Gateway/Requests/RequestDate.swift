@@ -2,17 +2,17 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// A time in a request: ISO 8601 in UTC, seconds since 1970, or seconds from now by the server's clock, so
-/// that a caller's wrong clock does no harm.
+/// Times in requests: ISO 8601 in UTC, seconds since 1970, or seconds from now by the server's clock. The
+/// offset form protects against a wrong clock of the caller.
 extension JSONValue {
     private static let offsetSecondsMax = 366 * 86_400
 
-    /// Seconds since 1970.
+    /// Returns the date in seconds since 1970.
     func date(now: WallTime) -> Int64 {
         switch kind {
         case .string: isoDate()
         case .object: offsetDate(now)
-        // Milliseconds are refused by the rules, with the field's name.
+        // The payload rules refuse milliseconds with the field's name.
         case .integer: Int64(int(in: 0...(1 << 53)))
         default: noDate()
         }
@@ -32,7 +32,8 @@ extension JSONValue {
         return now.seconds + Int64(offset)
     }
 
-    /// What JavaScript writes has a fraction of a second, which is left out.
+    /// Returns an ISO date in seconds since 1970. A fraction of a second, as JavaScript writes it, is
+    /// ignored.
     func isoDate() -> Int64 {
         guard let text = unsafe text else { return 0 }
         if let seconds = unsafe CivilTime.seconds(iso8601: text) { return max(0, seconds) }

@@ -4,14 +4,15 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// What follows from a request.
+/// The consequence of a request.
 enum RequestDecision {
     case answer(HTTPResponse)
-    /// These records are stored, all at once; then this is the answer.
+    /// The records are stored together, then the response is sent.
     case store([OutgoingRecord], HTTPResponse)
-    /// The order is stored; then it waits for what the scheduler says.
+    /// The order is stored, then the request waits for the scheduler's reply.
     case ask(ScheduleQuestion)
-    /// The audit is stored, then the catalogue is changed, then this gateway knows it; then this is the answer.
+    /// The audit record is stored, then the catalog changes and this gateway reads the change, then the
+    /// response is sent.
     case change(CatalogChange, HTTPResponse)
 }
 
@@ -38,21 +39,22 @@ struct OutgoingRecord: Sendable {
     }
 }
 
-/// What a request is judged by.
+/// The inputs of a request's decision.
 struct RequestContext {
     let body: [UInt8]
     let headers: HTTPHeaders
-    /// What the path's `{name}` segments matched.
+    /// The values of the path's `{name}` segments.
     var parameters: [String: String] = [:]
-    /// What stands behind the path's question mark.
+    /// The query parameters.
     var query: [(name: String, value: String)] = []
-    /// What the request's key may do; a person at a machine may send.
+    /// The role of the request's key. An operator on the command line has the role `send`.
     let role: APIKey.Role
     let users: UserProofCheck
-    /// A key's id, or a person at a machine; and where that is.
+    /// The key's id or the operator's name.
     let author: String
+    /// The client's address, or nil for an operator on the command line.
     let address: String?
-    /// As it is now, which may be later than when the request was let in.
+    /// The app as it is now. It can be newer than at admission.
     let app: App
     let catalog: KnownCatalog
     let now: WallTime
@@ -65,7 +67,7 @@ struct RequestContext {
         return .audit(entry)
     }
 
-    /// What is wrong with who asks for a user's own things; nothing when it is that user, or the app's server.
+    /// Returns the problems of a user's proof. A valid proof or a key of the app's server has no problems.
     func unproven(_ user: String, _ proof: String?, proofAt field: String) -> [RequestProblem] {
         switch users.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
         case .good: []
@@ -75,7 +77,7 @@ struct RequestContext {
         }
     }
 
-    /// The name in the path, if it can be one.
+    /// Returns the name in the path, or throws if it is not a valid name.
     func name(_ parameter: String) throws(RefusedRequest) -> String {
         let name = parameters[parameter] ?? ""
         if let problem = Name.problem(name) {
@@ -84,7 +86,8 @@ struct RequestContext {
         return name
     }
 
-    /// The body's root, an object, good until the next body is read; what is wrong in it is in `problems`.
+    /// Returns the body's root object. It is valid until the next body is read. Problems of its fields go to
+    /// `problems`.
     func root() throws(RefusedRequest) -> JSONValue {
         let root = try document()
         if root.kind != .object {
@@ -108,7 +111,7 @@ struct RequestContext {
         if let error = reader.error { throw RefusedRequest(error) }
     }
 
-    /// A request that has no body has none.
+    /// Refuses a body on a call that takes none.
     func refuseBody() throws(RefusedRequest) {
         if !body.isEmpty {
             throw RefusedRequest([RequestProblem("invalid", at: "", "the request must have no body")])

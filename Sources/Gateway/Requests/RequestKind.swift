@@ -1,4 +1,4 @@
-/// What a request is about, for the metrics.
+/// The subject of a request, as a metric label.
 enum RequestKind: String, Sendable, CaseIterable {
     case send
     case cancel

@@ -2,15 +2,15 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// One thing that is wrong with a request: which field, which rule, and what to do.
+/// One problem of a request: the field, the rule, and the remedy.
 package struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
-    /// Stable, for programs.
+    /// A stable code for programs.
     let code: String
-    /// The path in the body; empty for the request as a whole.
+    /// The path in the body, or an empty string for the whole request.
     let field: String
-    /// Goes on after the field's name.
+    /// The text that follows the field's name.
     let message: String
-    /// The catalogue does not have what the field names: another gateway may have made it a moment ago.
+    /// Whether the catalog lacks the named thing. Another gateway may have just created it.
     let isUnknown: Bool
 
     init(_ code: String, at field: String, _ message: String, isUnknown: Bool = false) {
@@ -25,10 +25,10 @@ package struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
     package var description: String { field.isEmpty ? message : "\(field) \(message)" }
 }
 
-/// Everything that is wrong with a request, told at once.
+/// All problems of a refused request.
 package struct RefusedRequest: Error, Sendable, Equatable {
     let status: Int
-    /// Never empty; the first stands in `error`.
+    /// The problems, never empty. The first one also appears in `error`.
     package let problems: [RequestProblem]
 
     init(_ problems: [RequestProblem], status: Int = 422) {
@@ -37,7 +37,7 @@ package struct RefusedRequest: Error, Sendable, Equatable {
         self.problems = problems
     }
 
-    /// What is wrong with the document itself.
+    /// Wraps the problems of the JSON document.
     init(_ error: JSONError) {
         let status =
             switch error.problems[0].code {
@@ -49,7 +49,7 @@ package struct RefusedRequest: Error, Sendable, Equatable {
         self.init(error.problems.map(RequestProblem.init), status: status)
     }
 
-    /// Whether looking at the catalogue's end may make it good.
+    /// Whether the request may succeed after the catalog is read to its end.
     var namesUnknown: Bool { problems.contains(where: \.isUnknown) }
 
     var response: HTTPResponse {

@@ -8,7 +8,7 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// Carries out requests other than reports, on one thread: lets each be decided, stores what follows from it,
+/// The processor of all requests except reports, on one thread. It decides each request, stores the result,
 /// and answers when all in-sync replicas have it.
 final class RequestWorker: Sendable {
     typealias Decide = @Sendable (RequestContext) throws(RefusedRequest) -> RequestDecision
@@ -37,10 +37,11 @@ final class RequestWorker: Sendable {
 
     func stop(by deadline: Instant) async { await desk.stop { $0.outbox.flush(by: deadline) } }
 
-    /// Whether the cluster has taken anything yet; from then on its time is known.
+    /// Whether Kafka has acknowledged the start record. From then on the gateway knows the cluster's time.
     var hasStored: Bool { told.isRaised }
 
-    /// Takes a request and the duty to answer; false, with neither, when too much waits already.
+    /// Takes over a request and the duty to answer it. Returns false, without taking over either, if too many
+    /// wait.
     func take(_ incoming: Incoming, about kind: RequestKind, decide: @escaping Decide) -> Bool {
         guard waitingRoom.enter(bytes: incoming.request.body.count) else { return false }
         let job = RequestDesk.Job(incoming: incoming, kind: kind, decide: decide, began: .now())
@@ -48,32 +49,33 @@ final class RequestWorker: Sendable {
         return true
     }
 
-    /// What the scheduler says; most of it is for other gateways, or too late.
+    /// Handles replies of the scheduler. Most of them are for other gateways or come too late.
     func heard(_ said: [ScheduleReply]) { desk.execute { $0.heard(said) } }
 }
 
-/// What is done with requests, on the worker's thread.
+/// The state of the worker, confined to its thread.
 private final class RequestDesk {
     struct Job: Sendable {
         let incoming: Incoming
         let kind: RequestKind
         let decide: RequestWorker.Decide
         let began: Instant
-        /// It named what the catalogue did not have, and the catalogue was read to its end for it.
+        /// Whether the request named something unknown and the catalog was then read to its end.
         var hasReadOn = false
         var answer: HTTPResponse?
-        /// What is to be stored when what is on its way has been.
+        /// The record to store after the records in flight.
         var then: OutgoingRecord?
-        /// The answer waits until this gateway knows what has been written.
+        /// Whether the answer must wait until this gateway has read the catalog change.
         var changesCatalog = false
-        /// By which name the scheduler answers, and what the client then hears.
+        /// The name that the scheduler's reply carries, and the function that makes the answer from the
+        /// reply.
         var asked: (name: String, answer: @Sendable (ScheduleReply.Answer?) -> HTTPResponse)?
     }
 
-    /// What waits for Kafka.
+    /// An entry that waits for Kafka.
     enum Waiting: Sendable {
         case job(Job)
-        /// That this gateway has started: the stamp of it says what time it is.
+        /// The start record of this gateway. Its stamp gives the cluster's time.
         case start
     }
 
@@ -85,7 +87,7 @@ private final class RequestDesk {
     private let clock: GatewayClock
     private let told: Flag
     private let users: UserProofCheck
-    /// Where the scheduler answers.
+    /// The partition of `replies` for this gateway.
     private let repliesPartition: Int32
     private var replies = WaitingReplies<Job>()
     private var replyTimer: LoopTimer?
@@ -121,7 +123,7 @@ private final class RequestDesk {
 
     private func run(_ job: Job, _ catalog: KnownCatalog?) {
         guard let catalog else { return finish(job, as: .unstored, Unavailable.notReady) }
-        // A key that was revoked, or an app that was deleted, since the request's head was read.
+        // The key may have been revoked, or the app deleted, since the request's head was read.
         let (request, visitor) = (job.incoming.request, job.incoming.visitor)
         let key = catalog.keys[visitor.key.id]
         let access = key.map { catalog.access(with: $0, for: visitor.key.role, now: clock.now) } ?? .revoked
@@ -141,7 +143,8 @@ private final class RequestDesk {
         }
     }
 
-    /// What it names was perhaps made on another gateway a moment ago.
+    /// Reads the catalog to its end and decides again. Another gateway may have just created the missing
+    /// name.
     private func readOn(_ job: Job) {
         var job = job
         job.hasReadOn = true
@@ -170,8 +173,8 @@ private final class RequestDesk {
             job.changesCatalog = true
             var entry = change.entry(by: job.incoming.visitor.key.id, at: max(0, now.milliseconds))
             entry.address = job.incoming.visitor.address
-            // The audit first: killed in between, there is a line about what did not happen, and not a change
-            // that nobody can account for.
+            // The audit record goes first. If the gateway is killed between the two, the audit has a change
+            // that did not happen. The other order would leave a change without an audit record.
             job.then = OutgoingRecord(destination: .catalog, key: change.key, value: change.value)
             send(job, [.audit(entry)])
         }
@@ -215,7 +218,7 @@ private final class RequestDesk {
         }
     }
 
-    /// Who has waited long enough hears that it is under way.
+    /// Answers the requests whose time for a reply is over. Their orders are stored and still under way.
     private func watchReplies() {
         let timer =
             replyTimer
@@ -251,7 +254,8 @@ private final class RequestDesk {
         if !told.isRaised, !isTelling { tellOfStart() }
     }
 
-    /// Which gateway began when; and before the first request this gateway knows the cluster's time.
+    /// Writes the start record to the audit. It also tells this gateway the cluster's time before the first
+    /// request.
     private func tellOfStart() {
         let entry = AuditEntry(
             at: max(0, WallTime.now().milliseconds), by: environment.identity(of: "gateway"),

@@ -3,8 +3,8 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// `/v1/users/{id}`: what a backend says of a user, for all of the user's installations. Both go as reports to
-/// ingest, as they would from the topic; an erasure goes to the scheduler, too.
+/// `/v1/users/{id}`: a backend's calls about a user, for all of the user's installations. Each call becomes a
+/// report for ingest. An erasure also becomes an order to the scheduler.
 struct UsersEndpoint: Sendable {
     let entrance: Entrance
     let worker: RequestWorker
@@ -38,7 +38,7 @@ struct UsersEndpoint: Sendable {
             attributes.checkProfileAttributes()
             report.attributes = attributes.rawJSON()
         }
-        if tags.optional == nil, attributes.optional == nil { tags.report("or attributes must be given") }
+        if tags.optional == nil, attributes.optional == nil { tags.report("or attributes is required") }
         object.refuseUnknownFields()
         try context.throwProblems()
         return .store(
@@ -60,7 +60,7 @@ struct UsersEndpoint: Sendable {
             answer(
                 user,
                 note:
-                    "what is left of the user ages out: in groups and starts within 3 days, in sends, progress and receipts within 7, in events and dead letters within 30; the audit, which is of your own calls, is kept for 400"
+                    "remaining records of the user expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit of your own calls within 400"
             ))
     }
 

@@ -2,32 +2,32 @@ internal import Catalog
 internal import HTTPServer
 internal import LiveActivity
 
-/// Who has been let in.
+/// The authenticated caller of a request.
 struct Visitor: Sendable {
     let key: APIKey
-    /// Its key's, and no other.
+    /// The app of the key.
     let app: App
-    /// Where it comes from, as far as listed proxies say.
+    /// The client address, as far as the listed proxies report it.
     let address: String
 }
 
-/// How a request shows its key.
+/// The header style of a key.
 enum KeyStyle: Sendable {
     /// `Authorization: Bearer`.
     case bearer
     /// `X-netmera-api-key`.
     case netmera
 
-    /// What to send, for whoever has sent no good key.
+    /// The advice for a caller without a valid key.
     var remedy: String {
         switch self {
-        case .bearer: "send Authorization: Bearer and a key that `flotilla keys create` has made"
-        case .netmera: "send X-netmera-api-key and a key that `flotilla keys create` has made"
+        case .bearer: "send Authorization: Bearer and a key from `flotilla keys create`"
+        case .netmera: "send X-netmera-api-key and a key from `flotilla keys create`"
         }
     }
 }
 
-/// A request with its body, who brings it, and the duty to answer.
+/// A request with its body, its caller, and the duty to answer it.
 struct Incoming: Sendable {
     let request: HTTPRequest
     let visitor: Visitor

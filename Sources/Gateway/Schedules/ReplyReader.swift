@@ -6,14 +6,14 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// Reads what the scheduler says to this gateway's orders, on a thread of its own: one partition of `replies`, from
-/// where it ended when the gateway began. What was said before was said to nobody who still waits.
+/// The reader of the scheduler's replies to this gateway's orders, on its own thread. It reads one partition
+/// of `replies` from the end at the gateway's start. No request of this process waits for an older reply.
 final class ReplyReader: Sendable {
     let partition: TopicPartition
     private let following: LoopOwned<ReplyFollowing>
     private let begun: Flag
 
-    /// - Parameter heard: told on this reader's thread.
+    /// - Parameter heard: Receives replies on this reader's thread.
     init(
         _ environment: StageEnvironment, context: ServiceContext,
         heard: @escaping @Sendable ([ScheduleReply]) -> Void
@@ -30,24 +30,24 @@ final class ReplyReader: Sendable {
         }
     }
 
-    /// Which partition a gateway reads: by who it is, so that it stays the same.
+    /// Returns the partition that a gateway reads. It follows from the gateway's identity and stays the same.
     static func partition(of environment: StageEnvironment) -> Int {
         let identity = Array(environment.identity(of: "gateway").utf8)
         return Murmur2.partition(of: identity.span, of: environment.layout.partitions(.replies))
     }
 
-    /// Whether an order's reply would be heard.
+    /// Whether this gateway would receive the reply to an order.
     var hasBegun: Bool { begun.isRaised }
 
     func stop() { following.stop() }
 }
 
-/// The consumer, connected anew when it has failed.
+/// The consumer of replies. It is replaced after a failure.
 private final class ReplyFollowing: EventHandler {
     private static let askMilliseconds = 2000
     private static let pauseMilliseconds = 1000
     private static let recordsMax = 1000
-    /// How long the cluster holds a fetch open: what is new comes at once.
+    /// The time that the cluster may hold a fetch open. New records end it at once.
     private static let fetchMilliseconds = 2000
 
     private let partition: TopicPartition
@@ -75,7 +75,7 @@ private final class ReplyFollowing: EventHandler {
         timer?.schedule(at: loop.now)
     }
 
-    /// A consumer is polled now and then also when nothing comes.
+    /// Connects if needed and polls. The consumer must be polled regularly, also without records.
     private func tick() {
         if consumer == nil { connect() }
         ready(.readable)
@@ -84,7 +84,7 @@ private final class ReplyFollowing: EventHandler {
 
     private func connect() {
         var options = ConsumerOptions(.manual)
-        // Who was away for longer than replies are kept has nobody left who waits for them.
+        // After an absence longer than the retention of replies, no request waits for the lost ones.
         options.outOfRange = .earliest
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         do {
@@ -98,7 +98,7 @@ private final class ReplyFollowing: EventHandler {
             begun.raise()
         } catch {
             context.log.warning(
-                "cannot read the scheduler's replies; orders are answered as under way",
+                "cannot read the scheduler's replies; the gateway answers that orders are under way and reconnects",
                 .field("error", "\(error)"))
         }
     }

@@ -2,13 +2,14 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// What is answered about schedules.
+/// The answers to calls about schedules.
 enum ScheduleAnswer {
     static let conflict = HTTPResponse.error(
         409, "idempotency_conflict",
-        message: "another body came with this Idempotency-Key within 24 hours; use a key for each request")
+        message:
+            "this Idempotency-Key was used with another body within 24 hours; use a new key for each request")
 
-    /// Nothing was changed.
+    /// The scheduler did not answer a query. Nothing was changed.
     static let silent: HTTPResponse = {
         var response = HTTPResponse.error(
             503, "scheduler_silent", message: "the scheduler has not answered within 2 s; try again")

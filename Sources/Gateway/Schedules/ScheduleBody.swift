@@ -2,7 +2,7 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// Reads the body of `POST /v1/schedules`, Teak's way: what a user's activity is to show, and when.
+/// The body of `POST /v1/schedules`, in Teak's format: the future content of a user's activity and its time.
 struct ScheduleBody {
     static let fields: SendFields = {
         var fields = SendFields()
@@ -15,7 +15,7 @@ struct ScheduleBody {
     let draft: SendDraft
     let user: String
     let userProof: String?
-    /// The schedule's own; nil: its send's.
+    /// The id of the schedule. Nil uses the id of its send.
     let id: String?
     let name: String?
 
@@ -27,7 +27,7 @@ struct ScheduleBody {
         let event = system.flatMap { $0["event"].optional }?.scheduledEvent() ?? .update
         var draft = SendDraft(event, audience: .users([user]))
         draft.group = object["activity"].name()
-        // Teak's activities are always one user's.
+        // In Teak's format an activity always belongs to one user.
         draft.isPrivate = true
         draft.attributesType = object["attributesType"].optional?.name()
         draft.content.contentState = object["customData"].optional?.state()
@@ -46,7 +46,7 @@ struct ScheduleBody {
 
     private static func time(_ object: JSONObject, now: WallTime) -> SendTime {
         let (offset, at) = (object["offset"], object["at"])
-        if offset.optional != nil, at.optional != nil { at.report("must be left out beside offset") }
+        if offset.optional != nil, at.optional != nil { at.report("must be omitted when offset is given") }
         var time = SendTime(when: at.optional.map { $0.time(now: now) } ?? offset.offset())
         if let latenessMax = object["latenessMax"].optional { time.latenessMax = latenessMax.latenessMax() }
         return time
@@ -54,10 +54,11 @@ struct ScheduleBody {
 }
 
 extension JSONValue {
-    /// Whoever starts an activity asks for more than an owner's own phones.
+    /// Reads the event. A start is refused, because it reaches more than phones that already show the
+    /// activity.
     fileprivate func scheduledEvent() -> PushEvent {
         if isText("start") {
-            report("must be \"update\" or \"end\"; start later with POST /v1/sends and when")
+            report("must be \"update\" or \"end\"; to start later use POST /v1/sends with when")
             return .update
         }
         return choice(of: PushEvent.self) ?? .update

@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import LiveActivity
 
-/// Whose schedules a request without a body means, and which: what stands behind the question mark.
+/// The query parameters of a call about schedules: their owner and the selection.
 struct ScheduleQuery {
     private let context: RequestContext
     private var problems: [RequestProblem] = []
@@ -13,9 +13,9 @@ struct ScheduleQuery {
             if !allowed.contains(name) {
                 add(
                     "unknown_field", at: name,
-                    "is not asked for here; there are \(allowed.joined(separator: ", "))")
+                    "is not a parameter of this call; use \(allowed.joined(separator: ", "))")
             } else if !seen.insert(name).inserted {
-                add("duplicate_key", at: name, "stands there twice")
+                add("duplicate_key", at: name, "occurs twice")
             } else if let problem = Name.problem(value) {
                 add("invalid", at: name, problem)
             }
@@ -28,7 +28,7 @@ struct ScheduleQuery {
 
     private func value(_ name: String) -> String? { context.query.first { $0.name == name }?.value }
 
-    /// A key that phones have speaks for a user only.
+    /// Returns the owner of the schedules. A key that phones have can only select a user.
     mutating func owner() -> ScheduleOwner {
         let isBackend = context.role.includes(.read)
         switch (value("user"), value("group")) {
@@ -39,8 +39,8 @@ struct ScheduleQuery {
         case (nil, let group?):
             if !isBackend { add("not_allowed", at: "group", "needs a key of the role send; name the user") }
             return .group(group)
-        case (nil, nil): add("missing", at: "user", "is missing; it says whose schedules are meant")
-        case (_?, _?): add("conflict", at: "group", "must be left out beside user")
+        case (nil, nil): add("missing", at: "user", "is missing; it selects the owner of the schedules")
+        case (_?, _?): add("conflict", at: "group", "must be omitted when user is given")
         }
         return .group("")
     }
@@ -50,8 +50,8 @@ struct ScheduleQuery {
         case (let activity?, nil, _): return .activity(activity)
         case (nil, let id?, _): return .id(id)
         case (nil, nil, .group(let group)): return .activity(group)
-        case (nil, nil, _): add("missing", at: "activity", "is missing; it says which schedules are meant")
-        case (_?, _?, _): add("conflict", at: "id", "must be left out beside activity")
+        case (nil, nil, _): add("missing", at: "activity", "is missing; it selects the schedules")
+        case (_?, _?, _): add("conflict", at: "id", "must be omitted when activity is given")
         }
         return .id("")
     }

@@ -2,17 +2,18 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// An order to the scheduler, and what its client hears. The order stands in its topic like any other record: when
-/// the scheduler does not answer in time it is carried out all the same, and the client hears that it is under way.
+/// An order to the scheduler and the function that makes the client's answer. The order is stored like any
+/// other record. If the scheduler does not reply in time, the order is still carried out, and the answer says
+/// that it is under way.
 struct ScheduleQuestion: Sendable {
-    /// Without the place of its reply.
+    /// The order without the address for its reply.
     let order: ScheduleOrder
-    /// What is stored beside it.
+    /// The other records to store with the order.
     let others: [OutgoingRecord]
-    /// Nil: the scheduler has not answered in time.
+    /// Makes the answer from the reply. The reply is nil if the scheduler did not reply in time.
     let answer: @Sendable (ScheduleReply.Answer?) -> HTTPResponse
 
-    /// All that is to be stored.
+    /// Returns all records to store.
     func records(replyTo: ScheduleOrder.ReplyTo?) -> [OutgoingRecord] {
         var order = order
         order.replyTo = replyTo

@@ -6,23 +6,26 @@ internal import LiveActivity
 package import Telemetry
 internal import Topics
 
-/// What waits for its time, asked and taken back by a person at a machine. It waits for the scheduler as long as a
+/// List and cancel calls for schedules from the command line. They wait for the scheduler as long as a
 /// gateway does.
 extension SendsByHand {
-    /// What `GET /v1/schedules` answers, or `DELETE`.
+    /// Returns the answer of `GET` or `DELETE /v1/schedules`.
     ///
-    /// - Parameter query: the same that stands behind the question mark there.
+    /// - Parameter query: The same query parameters as in the HTTP call.
     package func schedules(
         _ query: [(name: String, value: String)], of app: String, cancelling: Bool, now: WallTime
     ) throws -> [UInt8] {
         let decision = ScheduleDecision(lanes: layout.lanes)
         let context = try context(of: app, query: query, now: now)
         let made = try cancelling ? decision.cancel(context) : decision.list(context)
-        guard case .ask(let question) = made else { preconditionFailure("the scheduler is asked") }
+        guard case .ask(let question) = made else {
+            preconditionFailure("a call about schedules asks the scheduler")
+        }
         return try ask(question).body
     }
 
-    /// Throws what the scheduler refuses, or that it does not answer a question.
+    /// Stores an order and returns the answer. Throws the scheduler's refusal, or an error if a query gets no
+    /// reply.
     func ask(_ question: ScheduleQuestion) throws -> HTTPResponse {
         let place = TopicPartition(
             layout.name(.replies), Int32.random(in: 0..<Int32(layout.partitions(.replies))))

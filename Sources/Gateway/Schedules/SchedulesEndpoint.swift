@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// `/v1/schedules`: what is to happen later, asked for by a backend, or by a phone for its own user.
+/// `/v1/schedules`: sends for later, from a backend, or from a phone for its own user.
 struct SchedulesEndpoint: Sendable {
     let entrance: Entrance
     let worker: RequestWorker
@@ -35,9 +35,9 @@ struct SchedulesEndpoint: Sendable {
     }
 }
 
-/// What a request about schedules becomes.
+/// The decisions about requests to `/v1/schedules`.
 struct ScheduleDecision: Sendable {
-    /// The header with a user's proof where there is no body to hold it.
+    /// The header with a user's proof on calls without a body.
     static let proofHeader = "user-proof"
 
     let lanes: Int

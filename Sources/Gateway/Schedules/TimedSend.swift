@@ -3,23 +3,23 @@ internal import JSON
 internal import Kafka
 internal import LiveActivity
 
-/// What a send for later becomes: an order to the scheduler, which holds the whole send, its id included. So what
-/// fires is the same however often the order is read.
+/// The decision about a send for later: an order to the scheduler with the whole send and its id. The same
+/// send fires however often the order is read.
 struct TimedSend: Sendable {
-    /// What the place of the reply adds to an order's record at most.
+    /// The most bytes that the reply address adds to an order's record.
     private static let replyBytesMax = 200
 
-    /// Its path: the same idempotency key on another route is another request.
+    /// The path of the call. The same idempotency key on another route is another request.
     let route: String
     let lanes: Int
 
-    /// What is asked for, beside the send.
+    /// The requested schedule, beside the send.
     struct Wish: Sendable {
         let time: SendTime
-        /// Nil: the send's id.
+        /// The id of the schedule. Nil uses the send's id.
         var id: String?
         var name: String?
-        /// Which of the request's fields holds the content, for what is too large.
+        /// The field of the request that holds the content. An error about the size names it.
         let contentField: String
     }
 
@@ -42,11 +42,11 @@ struct TimedSend: Sendable {
             throw RefusedRequest([
                 RequestProblem(
                     "too_large", at: wish.contentField,
-                    "and whom it is for may take \(ScheduleOrder.bytesMax / 1000) kB in a send for later; name a segment instead of users"
+                    "and the audience may together take \(ScheduleOrder.bytesMax / 1000) kB in a send for later; use a segment instead of users"
                 )
             ])
         }
-        // What phones schedule for themselves stands in the orders, as what they report stands in the reports.
+        // Schedules from phones are not in the audit. They are in the orders, as reports are in `reports`.
         let others = context.role.includes(.send) ? [context.audit("schedule", subject: send.id)] : []
         return .ask(
             ScheduleQuestion(order: order, others: others) { [send] reply in
@@ -73,11 +73,11 @@ struct TimedSend: Sendable {
     }
 }
 
-/// What is known of a send for later when its request is answered.
+/// The outcome of a send for later at the time of its answer.
 enum TimedOutcome {
     case scheduled(ScheduleReply.Scheduled)
     case refused(HTTPResponse)
-    /// Stored; the scheduler has not said yet that it has it.
+    /// The order is stored, but the scheduler has not confirmed it yet.
     case underWay
 
     init(_ reply: ScheduleReply.Answer?) {

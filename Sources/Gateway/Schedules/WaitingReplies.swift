@@ -2,21 +2,22 @@ internal import Cryptography
 internal import Lifecycle
 internal import LiveActivity
 
-/// Requests that wait for what the scheduler says to their orders, by the names that their orders carry. Several
-/// gateways may read one partition of `replies`: a name that is not here is another's, or came too late. Who
-/// waits holds a place of `WaitingRoom`, so that there are never more than `requestsWaitingMax`.
+/// Requests that wait for the scheduler's replies, by the names that their orders carry. Several gateways may
+/// read one partition of `replies`, so an unknown name belongs to another gateway or came too late. Each
+/// waiting request counts in `WaitingRoom`, so there are at most `requestsWaitingMax`.
 ///
-/// The scheduler may answer before the acknowledgement of the order has come back: then the order is surely stored.
+/// The scheduler may reply before Kafka's acknowledgement of the order arrives. The reply proves that the
+/// order is stored.
 struct WaitingReplies<Request> {
     private struct Place {
         let request: Request
-        /// Nil until the order is stored.
+        /// The end of the wait. Nil until the order is stored.
         var until: Instant?
     }
 
     private static var nameBytes: Int { 12 }
     private var places: [String: Place] = [:]
-    /// Oldest first; those that have been answered meanwhile are passed over.
+    /// Waiting names, oldest first. Answered names are skipped.
     private var order: [(name: String, until: Instant)] = []
 
     static func name() -> String { Hex.text(Random.bytes(nameBytes)) }
@@ -25,7 +26,7 @@ struct WaitingReplies<Request> {
 
     mutating func add(_ request: Request, as name: String) { places[name] = Place(request: request) }
 
-    /// From here on the scheduler can know of it.
+    /// Starts the wait. Only a stored order can reach the scheduler.
     mutating func stored(_ name: String, at now: Instant) {
         guard places[name] != nil else { return }
         let until = now.advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
@@ -33,10 +34,10 @@ struct WaitingReplies<Request> {
         order.append((name, until))
     }
 
-    /// It has its answer, or is given up.
+    /// Removes a request that is answered or given up.
     mutating func take(_ name: String) -> Request? { places.removeValue(forKey: name)?.request }
 
-    /// Those that have waited long enough.
+    /// Removes and returns the requests that have waited long enough.
     mutating func takeOverdue(at now: Instant) -> [Request] {
         let over = order.prefix { $0.until <= now }
         let requests = over.compactMap { take($0.name) }
@@ -44,7 +45,7 @@ struct WaitingReplies<Request> {
         return requests
     }
 
-    /// When to look again.
+    /// Returns the time of the next check.
     mutating func next() -> Instant? {
         let answered = order.prefix { places[$0.name] == nil }
         order.removeFirst(answered.count)

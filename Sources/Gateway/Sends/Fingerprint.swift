@@ -2,8 +2,8 @@ internal import Cryptography
 internal import JSON
 internal import LiveActivity
 
-/// What a body says, in 32 bytes of hexadecimal: the same for the same members in another order or with other
-/// blanks, so that a client that encodes its retry anew is not told that it is another request.
+/// A SHA-256 of a body's content, in hexadecimal. The order of members and white space do not change it, so a
+/// client may encode a retry differently.
 enum Fingerprint {
     static func of(_ body: JSONValue) -> String {
         var bytes: [UInt8] = []
@@ -19,7 +19,7 @@ enum Fingerprint {
             members.sort { $0.name.lexicographicallyPrecedes($1.name) }
             bytes.append(UInt8(ascii: "{"))
             for (name, member) in members {
-                // Its length goes before it, so that no text can look like two.
+                // The length before the name keeps two different texts from producing the same bytes.
                 bytes += Array("\(name.count):".utf8) + name
                 append(member, to: &bytes)
             }

@@ -2,9 +2,11 @@ internal import HTTPServer
 internal import JSON
 internal import LiveActivity
 
-/// What is answered about sends.
+/// The answers to calls about sends.
 enum SendAnswer {
-    /// - Parameter later: of a send for later, what the scheduler says.
+    /// Returns the answer to an accepted send.
+    ///
+    /// - Parameter later: The scheduler's outcome if the send is for later.
     static func accepted(
         _ send: Send, _ judged: SendJudge.Judged, later: TimedOutcome? = nil
     ) -> HTTPResponse {
@@ -52,14 +54,14 @@ enum SendAnswer {
     static let unknown = HTTPResponse.error(
         404, "send_unknown",
         message:
-            "there is no such send of this app in the last seven days; ids are what POST /v1/sends answers")
+            "this app has no such send in the last seven days; use an id that POST /v1/sends answered")
 
-    /// The topic is longer than can be read for one question.
+    /// The search stopped at its time limit, before it had read the whole topic.
     static let notFoundInTime: HTTPResponse = {
         var response = HTTPResponse.error(
             503, "search_too_long",
             message:
-                "the send was not found in the time for one question; add ?at= with the acceptedAt of its answer"
+                "the search for the send took too long; add ?at= with the acceptedAt of the send's answer"
         )
         response.headers.add("Retry-After", "5")
         return response

@@ -2,7 +2,7 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// Reads the body of `POST /v1/sends`. What is wrong is noted in the document, all of it.
+/// The reader of a `POST /v1/sends` body. It notes every problem in the document.
 enum SendBody {
     static func draft(_ root: JSONValue, now: WallTime) -> SendDraft {
         let object = root.object()
@@ -29,7 +29,7 @@ enum SendBody {
 
     private static func audience(_ object: JSONObject, _ event: PushEvent) -> Audience {
         guard let value = object["audience"].optional else {
-            // Who takes part was chosen by the start; a start itself must choose.
+            // The start has chosen the recipients of the group. Only a start must name its audience.
             if event == .start { _ = object["audience"].audience() }
             return .group
         }
@@ -53,26 +53,26 @@ enum SendBody {
         guard let latenessMax = object["latenessMax"].optional else { return }
         let milliseconds = latenessMax.latenessMax()
         guard draft.time != nil else {
-            return latenessMax.report("belongs to a send for later; leave it out, or say when")
+            return latenessMax.report("is allowed only for a send for later; omit it, or set when")
         }
         draft.time?.latenessMax = milliseconds
     }
 
-    /// Words of the interface that nobody carries out yet.
+    /// Refuses values of the interface that are not implemented yet.
     private static func refuseWhatIsNotBuilt(_ object: JSONObject, _ draft: inout SendDraft) {
         let delivery = object["delivery"]
         if let delivery = delivery.optional, !delivery.isText("tokens") {
             draft.problems.append(
                 RequestProblem(
                     "not_available", at: "delivery",
-                    "must be \"tokens\": broadcast channels are not built yet"))
+                    "must be \"tokens\": broadcast channels are not available in this version"))
         }
     }
 }
 
 extension JSONValue {
-    /// Arrays and objects inside one another in what belongs to the app: every record that holds it has room
-    /// for more.
+    /// The deepest nesting of arrays and objects in the app's own content. The limit leaves levels for each
+    /// record that encloses the content.
     static let stateDepthMax = 16
     private static let collapseBytesMax = 64
 
@@ -87,7 +87,9 @@ extension JSONValue {
     func priority() -> Int {
         let priority = int()
         if priority != 5, priority != 10, kind == .integer {
-            report("must be 10 (at once) or 5 (when it suits the phone, outside the budget)", as: .outOfRange)
+            report(
+                "must be 10 (at once) or 5 (when it suits the phone, without using its budget)",
+                as: .outOfRange)
         }
         return priority == 5 ? 5 : 10
     }

@@ -4,10 +4,12 @@ internal import Kafka
 internal import LiveActivity
 internal import Telemetry
 
-/// What a request to send becomes: one record of `sends` and one of `audit`, and its answer; what is to go later
-/// is an order to the scheduler instead. Nothing is half-accepted: of a body with anything wrong nothing is stored.
+/// The decision about a send request: one record of `sends`, one of `audit`, and the answer. A send for later
+/// becomes an order to the scheduler instead.
+///
+/// A request is stored completely or not at all. A body with any problem stores nothing.
 struct SendDecision: Sendable {
-    /// Its path: the same idempotency key on another route is another request.
+    /// The path of the call. The same idempotency key on another route is another request.
     let route: String
     let fields: SendFields
     let lanes: Int
@@ -35,7 +37,7 @@ struct SendDecision: Sendable {
         let partition = Murmur2.partition(of: key.span, of: lanes)
         let id =
             idempotencyKey.map {
-                // A dry run is another request than the send itself: each has its progress.
+                // A dry run and a real send with one key are two requests, because each has its own progress.
                 SendID.derived(
                     from: $0, route: judged.send.dryRun ? "\(route) dry run" : route, group: judged.key,
                     partition: partition)
@@ -50,10 +52,11 @@ struct SendDecision: Sendable {
         return .store(records, SendAnswer.accepted(send, judged))
     }
 
-    /// The record that takes a send back goes the way of the send, and so comes behind it.
+    /// Returns the records that cancel a send. The cancel uses the key of the send, so Kafka orders it after
+    /// the send.
     ///
-    /// - Parameter timer: whose timer holds the send, where it waits for its time: then it is taken back there, too,
-    ///   and whichever of the two comes too late, the other does not.
+    /// - Parameter timer: The owner of the timer if the send waits for its time. Then the scheduler gets a
+    ///   cancel, too. If one of the two cancels comes too late, the other one still works.
     static func cancel(
         _ id: SendID, key: GroupKey, recipient: Recipient?, timer: ScheduleOwner?, _ context: RequestContext
     ) -> [OutgoingRecord] {

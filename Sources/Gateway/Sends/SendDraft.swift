@@ -1,16 +1,16 @@
 internal import JSON
 internal import LiveActivity
 
-/// What a body asks for, before anybody has looked whether the app has such a type, and whether the parts
-/// belong together. Each interface reads its own body into one.
+/// The content of a request body before the checks of activity type and field combinations. Each interface
+/// reads its body into a draft.
 struct SendDraft {
-    /// Without the type and the attributes on what is no start.
+    /// The content. Only a start has a type and attributes in it.
     var content: PushContent
-    /// The activity type: of a start its own, of others the one by which they are checked.
+    /// The activity type. On an update or end it only selects the rules of the check.
     var attributesType: String?
     var group: String?
     var audience: Audience
-    /// The call says that the group is its one user's alone.
+    /// Whether the call marks the group as private to its one user. Nil if the call does not say.
     var isPrivate: Bool?
     var priority = 10
     var collapseID: String?
@@ -21,9 +21,9 @@ struct SendDraft {
     var onUnknownStart = Send.UnknownStart.skip
     var restart = false
     var dryRun = false
-    /// Nil: at once.
+    /// The time to send at, or nil to send at once.
     var time: SendTime?
-    /// What was found that JSON has no word for.
+    /// The problems with codes that JSON problems do not have.
     var problems: [RequestProblem] = []
 
     init(_ event: PushEvent, audience: Audience) {
@@ -32,7 +32,7 @@ struct SendDraft {
     }
 }
 
-/// What the parts of a send are called in a body.
+/// The names of a send's fields in one interface's body.
 struct SendFields {
     var group = "groupId"
     var audience = "audience"
@@ -44,7 +44,7 @@ struct SendFields {
     var endDate = "endDate"
     var staleDate = "staleDate"
     var dismissalDate = "dismissalDate"
-    /// Where a call can say that a group is private; nil where it cannot.
+    /// The field that marks a group as private. Nil if the interface has no such field.
     var isPrivate: String? = "private"
 
     static let own = SendFields()

@@ -3,19 +3,21 @@ internal import Kafka
 internal import LiveActivity
 internal import Telemetry
 
-/// A send's id. It says where the send lies, so that it is found again without an index; a random one also says
-/// since when.
+/// The id of a send. It names the partition of the send, so that a lookup needs no index. A random id also
+/// names the time of acceptance.
 ///
-/// `r-<milliseconds since 1970>-<partition>-<24 hexadecimal digits>`, or, made from an idempotency key,
-/// `k-<partition>-<32 hexadecimal digits>`: the same whenever and wherever the same request comes again. Of a send
-/// for later, `t` in place of `r` and `d` in place of `k`, and behind the partition that of `timers`.
+/// A random id is `r-<milliseconds since 1970>-<partition>-<24 hexadecimal digits>`. An id that is derived
+/// from an idempotency key is `k-<partition>-<32 hexadecimal digits>`, and a repeated request always gets the
+/// same one. A send for later uses `t` instead of `r` and `d` instead of `k`, and adds its partition of
+/// `timers` after the first partition.
 package struct SendID: Sendable, Hashable {
     package let text: String
-    /// Of `sends`, or of `sends.timed`.
+    /// The partition of `sends` or `sends.timed`.
     let partition: Int
-    /// Of `timers`, where the send is one for later.
+    /// The partition of `timers` if the send is for later.
     let timers: Int?
-    /// Milliseconds since 1970 by the gateway's clock; nil of one that was made from a key.
+    /// The gateway's time of acceptance, in milliseconds since 1970. Nil if the id is derived from an
+    /// idempotency key.
     let time: Int64?
 
     private static let randomBytes = 12
@@ -28,7 +30,9 @@ package struct SendID: Sendable, Hashable {
         self.time = time
     }
 
-    /// - Parameter timers: the partition of `timers`, of a send for later.
+    /// Makes a new id.
+    ///
+    /// - Parameter timers: The partition of `timers` if the send is for later.
     static func random(partition: Int, timers: Int? = nil, now: WallTime) -> SendID {
         let time = max(0, now.milliseconds)
         let kind = timers == nil ? "r" : "t"
@@ -40,7 +44,7 @@ package struct SendID: Sendable, Hashable {
     static func derived(
         from idempotencyKey: String, route: String, group: GroupKey, partition: Int, timers: Int? = nil
     ) -> SendID {
-        // No part can pretend to be two.
+        // The join escapes its separator, so two different lists of parts never produce the same bytes.
         let parts = RecordKey.join(
             group.app, route, String(decoding: group.bytes, as: UTF8.self), idempotencyKey)
         let digest = SHA256.digest(parts).prefix(digestBytes)
@@ -54,8 +58,8 @@ package struct SendID: Sendable, Hashable {
         timers.map { "\(partition)-\($0)" } ?? "\(partition)"
     }
 
-    /// Reads an id that somebody asks about; nil for what no gateway has made. What takes a send back may stand
-    /// behind it.
+    /// Parses the id in a request. Returns nil if a gateway cannot have made it. A suffix after a dot, such
+    /// as `.undo`, is allowed.
     package init?(_ text: String, lanes: Int) {
         guard text.utf8.count <= Name.bytesMax else { return nil }
         let base = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)[0]

@@ -3,13 +3,16 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// Makes a send of a draft, or says everything that is wrong with it: what the catalogue knows of the app is
-/// looked up here, so that nobody behind the gateway needs it to act. It does no I/O.
+/// A check that turns a draft into a send or reports every problem of the draft. It does no I/O.
+///
+/// The judge resolves everything that depends on the catalog, so that later stages can act on the send
+/// without it.
 struct SendJudge {
-    /// How far ahead an activity's end may lie. The activity itself lives for eight hours; a group may have more
-    /// than one.
+    /// The largest distance of an activity's end date from now. One activity lives for eight hours, but a
+    /// group may outlive several activities.
     static let endDateSecondsMax: Int64 = 30 * 86_400
-    /// Jobs are kept for a day; beyond this nobody can promise to push.
+    /// The largest distance of a deadline from now. Jobs are kept for a day, so a later deadline cannot be
+    /// honored.
     static let deadlineSecondsMax: Int64 = 20 * 3600
 
     let app: App
@@ -20,15 +23,17 @@ struct SendJudge {
     struct Judged {
         var send: Send
         let key: GroupKey
-        /// Of what APNs will get.
+        /// The size of the APNs payload.
         let bytes: Int
         let warnings: [RequestProblem]
     }
 
-    /// - Parameter read: problems of the document, found while the draft was read: of two about one field the
-    ///   document's counts.
+    /// Returns the send, or throws every problem of the draft.
+    ///
+    /// - Parameter read: The problems that were found while the draft was read. If one of them concerns a
+    ///   field, no other problem of that field is reported.
     func judge(_ draft: SendDraft, afterReading read: [RequestProblem]) throws(RefusedRequest) -> Judged {
-        // Without it nothing is known of the content.
+        // If the draft names something unknown, its content is not known either and cannot be checked.
         if draft.problems.contains(where: \.isUnknown) { throw RefusedRequest(read + draft.problems) }
         var check = Check(judge: self, draft: draft, read: read)
         let type = check.type()
@@ -38,7 +43,7 @@ struct SendJudge {
         check.dates()
         let bytes = check.payload(type)
         guard check.found.isEmpty, let send, let key = send.groupKey else {
-            // Nothing is left out: what has no key has a problem.
+            // A send without a key has a problem, so this fallback only keeps the error non-empty.
             throw RefusedRequest(
                 check.found.isEmpty ? [RequestProblem("invalid", at: "", "names no group")] : check.found)
         }
@@ -52,7 +57,7 @@ private struct Check {
     var found: [RequestProblem]
     private let spoken: [String]
     private var fields: SendFields { judge.fields }
-    /// When the send goes: by that time dates have passed or not.
+    /// The time at which the send is delivered, in seconds. Dates are compared with it.
     private var due: Int64 { (draft.time?.due(now: judge.now) ?? judge.now).seconds }
     private var event: PushEvent { draft.content.event }
 
@@ -64,15 +69,15 @@ private struct Check {
     }
 
     private mutating func add(_ code: String, at field: String, _ message: String, isUnknown: Bool = false) {
-        // A field that could not be read has been spoken of; what stands in its place says nothing.
+        // The field already has a reading problem. The placeholder in its place must not cause a second one.
         if spoken.contains(where: { $0.isPath(within: field) || field.isPath(within: $0) }) { return }
         found.append(RequestProblem(code, at: field, message, isUnknown: isUnknown))
     }
 
-    // MARK: What the catalogue knows
+    // MARK: Catalog lookups
 
-    /// The type by whose rules the content is checked; nil where an update names none and the app has several:
-    /// then the planner checks it, which knows the group's.
+    /// Returns the activity type whose rules apply to the content. Returns nil if an update names no type and
+    /// the app has several. Then the planner checks the content, because it knows the group's type.
     mutating func type() -> ActivityType? {
         guard let name = draft.attributesType else {
             return event != .start && judge.app.types.count == 1 ? judge.app.types[0] : nil
@@ -80,28 +85,28 @@ private struct Check {
         if let type = judge.app.types.first(where: { $0.name.isExactly(name) }) { return type }
         add(
             "type_unknown", at: fields.attributesType,
-            "is no activity type of the app; put it with PUT /v1/activity-types/\(name) or `flotilla types put` first",
+            "is not an activity type of the app; create it with PUT /v1/activity-types/\(name) or `flotilla types put` first",
             isUnknown: true)
         return nil
     }
 
-    /// Whose the group is, where it is private.
+    /// Returns the owner if the group is private.
     mutating func owner(_ type: ActivityType?) -> Recipient? {
         guard isPrivate(type) else { return nil }
         if let given = draft.isPrivate, !given, let field = fields.isPrivate {
             add(
                 "conflict", at: field,
-                "must be true or be left out: all groups of this activity type are private"
+                "must be true or be omitted: all groups of this activity type are private"
             )
         }
         guard draft.group != nil else {
-            add("missing", at: fields.group, "is missing; a private group has a name, too")
+            add("missing", at: fields.group, "is missing; a private group needs a name, too")
             return nil
         }
         guard case .users(let users) = draft.audience, users.count == 1 else {
             add(
                 "not_one_user", at: fields.audience,
-                "must name exactly one user, as the group is private to one: send one request for each")
+                "must name exactly one user, because the group is private; send one request for each user")
             return nil
         }
         return .user(users[0])
@@ -116,7 +121,7 @@ private struct Check {
         if kinds.count == 2 {
             add(
                 "missing", at: fields.attributesType,
-                "is missing; the app has types with private groups and others, and which is meant depends on it"
+                "is missing; the app has private and shared types, and the type decides whether the group is private"
             )
         }
         return kinds == [true]
@@ -128,7 +133,7 @@ private struct Check {
         where judge.catalog.segment(name, of: judge.app.id) == nil {
             add(
                 "segment_unknown", at: "\(fields.segments)[\(index)]",
-                "is no segment of the app; put it with PUT /v1/segments/\(name) first", isUnknown: true)
+                "is not a segment of the app; create it with PUT /v1/segments/\(name) first", isUnknown: true)
         }
     }
 
@@ -136,7 +141,7 @@ private struct Check {
 
     mutating func send(_ type: ActivityType?, _ owner: Recipient?) -> Send? {
         if draft.group == nil, event == .start {
-            add("missing", at: fields.group, "is missing; it names the activity for updates and the end")
+            add("missing", at: fields.group, "is missing; updates and the end need it to find the activity")
             return nil
         }
         if draft.group == nil, case .group = draft.audience {
@@ -161,13 +166,13 @@ private struct Check {
         if let key = send.groupKey, key.bytes.count > GroupKey.bytesMax {
             add(
                 "invalid", at: fields.group,
-                "makes a key of \(key.bytes.count) bytes with app and user, at most \(GroupKey.bytesMax) are possible; give shorter names, with fewer slashes and percent signs"
+                "makes a key of \(key.bytes.count) bytes with app and user, at most \(GroupKey.bytesMax) are allowed; use shorter names with fewer slashes and percent signs"
             )
         }
         return send
     }
 
-    /// As it goes on: a start with its type, and its group among the attributes.
+    /// Returns the content to store. A start gets its type and its group attribute.
     private func content(_ type: ActivityType?) -> PushContent {
         var content = draft.content
         guard event == .start else { return content }
@@ -186,7 +191,7 @@ private struct Check {
         let now = due
         if let end = draft.endDate {
             if event != .start {
-                add("not_allowed", at: fields.endDate, "belongs to a start only; end with an end instead")
+                add("not_allowed", at: fields.endDate, "is allowed on a start only; send an end instead")
             } else {
                 checkAhead(end, at: fields.endDate, within: SendJudge.endDateSecondsMax, days: "30 days")
             }
@@ -198,29 +203,31 @@ private struct Check {
             add("date_passed", at: "expiration", "has passed; give a later time, or 0 for one attempt")
         }
         if let expiration = draft.expiration, expiration > PayloadRules.secondsMax {
-            add("not_seconds", at: "expiration", "must be in seconds since 1970; it looks like milliseconds")
+            add(
+                "not_seconds", at: "expiration",
+                "must be in seconds since 1970; this value looks like milliseconds")
         }
         if event != .start {
-            if draft.restart { add("not_allowed", at: "restart", "belongs to a start only; leave it out") }
+            if draft.restart { add("not_allowed", at: "restart", "is allowed on a start only; omit it") }
             if draft.onUnknownStart != .skip {
-                add("not_allowed", at: "onUnknownStart", "belongs to a start only; leave it out")
+                add("not_allowed", at: "onUnknownStart", "is allowed on a start only; omit it")
             }
         }
         if !draft.conflate, event != .update {
             add(
                 "not_allowed", at: "conflate",
-                "belongs to an update only; starts and ends are never conflated")
+                "is allowed on an update only; starts and ends are never conflated")
         }
     }
 
     private mutating func checkAhead(_ date: Int64, at field: String, within limit: Int64, days: String) {
         let now = due
         if date > PayloadRules.secondsMax {
-            add("not_seconds", at: field, "must be in seconds since 1970; it looks like milliseconds")
+            add("not_seconds", at: field, "must be in seconds since 1970; this value looks like milliseconds")
         } else if date <= now {
             add("date_passed", at: field, "has passed; give a later time")
         } else if date > now + limit {
-            add("out_of_range", at: field, "lies more than \(days) ahead")
+            add("out_of_range", at: field, "is more than \(days) ahead")
         }
     }
 
@@ -230,7 +237,7 @@ private struct Check {
         type.map { PayloadRules(now: due, type: $0) } ?? PayloadRules(now: due)
     }
 
-    /// The size of what APNs will get.
+    /// Checks the payload and returns the size of the APNs body in bytes.
     mutating func payload(_ type: ActivityType?) -> Int {
         var content = draft.content
         if event == .start { content.attributesType = draft.attributesType }
@@ -251,7 +258,7 @@ private struct Check {
 }
 
 extension String {
-    /// Whether this is the path, or lies below it.
+    /// Whether this path is `path` or lies below it.
     fileprivate func isPath(within path: String) -> Bool {
         guard hasPrefix(path), !path.isEmpty else { return self == path }
         guard let next = utf8.dropFirst(path.utf8.count).first else { return true }

@@ -6,12 +6,12 @@ package import LiveActivity
 package import Telemetry
 package import Topics
 
-/// Sends and cancels by a person at a machine, past the gateway and by its rules: into the topics, each with a
-/// line in the audit. It waits.
+/// Sends and cancels of an operator on the command line. They bypass the gateway but follow its rules and
+/// write the audit. The calls block.
 package struct SendsByHand {
     package struct Accepted {
         package let id: String
-        /// As `POST /v1/sends` answers.
+        /// The answer of `POST /v1/sends`.
         package let answer: [UInt8]
     }
 
@@ -34,7 +34,9 @@ package struct SendsByHand {
         self.author = author
     }
 
-    /// - Parameter body: of `POST /v1/sends`.
+    /// Stores a send and returns its id.
+    ///
+    /// - Parameter body: The body of `POST /v1/sends`.
     package func send(
         _ body: [UInt8], of app: String, idempotencyKey: String? = nil, now: WallTime
     ) throws -> Accepted {
@@ -50,13 +52,15 @@ package struct SendsByHand {
             try store(records)
             response = answer
         case .ask(let question): response = try ask(question)
-        case .answer, .change: preconditionFailure("a send is stored or refused")
+        case .answer, .change: preconditionFailure("a send is either stored or scheduled")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
         return Accepted(id: id, answer: response.body)
     }
 
-    /// - Parameter progress: what was found of the send.
+    /// Cancels a send.
+    ///
+    /// - Parameter progress: The known progress of the send.
     package func cancel(_ id: SendID, of app: String, _ progress: SendProgress, now: WallTime) throws {
         guard let key = progress.key else { return }
         try store(
@@ -71,7 +75,7 @@ package struct SendsByHand {
     ) throws -> RequestContext {
         guard let known = catalog.apps[app] else {
             throw RefusedRequest([
-                RequestProblem("app_unknown", at: "app", "is no app; `flotilla apps` lists them")
+                RequestProblem("app_unknown", at: "app", "is unknown; `flotilla apps` lists the apps")
             ])
         }
         return RequestContext(

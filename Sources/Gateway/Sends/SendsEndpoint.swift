@@ -12,7 +12,7 @@ struct SendsEndpoint: Sendable {
 
     private static let path = "/v1/sends"
     private static let onePath = "/v1/sends/{id}"
-    /// Programs that know fractions only know whole numbers up to here.
+    /// The largest integer that programs with floating-point numbers represent exactly.
     private static let timeMax: Int64 = 1 << 53
 
     func add(to routes: inout HTTPRoutes) {
@@ -39,7 +39,7 @@ struct SendsEndpoint: Sendable {
         }
     }
 
-    /// Finds the send, or answers that it is not there. False when too many wait.
+    /// Finds the send or answers that it is unknown. Returns false if too many lookups wait.
     private func find(
         _ incoming: Incoming, then: @escaping @Sendable (SendID, SendProgress) -> Void
     ) -> Bool {
@@ -65,26 +65,26 @@ struct SendsEndpoint: Sendable {
         }
     }
 
-    /// When the send was accepted, where the caller says so.
+    /// Returns the `at` parameter: the time at which the send was accepted.
     private static func time(in query: [(name: String, value: String)]) throws(RefusedRequest) -> Int64? {
         var problems: [RequestProblem] = []
         var time: Int64?
         for (name, value) in query {
             if name != "at" {
                 problems.append(
-                    RequestProblem("unknown_field", at: name, "is not a parameter here; there is at"))
+                    RequestProblem("unknown_field", at: name, "is not a parameter of this call; use at"))
             } else if time == nil, let given = Int64(value), (0...timeMax).contains(given) {
                 time = given
             } else {
                 problems.append(
-                    RequestProblem("invalid", at: "at", "must be milliseconds since 1970, and given once"))
+                    RequestProblem("invalid", at: "at", "must be milliseconds since 1970 and occur once"))
             }
         }
         if problems.isEmpty { return time }
         throw RefusedRequest(problems)
     }
 
-    /// What planner and lanes wrote is read here; what became of the jobs, the insight stage knows.
+    /// Answers with the records of planner and lanes, and with the insight stage's report about the jobs.
     private func report(_ id: SendID, _ progress: SendProgress, for incoming: Incoming) {
         let call = InsightCall(.report, app: incoming.visitor.app.id, id: id.text)
         let isTaken = relay.ask(call) { answer in

@@ -1,7 +1,7 @@
 internal import LiveActivity
 
-/// Marks letters as what nobody wants any more: they stay in the topic until it lets them go, and no call
-/// shows them or sends them again unless it is asked to.
+/// A call that marks dead letters as discarded. They stay in the topic until its retention deletes them.
+/// Other calls skip them unless the caller asks for them.
 package struct Discard {
     private let box: LetterBox
     private let filter: LetterFilter
@@ -15,7 +15,7 @@ package struct Discard {
         self.run = run
     }
 
-    /// Letters that it would mark, and those that are being sent again just now.
+    /// Returns the number of dead letters that it would mark, and of those that another call is redriving.
     package func survey() throws -> (letters: Int, busy: Int) {
         var (letters, busy) = (0, 0)
         try box.forEach(filter) { _, state in
@@ -25,9 +25,9 @@ package struct Discard {
         return (letters, busy)
     }
 
-    /// How many were marked.
+    /// Marks the dead letters and returns their count.
     ///
-    /// - Parameter progress: called now and then; what it throws ends the call between two marks.
+    /// - Parameter progress: Called after each mark. An error that it throws ends the call between two marks.
     package func carryOut(_ progress: (Int) throws -> Void) throws -> Int {
         let writer = try ReplayWriter(box, author: author, run: run)
         var count = 0

@@ -2,7 +2,7 @@ internal import Cryptography
 package import JSON
 internal import LiveActivity
 
-/// A letter as people and programs may see it: without its tokens, and without what it says.
+/// The JSON form of a dead letter, without its tokens and its payload.
 extension Letter {
     package func write(_ state: LetterJournal.State, to json: inout JSONWriter) {
         json.field("letter", name.text)
@@ -21,7 +21,7 @@ extension Letter {
         json.field("sentAgainFrom", before.isEmpty ? nil : before)
     }
 
-    /// What it says of its send, where it is a sheet.
+    /// Writes the fields of its send, if the dead letter is a sheet.
     package func writeSheet(to json: inout JSONWriter) {
         guard let sheet else { return }
         json.field("send", sheet.head.send)
@@ -32,12 +32,12 @@ extension Letter {
     }
 }
 
-/// One push that a letter stands for.
+/// One push of a dead letter.
 package struct LetterJob: Sendable {
     package let installation: String
     package let entry: String
     package let recipient: String
-    /// Of the token as it lies there, sealed or not.
+    /// A digest of the token as stored, sealed or not.
     package let token: String
 }
 
@@ -56,7 +56,7 @@ extension LetterSheet {
 }
 
 extension LetterSummary {
-    /// By stage, app, reason and state.
+    /// The rows sorted by stage, app, reason and state.
     package var sorted: [(kind: Kind, row: Row)] {
         rows.sorted { a, b in
             (a.key.stage, a.key.app ?? "", a.key.code, a.key.state.rawValue)

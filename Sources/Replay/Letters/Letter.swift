@@ -1,24 +1,24 @@
 package import Kafka
 package import LiveActivity
 
-/// A dead letter: the record as it came, and why a stage could not use it. Its bytes are secrets.
+/// A dead letter: the original record and the reason of its stage. Its bytes are secret.
 package struct Letter: Sendable {
     package struct Header: Sendable, Hashable {
         package let name: [UInt8]
         package let value: [UInt8]?
     }
 
-    /// A header of a record that was sent again: of which letter. Each time is one more.
+    /// The header of a redriven record with the name of its dead letter. Each redrive adds one.
     package static let redriven: StaticString = "flotilla-redriven"
 
     package let name: LetterName
     package let why: DeadLetter
     package let key: [UInt8]?
     package let value: [UInt8]?
-    /// The record's own, in their order.
+    /// The headers of the original record, in order.
     package let headers: [Header]
 
-    /// Nil for what is no letter: a mark, or of a version that nobody knows.
+    /// Returns nil if the record is a mark or has an unknown version.
     package init?(_ record: borrowing Kafka.Record) {
         let list = record.headers
         var own: [Header] = []
@@ -46,7 +46,7 @@ package struct Letter: Sendable {
         return headers.last { $0.name == wanted }?.value
     }
 
-    /// The app that it is of, as far as it says so.
+    /// The app of the record, if the record names one.
     package var app: String? {
         if let lines = header(SheetHeader.flotilla) {
             let prefix = "\(SheetLine.app.rawValue): "
@@ -63,13 +63,13 @@ package struct Letter: Sendable {
         return app
     }
 
-    /// Pushes that it stands for; one of what is no sheet.
+    /// The number of pushes in a sheet, or one for any other record.
     package var jobs: Int {
         guard let lines = header(SheetHeader.to) else { return 1 }
         return max(1, lines.count { $0 == UInt8(ascii: "\n") })
     }
 
-    /// Letters that it was before, the first of them first.
+    /// The names of the earlier dead letters of this record, the oldest first.
     package var before: [String] {
         let wanted = Array(Self.redriven.description.utf8)
         return headers.filter { $0.name == wanted }.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -81,17 +81,17 @@ package struct Letter: Sendable {
         }
     }
 
-    /// The sheet that it is; nil for other records, and for what cannot be read as one.
+    /// The sheet, or nil if the record is not a readable sheet.
     package var sheet: LetterSheet? { LetterSheet(self) }
 }
 
-/// A letter that is a sheet of jobs.
+/// A dead letter that is a sheet of jobs.
 package struct LetterSheet: Sendable {
     package let head: SheetHead
     package let index: SheetIndex
-    /// Where its jobs first stood.
+    /// The place of the sheet in which the jobs were first written.
     package let place: JobPlace
-    /// The lines that they were there.
+    /// The lines of the jobs in that first sheet.
     package let lines: LineSet
     private let to: [UInt8]
 

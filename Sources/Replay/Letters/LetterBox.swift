@@ -1,8 +1,8 @@
 package import Kafka
 package import Topics
 
-/// The topic `dead-letters` as a command sees it: one partition at a time, so that what is kept in memory is
-/// a few bits for each letter of one of them.
+/// The topic `dead-letters` for commands. It is read one partition at a time, so memory holds only a few bits
+/// for each dead letter of one partition.
 package struct LetterBox {
     let settings: KafkaSettings
     let layout: TopicLayout
@@ -24,23 +24,24 @@ package struct LetterBox {
         try scanner.read(TopicPartition(layout.name(topic), partition), from: start, each)
     }
 
-    /// Where its partitions end now, by their numbers.
+    /// Returns the current end offset of each partition, by its number.
     func ends() throws -> [Int64] {
         try partitions.map { try scanner.end(of: TopicPartition(layout.name(.deadLetters), $0)) }
     }
 
-    /// What was done about the letters of a partition.
+    /// Returns the journal of a partition, with the state of its dead letters.
     func journal(of partition: Int32, _ filter: LetterFilter) throws -> LetterJournal {
         var journal = LetterJournal()
         try scan(.deadLetters, in: partition, from: filter.start) { journal.read($0) }
         return journal
     }
 
-    /// Its letters that match, in order, up to where the journal was read. The body ends it with `Enough`.
+    /// Passes the matching dead letters to `body` in order, up to the journal's end. `body` can throw
+    /// `Enough` to stop.
     ///
     /// - Parameters:
-    ///   - start: nil for the first that can match.
-    ///   - end: the first offset that is left alone.
+    ///   - start: The start of the scan, or nil for the first possible match.
+    ///   - end: The first offset that is not visited.
     func forEach(
         in partition: Int32, _ filter: LetterFilter, knowing journal: LetterJournal,
         from start: TopicScanner.Start? = nil, before end: Int64 = .max,
@@ -56,7 +57,7 @@ package struct LetterBox {
         }
     }
 
-    /// All letters that match, whatever was done about them.
+    /// Passes all matching dead letters to `body`, in any state.
     package func forEach(
         _ filter: LetterFilter, _ body: (Letter, LetterJournal.State) throws -> Void
     ) throws {

@@ -1,17 +1,18 @@
 internal import LiveActivity
 
-/// Which letters a call is about: all that match everything it says.
+/// The filter of a call. A dead letter must match all conditions.
 package struct LetterFilter: Sendable, Hashable {
     package static let namesMax = 1_000
 
     package var app: String?
     package var stage: String?
-    /// The stable code of a reason.
+    /// The stable code of the reason.
     package var code: String?
-    /// Milliseconds since 1970: when a stage gave up.
+    /// The earliest time of the dead letter, in milliseconds since 1970.
     package var since: Int64?
+    /// The time before which the dead letter was written, in milliseconds since 1970.
     package var until: Int64?
-    /// Letters by name; empty: all.
+    /// The names of the dead letters. Empty means all.
     package var names: Set<LetterName> = []
 
     package init() {}
@@ -28,13 +29,13 @@ package struct LetterFilter: Sendable, Hashable {
         return true
     }
 
-    /// Whether a partition can have any.
+    /// Whether a partition can have a match.
     func concerns(_ partition: Int32) -> Bool {
         names.isEmpty || names.contains { $0.partition == partition }
     }
 
-    /// Where reading a partition may begin: a stage's clock can be behind the cluster's, and what was marked
-    /// is marked later than it was written.
+    /// The start of a scan. It is earlier than `since`, because a stage's clock can be behind the cluster's
+    /// clock. Marks are always later than their dead letters.
     var start: TopicScanner.Start {
         since.map { .time($0 - Self.clocksApartMilliseconds) } ?? .beginning
     }

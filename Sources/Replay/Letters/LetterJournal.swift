@@ -2,23 +2,23 @@ internal import JSON
 package import Kafka
 internal import LiveActivity
 
-/// What was done about the letters of one partition, as its marks say. A bit or two for each offset.
+/// The state of the dead letters of one partition, from its marks. It uses one or two bits for each offset.
 package struct LetterJournal {
-    /// What is known of one letter.
+    /// The state of one dead letter.
     package enum State: String, Sendable {
         case open
         case redriven
         case discarded
-        /// It was begun to send it again, and nobody has written whether that was done.
+        /// A redrive has begun, and no mark says whether it was completed.
         case doubtful = "in_doubt"
     }
 
-    /// A deed that was begun and has no end.
+    /// An action that has begun and has no end mark.
     struct Begun: Sendable, Hashable {
         let run: String
-        /// Milliseconds since 1970, by the cluster's clock.
+        /// The cluster's time of the mark, in milliseconds since 1970.
         let at: Int64
-        /// Of the mark: of two, the first counts.
+        /// The offset of the mark. If two calls mark the same dead letter, the first mark counts.
         let offset: Int64
     }
 
@@ -26,17 +26,17 @@ package struct LetterJournal {
     private var redriven: [UInt64] = []
     private var discarded: [UInt64] = []
     private var begun: [Int64: Begun] = [:]
-    /// Jobs that were sent again by `replay resend`, by where they first stood; and, where they are asked for,
-    /// those that were sent again as letters.
+    /// The jobs that `replay resend` sent, by their first place. `redrivenJobs` has the jobs of redriven dead
+    /// letters, if they are kept.
     private var resent: [JobPlace: Set<Int>] = [:]
     private var redrivenJobs: [JobPlace: Set<Int>] = [:]
     private var begunSheets: [JobPlace: Begun] = [:]
     private let keepsJobs: Bool
-    /// All before it is known.
+    /// The offset up to which the partition is read.
     private(set) var end: Int64 = 0
     private let reader = JSONReader()
 
-    /// - Parameter keepsJobs: also which jobs were sent again as letters.
+    /// - Parameter keepsJobs: Whether to keep the jobs of redriven dead letters.
     package init(keepsJobs: Bool = false) { self.keepsJobs = keepsJobs }
 
     package func state(of letter: Int64) -> State {
@@ -47,7 +47,7 @@ package struct LetterJournal {
 
     func begun(_ letter: Int64) -> Begun? { begun[letter] }
 
-    /// Whether jobs of a letter went out again by another way.
+    /// Whether `replay resend` sent any job of a dead letter.
     func wereResent(_ sheet: LetterSheet) -> Bool {
         guard let lines = resent[sheet.place] else { return false }
         var some = false
@@ -55,15 +55,15 @@ package struct LetterJournal {
         return some
     }
 
-    /// A resend of jobs of a sheet that was begun and has no end.
+    /// Returns a resend of a sheet's jobs that has begun and has no end mark.
     func begunSheet(_ place: JobPlace) -> Begun? { begunSheets[place] }
 
-    /// Whether a job went out again, one way or the other, or is going.
+    /// Whether a job was sent again by redrive or resend, or is being sent.
     func wasSentAgain(_ line: Int, at place: JobPlace) -> Bool {
         resent[place]?.contains(line) == true || redrivenJobs[place]?.contains(line) == true
     }
 
-    /// Takes the next record of the partition; what is no mark changes nothing.
+    /// Applies the next record of the partition. A record that is not a mark only moves the end.
     package mutating func read(_ record: borrowing Kafka.Record) {
         end = max(end, record.offset + 1)
         if first == nil { first = record.offset }
@@ -114,7 +114,8 @@ package struct LetterJournal {
         return bit >> 6 < words.count && words[Int(bit >> 6)] & (1 << UInt64(bit & 63)) != 0
     }
 
-    /// Marks stand behind their letters, so that a letter before the first offset is gone, and none is behind.
+    /// Sets the bit of a dead letter. A mark always follows its dead letters, so an offset before the first
+    /// one read has expired, and an offset beyond the end is invalid.
     private mutating func insert(_ letter: Int64, into words: WritableKeyPath<LetterJournal, [UInt64]>) {
         guard let first, letter >= first, letter < end else { return }
         let bit = letter - first

@@ -1,4 +1,4 @@
-/// A letter by where it lies in `dead-letters`: `3/1042`.
+/// The name of a dead letter: its partition and offset in `dead-letters`, such as `3/1042`.
 package struct LetterName: Sendable, Hashable, Comparable {
     package let partition: Int32
     package let offset: Int64

@@ -1,8 +1,8 @@
 internal import LiveActivity
 
-/// Letters by what is wrong with them: what an operator sees first.
+/// Counts of dead letters by reason.
 package struct LetterSummary: Sendable {
-    /// Rows that are told apart; what is beyond is counted in one.
+    /// The largest number of rows. Dead letters beyond it are counted in `others`.
     package static let rowsMax = 1_000
 
     package struct Kind: Hashable, Sendable {

@@ -3,30 +3,32 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Sends letters again: jobs to a later tier under a name of their own, other records to the topic that they
-/// came from. A deed is marked before it is done and after it, so that it can be interrupted anywhere and no
-/// letter goes twice; what is too old, or has something newer behind it, stays where it is.
+/// A call that sends dead letters again. Jobs go to a later tier with new places; other records go back to
+/// their topic.
+///
+/// Each batch is marked before and after it is sent. So a call can be interrupted anywhere, and no dead
+/// letter is sent twice. Dead letters that have expired or that a newer version replaces stay.
 package final class Redrive {
-    /// Letters of one mark, and their bytes.
+    /// The dead letters of one mark. `batchBytesMax` limits their bytes.
     static let batchLettersMax = 500
     static let batchBytesMax = 8 << 20
-    /// A deed that was begun so lately may still be under way.
+    /// The time after a begin mark in which its call may still be running.
     package static let busyMilliseconds: Int64 = 60_000
     private let busyMilliseconds: Int64
 
     package struct Tally: Sendable, Hashable {
-        /// What goes, or has gone.
+        /// The dead letters that are sent, or would be sent.
         package var letters = 0
         package var jobs = 0
-        /// Begun by an earlier call, and found done.
+        /// The dead letters that an earlier call began and had already sent.
         package var settled = 0
-        /// Letters that stay where they are, and jobs of others that do.
+        /// The dead letters that stay, and single jobs that stay, by reason.
         package var objections: [Objection: Int] = [:]
 
         package init() {}
     }
 
-    /// A letter that may go.
+    /// A dead letter that may be sent.
     struct Item {
         let name: LetterName
         let record: OutgoingRecord
@@ -35,7 +37,7 @@ package final class Redrive {
         let bytes: Int
         let sheet: [LetterMark.Jobs]
         let app: String?
-        /// The call that had begun with it and was killed before it went.
+        /// The run of a call that began with this dead letter and was killed before it sent it.
         let leftBy: String?
     }
 
@@ -47,9 +49,9 @@ package final class Redrive {
     private var sightings: Sightings
 
     /// - Parameters:
-    ///   - author: who calls, for the marks and the audit.
-    ///   - run: tells this call from all others.
-    ///   - busyMilliseconds: how long what another call has begun is left alone.
+    ///   - author: The caller, for the marks and the audit.
+    ///   - run: The unique name of this call.
+    ///   - busyMilliseconds: The time in which the dead letters of another call are left alone.
     package init(
         _ box: LetterBox, _ filter: LetterFilter, author: String, run: String,
         busyMilliseconds: Int64 = Redrive.busyMilliseconds
@@ -62,7 +64,7 @@ package final class Redrive {
         sightings = Sightings(box)
     }
 
-    /// What would go; nothing is written.
+    /// Counts the dead letters that would be sent, without writing anything.
     package func survey() throws -> Tally {
         tally = Tally()
         for partition in box.partitions where filter.concerns(partition) {
@@ -77,13 +79,15 @@ package final class Redrive {
         return tally
     }
 
-    /// Sends what may go.
+    /// Sends the dead letters that may be sent.
     ///
-    /// - Parameter progress: called now and then; what it throws ends the call between two marks.
+    /// - Parameter progress: Called after each batch. An error that it throws ends the call between two
+    ///   marks.
     package func carryOut(_ progress: (Tally) throws -> Void) throws -> Tally {
         tally = Tally()
         let writer = try ReplayWriter(box, author: author, run: run)
-        // What comes back as a letter meanwhile would go round for as long as there are partitions.
+        // A redriven record can return as a new dead letter. Without these ends the call could redrive it
+        // forever.
         let ends = try box.ends()
         for partition in box.partitions where filter.concerns(partition) {
             var journal = try box.journal(of: partition, filter)
@@ -119,7 +123,7 @@ package final class Redrive {
         let claim = try writer.mark(
             .redrive, .begun, in: partition, letters: batch.items.map(\.name.offset),
             jobs: batch.items.flatMap(\.sheet))
-        // Of two calls at the same letters, the one whose mark lies first has them.
+        // If two calls mark the same dead letters, the first mark wins.
         try box.scan(.deadLetters, in: partition, from: .offset(journal.end)) { record in
             guard record.offset <= claim else { throw TopicScanner.Enough() }
             journal.read(record)
@@ -141,10 +145,10 @@ package final class Redrive {
         tally.jobs += mine.reduce(0) { $0 + $1.jobs }
     }
 
-    // MARK: Judging
+    // MARK: Checks
 
-    /// Letters that may go, in order. They are asked about in rounds: what the ledger says of so many at a time
-    /// is kept in memory.
+    /// Passes the dead letters that may be sent to `body`, in order. It works in rounds, because the ledger's
+    /// answers about the dead letters of one round are held in memory.
     private func forEachItem(
         in partition: Int32, _ journal: LetterJournal, before end: Int64 = .max,
         _ body: (Item) throws -> Void, settled: (LetterName) throws -> Void
@@ -179,7 +183,7 @@ package final class Redrive {
         }
     }
 
-    /// What is newer than letters, as far as somebody asked.
+    /// The newer versions for the dead letters of one round.
     private struct Guards {
         var scopes = ScopeGuard()
         var groups = GroupGuard()
@@ -198,9 +202,9 @@ package final class Redrive {
 
     private enum Verdict {
         case goes(Item)
-        /// An earlier call has sent it.
+        /// An earlier call has already sent it.
         case isGone
-        /// It is counted why.
+        /// It stays. The reason is counted.
         case stays
     }
 
@@ -235,7 +239,7 @@ package final class Redrive {
                 leftBy: journal.begun(letter.name.offset)?.run))
     }
 
-    /// The lines of a sheet that may go; the others are counted by what speaks against them.
+    /// Returns the lines of a sheet that may be sent. The others are counted by reason.
     private func keep(_ sheet: LetterSheet, by scopes: ScopeGuard, _ now: Int64) -> LineSet {
         var kept = LineSet()
         for (line, job) in sheet.addressees.enumerated() {
@@ -256,7 +260,7 @@ package final class Redrive {
     private func count(_ objection: Objection) { tally.objections[objection, default: 0] += 1 }
 }
 
-/// Letters that go together.
+/// Dead letters that are sent together.
 struct RedriveBatch {
     let partition: Int32
     private(set) var items: [Redrive.Item] = []
@@ -278,7 +282,7 @@ struct RedriveBatch {
 }
 
 extension LetterSheet {
-    /// Whom its lines go to.
+    /// The addressees of the lines.
     var addressees: [Addressee] {
         index.lines.map { line in
             Addressee(
@@ -287,7 +291,7 @@ extension LetterSheet {
         }
     }
 
-    /// Some of its jobs, by the sheet where they first stood.
+    /// Returns some of the jobs by the sheet in which they were first written.
     func jobs(_ wanted: LineSet) -> [LetterMark.Jobs] {
         var numbers: [Int] = []
         lines.forEachLine { numbers.append($0) }

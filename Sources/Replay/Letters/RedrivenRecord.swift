@@ -2,9 +2,9 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// The record that a letter becomes when it is sent again, and where to.
+/// The record that a dead letter becomes when it is sent again, with its destination.
 struct RedrivenRecord {
-    /// Who writes to the topic otherwise.
+    /// The kind of writers that a topic has.
     enum Writers {
         case plain
         case transactional
@@ -15,13 +15,13 @@ struct RedrivenRecord {
     let writers: Writers
     private let letter: Letter
 
-    /// Throws the objection of a letter that cannot be sent again at all.
+    /// Throws the reason if the dead letter can never be sent again.
     init(_ letter: Letter, _ layout: TopicLayout) throws(Unsendable) {
         self.letter = letter
         guard let origin = TopicName.allCases.first(where: { layout.name($0) == letter.why.topic }),
             (0..<Int32(layout.partitions(origin))).contains(letter.why.partition)
         else { throw Unsendable(.unknownTopic) }
-        // Whoever buried it kept its place alone.
+        // The stage kept only the place of the record, because the record was too large.
         guard letter.value != nil || letter.key != nil || !letter.headers.isEmpty else {
             throw Unsendable(.notKept)
         }
@@ -45,9 +45,11 @@ struct RedrivenRecord {
         init(_ objection: Objection) { self.objection = objection }
     }
 
+    /// Returns the record to send.
+    ///
     /// - Parameters:
-    ///   - lines: of a sheet, those that go again.
-    ///   - now: milliseconds since 1970.
+    ///   - lines: The lines of a sheet to send.
+    ///   - now: Milliseconds since 1970.
     func record(_ lines: LineSet?, at now: Int64) -> OutgoingRecord {
         var headers = letter.headers
         func add(_ name: StaticString, _ value: String) {
@@ -67,7 +69,7 @@ struct RedrivenRecord {
             headers.append(Letter.Header(name: origin, value: place.headerLines))
         }
         if topic == .reports, letter.header(Report.receivedAtHeader) == nil {
-            // What was said then is not said now.
+            // The report counts from its first arrival, not from now.
             add(Report.receivedAtHeader, String(letter.why.writtenAt))
             add(Report.offsetHeader, String(letter.why.offset))
         }

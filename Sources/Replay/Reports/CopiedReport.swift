@@ -2,13 +2,13 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// A report that a call put behind the others once more.
+/// A report that a call has appended again as a copy.
 struct CopiedReport {
     let run: String
-    /// From where it was read.
+    /// The offset of the original.
     let offset: Int64
 
-    /// Nil for a report that is none.
+    /// Returns nil if the report is not a copy.
     init?(_ record: borrowing Kafka.Record) {
         guard let header = record.headers.last(ReportReplay.header),
             let value = [UInt8](copying: header.value)
@@ -18,7 +18,7 @@ struct CopiedReport {
         (run, self.offset) = (String(parts[0]), offset)
     }
 
-    /// With the time and the order of its first arrival, unless it brings them along.
+    /// Returns a copy with the time and the offset of the first arrival, unless the record already has them.
     static func copy(of record: borrowing Kafka.Record, by run: String) -> OutgoingRecord {
         var headers: [Letter.Header] = []
         let list = record.headers

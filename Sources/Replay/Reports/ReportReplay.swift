@@ -3,31 +3,31 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Topics
 
-/// Lets ingest read reports again, while it runs: each is put behind the others of its partition, with the time and the
-/// order that it first came with. So ingest merges it as if it had just been late, and what it has merged already
-/// changes nothing.
+/// A call that lets ingest read reports again while it runs. It appends each report to its partition with the
+/// time and the offset of its first arrival. Ingest merges it like a late report, so reports that were
+/// already merged change nothing.
 ///
-/// A call has a name. What it wrote says so, and lies in its partition in the order in which it was read: whoever calls
-/// again with that name goes on behind the last of it.
+/// A call has a name, and its copies carry the name. They lie in each partition in the order of their
+/// originals, so a repeated call with the same name resumes after the last copy.
 package final class ReportReplay {
-    /// Where reading begins.
+    /// The start of the replay.
     package enum Start: Sendable {
         /// Milliseconds since 1970, by the cluster's clock.
         case time(Int64)
-        /// One partition alone, from this offset on.
+        /// One partition, from this offset on.
         case place(LetterName)
     }
 
     package struct Tally: Sendable, Hashable {
-        /// What is read again, or has been.
+        /// The reports that are copied, or would be copied.
         package var reports = 0
-        /// Copies that an earlier call made: they are not copied.
+        /// The copies of earlier calls. They are not copied again.
         package var copies = 0
-        /// Of these those of a call with this name; what stands before them is done.
+        /// The copies of a call with this name. The reports before them are done.
         package var before = 0
     }
 
-    /// On a copy: the call's name, a slash and the offset that it was read from.
+    /// The header of a copy: the call's name, a slash, and the offset of the original.
     static let header: StaticString = "flotilla-replayed"
     private static let batchMax = 1_000
     private static let batchBytesMax = 16 << 20
@@ -36,17 +36,17 @@ package final class ReportReplay {
     private let start: Start
     private let author: String
     private let run: String
-    /// Of each partition: where this call ends, and where it goes on.
+    /// For each partition the offset to resume at and the end of this call.
     private var plans: [(partition: Int32, next: Int64, end: Int64)] = []
 
     /// - Parameters:
-    ///   - author: who calls, for the audit.
-    ///   - run: the call's name.
+    ///   - author: The caller, for the audit.
+    ///   - run: The call's name.
     package init(_ box: LetterBox, from start: Start, author: String, run: String) {
         (self.box, self.start, self.author, self.run) = (box, start, author, run)
     }
 
-    /// What is there now; later reports are read anyway.
+    /// Counts the existing reports. Ingest reads later reports anyway.
     package func survey() throws -> Tally {
         var all = Tally()
         plans = []
@@ -88,7 +88,10 @@ package final class ReportReplay {
         return found
     }
 
-    /// - Parameter progress: is told what went until now; what it throws interrupts the call.
+    /// Copies the reports. `survey` must run first.
+    ///
+    /// - Parameter progress: Called after each batch with the counts so far. An error that it throws ends the
+    ///   call.
     package func carryOut(_ progress: (Tally) throws -> Void) throws -> Tally {
         var all = Tally()
         let writer = try ReplayWriter(box, author: author, run: run)

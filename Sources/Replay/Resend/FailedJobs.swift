@@ -2,7 +2,7 @@ internal import APNs
 internal import Kafka
 internal import LiveActivity
 
-/// The jobs of one send in one lane that did not arrive, as the lane's receipts say: the first outcome of a job
+/// The failed jobs of one send in one lane, from the lane's receipts. Only the first final outcome of a job
 /// counts.
 struct FailedJobs {
     private struct Sheet {
@@ -13,12 +13,12 @@ struct FailedJobs {
 
     private let filter: ReceiptsOfSend
     private var sheets: [JobPlace: Sheet] = [:]
-    /// Jobs whose token is dead: it has nothing to gain.
+    /// The jobs whose token is dead. Another push cannot succeed.
     private(set) var gone = 0
 
     init(of send: String, app: String) { filter = ReceiptsOfSend(send, of: app) }
 
-    /// Where sheets lie that have some, in order.
+    /// The places of the sheets with failed or unknown jobs, in order.
     var places: [JobPlace] {
         sheets.filter { !$0.value.failed.isEmpty || !$0.value.unknown.isEmpty }.keys.sorted {
             ($0.topic, $0.partition, $0.offset) < ($1.topic, $1.partition, $1.offset)
@@ -27,7 +27,7 @@ struct FailedJobs {
 
     func hasFailed(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.failed.contains(line) == true }
 
-    /// A start that was perhaps made.
+    /// Whether the outcome of a start is unknown.
     func isUnknown(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.unknown.contains(line) == true }
 
     mutating func read(_ record: borrowing Kafka.Record) {

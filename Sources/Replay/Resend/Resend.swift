@@ -5,26 +5,26 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Sends the failed jobs of one send once more, as jobs of a send of their own: what was rejected for another
-/// reason than its token, and on request starts of which nobody knows whether they arrived. Body and version
-/// stay as they were, so that phones and senders still know what is newer.
+/// A call that pushes the failed jobs of one send again, as jobs of a new send. It takes jobs that were
+/// rejected for a reason other than their token and, on request, starts with an unknown outcome. Body and
+/// version stay the same, so phones and senders can still detect newer content.
 package final class Resend {
     static let batchSheetsMax = 200
     static let batchBytesMax = 16 << 20
-    /// What is asked of `progress` to find when a send came.
+    /// The clock difference that the search for the send's receipts tolerates.
     private static let clocksApartMilliseconds: Int64 = 60_000
 
     package struct Tally: Sendable, Hashable {
-        /// What goes, or has gone.
+        /// The jobs that are sent, or would be sent.
         package var jobs = 0
         package var sheets = 0
-        /// Starts of which nobody knows whether they arrived, and that were not asked for.
+        /// The starts with an unknown outcome that were not requested.
         package var unknown = 0
-        /// Jobs whose token is dead.
+        /// The jobs whose token is dead.
         package var gone = 0
-        /// Jobs that went out again before, by this command or as letters.
+        /// The jobs that this command or a redrive has already sent again.
         package var before = 0
-        /// Jobs whose sheet the topic has let go of.
+        /// The jobs whose sheet has expired in its topic.
         package var lost = 0
         package var objections: [Objection: Int] = [:]
 
@@ -42,10 +42,10 @@ package final class Resend {
     private var sightings: Sightings
 
     /// - Parameters:
-    ///   - send: the id that the send was accepted with.
-    ///   - author: who calls, for the marks and the audit.
-    ///   - run: tells this call from all others.
-    ///   - busyMilliseconds: how long what another call has begun is left alone.
+    ///   - send: The id that the send was accepted with.
+    ///   - author: The caller, for the marks and the audit.
+    ///   - run: The unique name of this call.
+    ///   - busyMilliseconds: The time in which the jobs of another call are left alone.
     package init(
         _ box: LetterBox, send: String, of app: String, withUnknownStarts: Bool, author: String, run: String,
         busyMilliseconds: Int64 = Redrive.busyMilliseconds
@@ -58,12 +58,14 @@ package final class Resend {
         sightings = Sightings(box)
     }
 
-    /// What the jobs that go are a part of; it begins as the send's own id does.
+    /// The id of the new send. It begins with the original id.
     package var newSend: String { "\(send.prefix(Name.bytesMax - 1 - run.utf8.count)).\(run)" }
 
     package func survey() throws -> Tally { try go(by: nil) { _, _ in } }
 
-    /// - Parameter progress: the lanes that are done, and what went.
+    /// Sends the failed jobs.
+    ///
+    /// - Parameter progress: Called after each lane with the number of finished lanes and the counts.
     package func carryOut(_ progress: (Int, Tally) -> Void) throws -> Tally {
         try go(by: ReplayWriter(box, author: author, run: run), progress)
     }
@@ -71,7 +73,8 @@ package final class Resend {
     private func go(by writer: ReplayWriter?, _ progress: (Int, Tally) -> Void) throws -> Tally {
         tally = Tally()
         guard let acceptedAt = try acceptedAt() else {
-            throw ReplayFailure(.noInput, "there is no such send of \(app) in the last seven days")
+            throw ReplayFailure(
+                .noInput, "there is no such send of \(app) in the last seven days; check the id and the app")
         }
         try writer?.audit(
             "send.resend", app: app, subject: String("\(send), run \(run)".prefix(Name.bytesMax)))
@@ -82,7 +85,7 @@ package final class Resend {
         return tally
     }
 
-    /// When the send was accepted; nil where the app has none of that id.
+    /// Returns the time at which the send was accepted, or nil if the app has no such send.
     private func acceptedAt() throws -> Int64? {
         let key = RecordKey.join(send)
         let partition = Murmur2.partition(of: key.span, of: box.layout.lanes)
@@ -120,7 +123,7 @@ package final class Resend {
         try send(batch, &journal, in: lane, by: writer)
     }
 
-    /// Sheets with jobs that may have to go, read from where they lie.
+    /// Passes the sheets with jobs that may be sent to `body`, read from their places.
     private func forEachSheet(
         at places: [JobPlace], of failed: FailedJobs, knowing journal: LetterJournal,
         _ body: (ResentSheet) throws -> Void
@@ -214,7 +217,7 @@ package final class Resend {
         tally.jobs += going.reduce(0) { $0 + $1.lines.count }
     }
 
-    /// Those that no other call has begun with.
+    /// Marks the sheets and returns those that no other call has begun.
     private func claim(
         _ going: [(sheet: ResentSheet, lines: LineSet)], _ journal: inout LetterJournal, in lane: Int32,
         by writer: ReplayWriter

@@ -2,21 +2,21 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// A sheet of the send, as it lies in its topic, and the lines of it that go once more.
+/// A sheet of the send as stored in its topic, with the lines that may be sent again.
 struct ResentSheet {
-    /// Where its jobs first stood.
+    /// The place in which the jobs were first written.
     let place: JobPlace
     let head: SheetHead
     let index: SheetIndex
-    /// Its lines that are to be judged.
+    /// The lines to be checked.
     let wanted: LineSet
     private let body: [UInt8]
     private let apns: [UInt8]
     private let to: [UInt8]
 
-    /// Nil for what cannot be read as a sheet, or has nothing to send.
+    /// Returns nil if the record is not a readable sheet or has no wanted line.
     ///
-    /// - Parameter isWanted: by the line where the job first stood.
+    /// - Parameter isWanted: Whether the job is wanted, by its line in the first sheet.
     init?(_ record: borrowing Kafka.Record, at place: JobPlace, _ isWanted: (Int) throws -> Bool) rethrows {
         func bytes(_ name: StaticString, _ headers: borrowing HeaderList) -> [UInt8]? {
             guard let header = headers.last(name) else { return nil }
@@ -47,7 +47,7 @@ struct ResentSheet {
             installation: text(line.installation), entry: text(line.entry), recipient: text(line.recipient))
     }
 
-    /// The record that goes: jobs with a name of their own, of another send.
+    /// Returns the record to send: the jobs with new places and the new send's id.
     func record(_ lines: LineSet, as send: String, in lane: Int32) -> OutgoingRecord {
         var head = head
         head.send = send
@@ -63,7 +63,7 @@ struct ResentSheet {
             ])
     }
 
-    /// As `Letter.redriven` has it.
+    /// The name in the header `Letter.redriven`.
     var name: String { Self.name(place) }
 
     static func name(_ place: JobPlace) -> String { "\(place.topic)/\(place.partition)/\(place.offset)" }

@@ -2,11 +2,11 @@ package import Kafka
 package import LiveActivity
 package import Topics
 
-/// Reads what became of one send's jobs, and each time it is asked only what has come since.
+/// A reader of the outcomes of one send's jobs. Each call reads only the receipts since the last call.
 ///
-/// Pinned to one thread; a reading may begin another.
+/// Confined to one thread. A call may start another one.
 package final class OutcomeReader {
-    /// How much earlier than it was accepted, by its gateway's clock, the cluster may have stamped its receipts.
+    /// The tolerated difference between the gateway's clock and the cluster's stamps of the receipts.
     private static let clocksApartMilliseconds: Int64 = 60_000
 
     package private(set) var outcomes = SendOutcomes()
@@ -15,7 +15,7 @@ package final class OutcomeReader {
     private let layout: TopicLayout
     private var starts: [TopicScanner.Start]
 
-    /// - Parameter acceptedAt: milliseconds since 1970, when the send was accepted.
+    /// - Parameter acceptedAt: The time at which the send was accepted, in milliseconds since 1970.
     package init(
         of send: String, app: String, acceptedAt: Int64, settings: KafkaSettings, layout: TopicLayout
     ) {

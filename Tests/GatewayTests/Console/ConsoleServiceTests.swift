@@ -8,9 +8,9 @@ import Topics
 
 @testable import Gateway
 
-/// A browser before real gateways.
+/// A browser that talks to real gateways.
 struct ConsoleServiceTests {
-    /// What a browser keeps of a log-in.
+    /// The state that a browser keeps after a log-in.
     private struct Browser {
         let cookie: String
         let token: String
@@ -28,7 +28,8 @@ struct ConsoleServiceTests {
         return Browser(cookie: String(cookie), token: try answer.member("token"))
     }
 
-    @Test func `a session is good at every gateway, may what its key may, and dies with it`() async throws {
+    @Test func `a session works at every gateway, has its key's rights, and ends with its key`() async throws
+    {
         let keys = try ConsoleSessionTests.keys()
         let (bench, _cluster) = try await GatewayBench.onTestCluster(sealingKeys: keys)
         try await bench.putTypes()
@@ -54,7 +55,7 @@ struct ConsoleServiceTests {
         #expect(try await call(other, sending, "POST", "/v1/sends", start).status == 202)
         #expect(try await call(bench, sending, "POST", "/v1/dead-letters/redrive", "{}").status == 403)
 
-        // The cookie alone, and calls that a browser says are another site's.
+        // Try the cookie alone, and calls that the browser marks as cross-site.
         let alone = ["Cookie: flotilla_session=\(sending.cookie)"]
         let forged = try await bench.call("POST", "/v1/sends", start, key: nil, headers: alone)
         #expect(forged.status == 403 && forged.code == "session_foreign")
@@ -75,7 +76,9 @@ struct ConsoleServiceTests {
         try await eventually("the session's end") {
             try await call(bench, sending, "POST", "/v1/sends", start).status == 401
         }
-        #expect(try await call(bench, reading, "GET", "/v1/segments").status == 200, "another's goes on")
+        #expect(
+            try await call(bench, reading, "GET", "/v1/segments").status == 200, "the other session continues"
+        )
 
         let out = try await call(bench, reading, "DELETE", "/console/session")
         #expect(out.status == 204 && out.header("set-cookie")?.contains("Max-Age=0") == true)
@@ -84,7 +87,7 @@ struct ConsoleServiceTests {
         _ = _cluster
     }
 
-    @Test func `who has no key for it does not get in, and without sealing keys nobody does`() async throws {
+    @Test func `log-in needs a suitable key, and it needs sealing keys`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster(
             sealingKeys: try ConsoleSessionTests.keys())
         try await bench.startAndWait()
@@ -108,7 +111,7 @@ struct ConsoleServiceTests {
         _ = _cluster
     }
 
-    @Test func `pages come with their policy, and are asked for again by their tag`() async throws {
+    @Test func `pages have a content policy and are revalidated by their tag`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let page = try await bench.get("/console")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-/// Sessions as values: what a cookie says, and for how long.
+/// Sessions as values: the content of a cookie and its lifetime.
 struct ConsoleSessionTests {
     private let key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 0).record
     private static let start: Int64 = 1_795_000_000_000
@@ -26,14 +26,14 @@ struct ConsoleSessionTests {
 
     private func time(_ milliseconds: Int64) -> WallTime { WallTime(milliseconds: milliseconds) }
 
-    @Test func `what one gateway seals another opens, also when a key has been added`() throws {
+    @Test func `one gateway opens the session that another sealed, also after a key was added`() throws {
         let cookie = try #require(SessionSeal(try Self.keys()).cookie(for: session))
         #expect(SessionSeal(try Self.keys()).session(in: cookie) == session)
         #expect(SessionSeal(try Self.keys(numbers: 1...2)).session(in: cookie) == session)
         #expect(SessionSeal(try Self.keys("b")).session(in: cookie) == nil, "another installation's")
     }
 
-    @Test func `a cookie with any letter changed, or cut, is none`() throws {
+    @Test func `a cookie that is changed or cut is invalid`() throws {
         let seal = SessionSeal(try Self.keys())
         let cookie = try #require(seal.cookie(for: session))
         for place in cookie.indices {
@@ -45,34 +45,34 @@ struct ConsoleSessionTests {
         #expect(seal.session(in: cookie + "A") == nil)
     }
 
-    @Test func `an app's sealed secret is no session`() throws {
+    @Test func `an app's sealed secret does not open as a session`() throws {
         let keys = try Self.keys()
         let secret = try #require(
             TokenSeal(keys).seal(secret: session.bytes, app: "shop", name: "console session"))
         #expect(SessionSeal(keys).session(in: secret) == nil)
     }
 
-    @Test func `without keys there are no sessions`() {
+    @Test func `without sealing keys there are no sessions`() {
         #expect(SessionSeal(nil).cookie(for: session) == nil && !SessionSeal(nil).canSeal)
         #expect(SessionSeal(nil).session(in: "s1.AAAA") == nil)
     }
 
-    @Test func `it ends after its hours, and does not begin in the future`() {
+    @Test func `a session ends after its hours, and does not start in the future`() {
         let end = Self.start + Int64(ConsoleSession.hours) * 3_600_000
         #expect(!session.hasEnded(at: time(Self.start)) && !session.hasEnded(at: time(end - 1)))
         #expect(session.hasEnded(at: time(end)))
-        #expect(!session.hasEnded(at: time(Self.start - 1000)), "another gateway's clock")
+        #expect(!session.hasEnded(at: time(Self.start - 1000)), "another gateway's clock may be ahead")
         #expect(session.hasEnded(at: time(Self.start - 3_600_000)))
     }
 
-    @Test func `its bytes are read as they were written, and nothing else is`() {
+    @Test func `a session's bytes can be read back, and other bytes are refused`() {
         #expect(ConsoleSession(bytes: session.bytes) == session)
         for count in 0..<session.bytes.count - key.id.utf8.count {
             #expect(ConsoleSession(bytes: Array(session.bytes.prefix(count))) == nil)
         }
         var other = session.bytes
         other[0] = 2
-        #expect(ConsoleSession(bytes: other) == nil, "of another version")
+        #expect(ConsoleSession(bytes: other) == nil, "another version is refused")
     }
 
     @Test(
@@ -83,13 +83,13 @@ struct ConsoleSessionTests {
             (["flotilla_session=abc", "flotilla_session=abc"], nil), (["flotilla_session="], nil),
             (["flotilla_session=" + String(repeating: "a", count: 513)], nil),
         ] as [([String], String?)])
-    func `the one cookie of the name counts`(lines: [String], value: String?) {
+    func `only a single cookie of the name counts`(lines: [String], value: String?) {
         var headers: HTTPHeaders = [:]
         for line in lines { headers.add("Cookie", line) }
         #expect(SessionCookie.value(in: headers) == value)
     }
 
-    @Test func `a call counts when it brings the token and comes from the console's own pages`() throws {
+    @Test func `a call is accepted if it has the token and comes from the console's own pages`() throws {
         let check = SessionCheck(seal: SessionSeal(try Self.keys()))
         let cookie = try #require(check.seal.cookie(for: session))
         let token = SessionSeal.token(for: cookie)
@@ -105,13 +105,13 @@ struct ConsoleSessionTests {
         for site in ["cross-site", "same-site"] {
             #expect(verdict([("Flotilla-Console", token), ("Sec-Fetch-Site", site)]) == .foreign)
         }
-        #expect(verdict([("Authorization", "Bearer x")]) == .none, "a key goes before a cookie")
+        #expect(verdict([("Authorization", "Bearer x")]) == .none, "a key takes precedence over a cookie")
         let later = time(Self.start + ConsoleSession.milliseconds)
         let headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)", "Flotilla-Console": token]
         #expect(check.verdict(on: headers, now: later) == .ended)
     }
 
-    @Test func `a cookie for a page with TLS never goes without`() {
+    @Test func `a cookie for a page with TLS is marked secure`() {
         let line = SessionCookie.line("v", seconds: 60, isSecure: true)
         #expect(line == "flotilla_session=v; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure")
         #expect(!SessionCookie.line("v", seconds: 60, isSecure: false).contains("Secure"))

@@ -7,11 +7,11 @@ import Topics
 
 @testable import Gateway
 
-/// Dead letters over HTTP: an app sees its own, and the guards are those of the command line.
+/// Dead letters over HTTP: an app sees only its own, and the checks are those of the command line.
 struct LettersServiceTests {
     private static let secret = "c0ffee5ec12e7"
 
-    /// A letter of ingest's: a report that is none.
+    /// Writes a dead letter of ingest: a report that cannot be read.
     private func bury(_ bench: GatewayBench, app: String, code: String, at: Int64) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
@@ -35,7 +35,7 @@ struct LettersServiceTests {
         }
     }
 
-    @Test func `letters are listed, shown without tokens, sent again and discarded`() async throws {
+    @Test func `dead letters are listed, shown without tokens, redriven and discarded`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
         try await bench.startAndWait()
         let now = WallTime.now().milliseconds
@@ -56,13 +56,13 @@ struct LettersServiceTests {
         let whole = try await get("/1/0")
         #expect(whole.status == 200 && whole.body.contains(#""message":"in words""#), "\(whole)")
         #expect(!(sums.body + each.body + whole.body).contains(Self.secret))
-        #expect(try await get("/1/2").status == 404, "another app's is not there")
+        #expect(try await get("/1/2").status == 404, "another app's dead letter is not found")
         #expect(try await get("/1/7").code == "letter_unknown")
         #expect(try await get("/x/7").code == "letter_unknown")
         #expect(try await get("?since=yesterday").field == "since")
         #expect(try await get("?sicne=1").code == "unknown_field")
 
-        #expect(try await post("redrive", "{}").status == 422, "a call without a filter is a slip")
+        #expect(try await post("redrive", "{}").status == 422, "a call without a filter is refused")
         #expect(try await post("redrive", #"{"letters":["1-0"]}"#).field == "letters")
         #expect(try await post("redrive", #"{"every":true}"#, key: "shop/send").status == 403)
         let plan = try await post("redrive", #"{"every":true,"dryRun":true}"#)

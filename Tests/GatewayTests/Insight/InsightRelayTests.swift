@@ -11,11 +11,11 @@ import Topics
 
 @testable import Gateway
 
-/// What a gateway hands on from a running insight stage, and what it answers in its place.
+/// The relay with a running insight stage and without one.
 struct InsightRelayTests {
     private static let at = WallTime.now().milliseconds - 60_000
 
-    /// The stage beside the gateway, in this process.
+    /// Starts the insight stage beside the gateway, in this process.
     private static func insight(beside bench: GatewayBench) async throws -> (
         InsightService, TemporaryDirectory
     ) {
@@ -29,7 +29,8 @@ struct InsightRelayTests {
         return (service, directory)
     }
 
-    /// Three taps of ann, who has an id that a spreadsheet would carry out, and one of another app's.
+    /// Writes three taps of ann, with an id that a spreadsheet would execute as a formula, and one tap in
+    /// another app.
     private static func writeTaps(_ bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
@@ -50,8 +51,7 @@ struct InsightRelayTests {
         }
     }
 
-    @Test func `answers and files are handed on, to the app that asks, and to a role that may`() async throws
-    {
+    @Test func `answers and files are relayed to the asking app and to a permitted role`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
         try await bench.startAndWait()
         func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
@@ -102,7 +102,9 @@ struct InsightRelayTests {
         let lines = first.body.components(separatedBy: "\r\n")
         try #require(lines.count == 4, "\(lines)")
         #expect(lines[0].hasPrefix("at,receivedAt,code,") && lines[3].isEmpty, "\(lines)")
-        #expect(lines[1].contains(#","'=ann,1","#), "no formula, and its comma within quotes: \(lines[1])")
+        #expect(
+            lines[1].contains(#","'=ann,1","#),
+            "the id is not a formula, and its comma is in quotes: \(lines[1])")
         let next = try #require(first.header("Next-Cursor"))
         let rest = try await get("/v1/events?format=csv&limit=2&cursor=\(next)")
         #expect(rest.body.components(separatedBy: "\r\n").count == 3 && rest.header("Next-Cursor") == nil)
@@ -114,7 +116,7 @@ struct InsightRelayTests {
         #expect(told.count == 3 && told.allSatisfy { $0["userId"] as? String == "=ann,1" })
     }
 
-    /// Another app's names are answered as those that nobody has.
+    /// Checks that names of another app get the same answers as unknown names.
     private static func judgeForeigners(
         get: (_ path: String, _ key: String) async throws -> HTTPAnswer
     ) async throws {

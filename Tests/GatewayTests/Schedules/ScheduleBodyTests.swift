@@ -8,12 +8,12 @@ import Testing
 
 @testable import Gateway
 
-/// What bodies become orders, judged without a gateway around them.
+/// Bodies that become orders, judged without a gateway.
 struct ScheduleBodyTests {
     private let judged = JudgedSends(privateType: true)
     private let decision = ScheduleDecision(lanes: 4)
 
-    /// Teak's documents, as they have it.
+    /// The example of Teak's documentation.
     private static let teak = #"""
         {"user":"jane","activity":"chest_timer","offset":60,
          "customData":{"remaining":0,"status":"ready"},"systemData":{"event":"update"}}
@@ -50,7 +50,7 @@ struct ScheduleBodyTests {
         problems { try decision.schedule(judged.context(body)) }
     }
 
-    @Test func `Teak's example is an order of its user, for the user's own activity`() throws {
+    @Test func `Teak's example becomes an order of its user for the user's own activity`() throws {
         let order = try order(decision.schedule(judged.context(Self.teak)))
         #expect(order.owner == .recipient(.user("jane")) && order.app == "shop")
         let schedule = try schedule(Self.teak)
@@ -63,10 +63,10 @@ struct ScheduleBodyTests {
         #expect(
             send.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
                 == #"{"remaining":0,"status":"ready"}"#)
-        #expect(send.scheduledAt == nil, "the cluster's stamp says so, and nobody else")
+        #expect(send.scheduledAt == nil, "only the cluster's stamp sets it")
     }
 
-    @Test func `Teak's system data are Apple's fields`() throws {
+    @Test func `Teak's system data map to Apple's fields`() throws {
         let schedule = try schedule(
             #"""
             {"user":"jane","activity":"a","at":1795208400,"id":"s-1","name":"chest","latenessMax":30,
@@ -116,7 +116,7 @@ struct ScheduleBodyTests {
             ["attributesType type_unknown"]
         ),
     ])
-    func `what is wrong with a schedule is told, all of it`(_ body: String, _ expected: [String]) {
+    func `all problems of a schedule are reported`(_ body: String, _ expected: [String]) {
         #expect(problems(body).sorted() == expected.sorted())
     }
 
@@ -124,7 +124,7 @@ struct ScheduleBodyTests {
         (#"{"offset":60}"#, Schedule.When.offset(60_000)), (#"{"offset":0.5}"#, .offset(500)),
         ("1795208400", .at(1_795_208_400_000)), (#""2026-11-20T21:00:00Z""#, .at(1_795_208_400_000)),
     ])
-    func `a send for later is an order of its group, or of its one user`(
+    func `a send for later is owned by its group or by its one user`(
         _ when: String, _ expected: Schedule.When
     ) throws {
         func order(_ changes: [String: String?]) throws -> ScheduleOrder {
@@ -143,13 +143,14 @@ struct ScheduleBodyTests {
         #expect(id.timers != nil && id.time == JudgedSends.now.milliseconds)
     }
 
-    @Test func `what goes later is judged by the time when it goes`() {
+    @Test func `a send for later is judged by its due time`() {
         func problems(_ body: String) -> [String] {
             self.problems { try JudgedSends.own.decide(judged.context(body)) }
         }
         let later = #"{"offset":36000}"#
         let type = #""Match""#
-        // 90 minutes from now: passed by then. 30 hours: 20 hours after it went.
+        // A date 90 minutes from now has passed at the due time. A deadline 30 hours from now is 20 hours
+        // after it.
         #expect(
             problems(updateBody(["attributesType": type, "when": later, "deadline": #"{"offset":5400}"#]))
                 == ["deadline date_passed"])
@@ -165,7 +166,7 @@ struct ScheduleBodyTests {
         #expect(problems(updateBody(["attributesType": type, "when": #""never""#])) == ["when invalid"])
     }
 
-    @Test func `a send for later must fit into a timer`() {
+    @Test func `a send for later must fit into one timer record`() {
         let names = (0..<6000).map { "\"\($0)\(String(repeating: "x", count: 150))\"" }.joined(separator: ",")
         let body = updateBody([
             "attributesType": #""Match""#, "when": #"{"offset":1}"#, "audience": "{\"users\":[\(names)]}",
@@ -174,7 +175,7 @@ struct ScheduleBodyTests {
             problems { try JudgedSends.own.decide(judged.context(body)) } == ["contentState too_large"])
     }
 
-    @Test func `an idempotency key gives both ids, and a phone's order stands in no audit`() throws {
+    @Test func `an idempotency key determines both ids, and a phone's order has no audit record`() throws {
         let first = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
         let again = try schedule(Self.teak, headers: ["Idempotency-Key": "k"])
         #expect(first == again && first.id.hasPrefix("d-") && first.idempotency?.key == "k")
@@ -187,7 +188,7 @@ struct ScheduleBodyTests {
         }
     }
 
-    @Test func `a cancel and a list name whose timers they mean, and a phone's key its user alone`() throws {
+    @Test func `a cancel and a list name the owner of the timers, and a phone's key only its user`() throws {
         func cancel(_ query: [(name: String, value: String)], as role: APIKey.Role = .send) throws
             -> ScheduleOrder
         {

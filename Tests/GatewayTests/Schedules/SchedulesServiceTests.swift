@@ -10,7 +10,7 @@ import Topics
 
 @testable import Gateway
 
-/// A real gateway, and a scheduler that says what the test wants.
+/// A real gateway with a scheduler that replies as the test wants.
 struct SchedulesServiceTests {
     static func chest(_ activity: String = "chest_timer", more: String = "") -> String {
         #"""
@@ -21,7 +21,7 @@ struct SchedulesServiceTests {
 
     private static let path = "/v1/schedules"
 
-    /// Takes everything, and knows of two timers that wait and one that has just gone.
+    /// Accepts everything, and knows two waiting timers and one that has just fired.
     static let obliging: StandInScheduler.Answers = { order in
         switch order.wish {
         case .schedule(let schedule):
@@ -39,7 +39,7 @@ struct SchedulesServiceTests {
         }
     }
 
-    @Test func `a schedule is answered with what the scheduler made of it, a cancel with its count`()
+    @Test func `a schedule is answered with the scheduler's result, and a cancel with its count`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
@@ -63,7 +63,7 @@ struct SchedulesServiceTests {
         )
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(try await bench.call("POST", Self.path, Self.chest(), key: "shop/read").status == 403)
-        // A send for later says when it goes, and what goes later lies in no `sends`.
+        // The answer to a send for later has its due time, and `sends` has no record of it.
         let later = try await bench.call(
             "POST", "/v1/sends",
             #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
@@ -78,7 +78,7 @@ struct SchedulesServiceTests {
     }
 
     @Test
-    func `what the scheduler does not answer in time is stored, and the client hears that it is under way`()
+    func `an order without a timely reply is stored, and the answer says that it is under way`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
@@ -103,7 +103,7 @@ struct SchedulesServiceTests {
     }
 
     @Test
-    func `a key that comes with another body is a conflict, and the same one has the same ids anywhere`()
+    func `a key with another body is a conflict, and a repetition has the same ids on every gateway`()
         async throws
     {
         let (first, _cluster) = try await GatewayBench.forSends()
@@ -133,7 +133,7 @@ struct SchedulesServiceTests {
         _ = _cluster
     }
 
-    /// What a scheduler remembers of idempotency keys.
+    /// The scheduler's memory of idempotency keys.
     private final class Keys: Sendable {
         private let first = TracedLock<[String: String]>([:])
 
@@ -146,7 +146,7 @@ struct SchedulesServiceTests {
         }
     }
 
-    @Test func `a send that waits is found by its id, and a cancel goes to the scheduler and the planner`()
+    @Test func `a waiting send is found by its id, and its cancel goes to the scheduler and the planner`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
@@ -156,7 +156,7 @@ struct SchedulesServiceTests {
             bench.call("POST", "/v1/sends", body).member("sendId"),
             bench.call("POST", "/v1/sends", body, headers: ["Idempotency-Key: k"]).member("sendId"),
         ]
-        // What the scheduler would keep of them.
+        // The rows that the scheduler would keep of them.
         let rows = scheduler.orders.compactMap { order -> TimerRow? in
             guard case .schedule(let schedule) = order.wish else { return nil }
             return TimerRow(
@@ -180,7 +180,7 @@ struct SchedulesServiceTests {
         try await eventually("the orders") { scheduler.orders.count == 4 }
         #expect(scheduler.orders.suffix(2).map(\.wish) == ids.map { .cancel(.send($0)) })
         #expect(scheduler.orders.suffix(2).allSatisfy { $0.owner == .group("m1") && $0.replyTo == nil })
-        // What has gone, or was taken back, waits no more.
+        // A send that has fired or was cancelled no longer waits.
         try await write(rows.map { ($0, nil) }, bench)
         for id in ids {
             let gone = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")

@@ -6,7 +6,8 @@ import LiveActivity
 import Telemetry
 import Topics
 
-/// Answers orders as a test says, from a thread of its own. The scheduler itself is another module, and its tests'.
+/// A stand-in scheduler that answers orders as a test wants, on its own thread. The real scheduler has its
+/// own tests.
 final class StandInScheduler: Sendable {
     typealias Answers = @Sendable (ScheduleOrder) -> ScheduleReply.Answer?
 

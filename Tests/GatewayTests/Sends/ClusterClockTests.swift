@@ -12,7 +12,7 @@ import Testing
 struct ClusterClockTests {
     private func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func `the stamp that makes it latest counts, for a minute or two`() {
+    @Test func `the clock follows the stamp that gives the latest time, for one to two minutes`() {
         var clock = ClusterClock(now: instant(0))
         #expect(clock.time(at: instant(5)) == nil)
         clock.saw(10_000, at: instant(100))
@@ -21,7 +21,7 @@ struct ClusterClockTests {
         #expect(clock.time(at: instant(5000))?.milliseconds == 14_900, "an acknowledgement that came late")
         clock.saw(15_200, at: instant(5100))
         #expect(clock.time(at: instant(5200))?.milliseconds == 15_300)
-        // The broker's clock was set back by ten seconds: believed when the minutes are over.
+        // The broker's clock was set back by ten seconds. The clock follows it when the window is over.
         for second in 1...180 {
             clock.saw(5100 + Int64(second) * 1000, at: instant(5100 + Int64(second) * 1000))
         }
@@ -32,7 +32,7 @@ struct ClusterClockTests {
     }
 
     @Test(arguments: [-172_800, -3600, 3600, 172_800] as [Int64])
-    func `a gateway whose clock is wrong judges dates, and gives deadlines, by the cluster's`(seconds: Int64)
+    func `a gateway whose clock is wrong uses the cluster's clock for dates and deadlines`(seconds: Int64)
         async throws
     {
         let (right, _cluster) = try await GatewayBench.forSends()

@@ -7,7 +7,7 @@ import Topics
 
 @testable import Gateway
 
-/// A key reaches its own app and no other, whatever a request says.
+/// A key reaches only its own app, in every kind of request.
 struct CrossAppTests {
     private struct Try: Sendable {
         let method: String
@@ -15,7 +15,7 @@ struct CrossAppTests {
         let body: String
     }
 
-    /// Calls that name things of the bank's, in all ways there are.
+    /// Makes calls that name objects of the bank in every possible way.
     private func tries(_ seed: inout SeededGenerator, send: String, definition: String) -> Try {
         let ids = [send, "\(send).undo", "..%2Fbank", "bank%2F\(send)", "r-1-0-000000000000000000000000"]
         let id = ids.randomElement(using: &seed)!
@@ -87,7 +87,7 @@ struct CrossAppTests {
                 #expect(answer.status == 404, "seed \(seed): \(one) \(answer.body)")
             }
         }
-        // Whatever was stored is the shop's.
+        // Everything that was stored belongs to the shop.
         for topic in [TopicName.sends, .reports, .audit, .catalog] {
             for record in try await bench.records(topic, 1) where record.key.contains("bank") {
                 let isOwn =

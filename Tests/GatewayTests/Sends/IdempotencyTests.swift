@@ -5,10 +5,10 @@ import Testing
 
 @testable import Gateway
 
-/// A request that comes again, wherever it comes.
+/// Repeated requests at several gateways.
 struct IdempotencyTests {
     @Test
-    func `retries over two gateways have one id, and the planner sees one send and who sent another body`()
+    func `retries at two gateways have one id, and the planner can detect another body`()
         async throws
     {
         let (first, _cluster) = try await GatewayBench.forSends {
@@ -36,7 +36,8 @@ struct IdempotencyTests {
         #expect(try await two == ids)
         #expect(Set(ids).count == count)
         #expect(try await post(1, score: 2) == ids)
-        // What the planner decides by: the first of an id counts, and a later one is the same or a conflict.
+        // Follow the planner's rule: the first send of an id counts. A later one is a repetition or a
+        // conflict.
         var seen: [String: String] = [:]
         var conflicts = 0
         for send in try await first.sends(3 * count) {

@@ -6,7 +6,7 @@ import Telemetry
 @testable import Gateway
 @testable import HTTPServer
 
-/// Bodies judged without a gateway around them.
+/// Bodies that are judged without a gateway.
 struct JudgedSends {
     /// 2026-11-20T20:00:00Z.
     static let now = WallTime(milliseconds: 1_795_204_800_000)
@@ -28,7 +28,7 @@ struct JudgedSends {
         return type
     }
 
-    /// With a shared type; and a private one, if wanted.
+    /// Makes an app with a shared type and optionally a private one.
     init(privateType: Bool = false) {
         app = App(
             id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
@@ -68,7 +68,7 @@ struct JudgedSends {
         route: NetmeraEndpoint.transactional, fields: NetmeraTransactional.fields, lanes: 4
     ) { root, context in NetmeraTransactional.draft(root, of: context.app, in: context.catalog) }
 
-    /// The send that follows from a body; throws the refusal.
+    /// Returns the send that follows from a body. Throws the refusal.
     func send(
         _ body: String, by decision: SendDecision = own, headers: HTTPHeaders = [:]
     ) throws -> Send {
@@ -81,7 +81,7 @@ struct JudgedSends {
         return send
     }
 
-    /// `field code` of everything that is wrong; empty when nothing is.
+    /// Returns all problems as `field code`, or an empty list.
     func problems(_ body: String, by decision: SendDecision = own) -> [String] {
         do {
             _ = try send(body, by: decision)
@@ -96,7 +96,7 @@ struct JudgedSends {
     struct NotStored: Error {}
 }
 
-/// A start that is good, with more members or others in place of its own.
+/// Returns a valid start with members added, replaced or removed.
 func startBody(_ changes: [String: String?] = [:]) -> String {
     body(
         [

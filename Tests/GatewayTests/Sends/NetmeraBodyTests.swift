@@ -35,7 +35,7 @@ struct NetmeraBodyTests {
         ] { #expect(try judged.send(bulk(target: target), by: JudgedSends.bulk).audience == audience) }
     }
 
-    @Test func `what a bulk start must not have is refused by its name`() {
+    @Test func `every field that a bulk start must not have is refused by name`() {
         let cases: [(String, [String])] = [
             (bulk(["liveActAttr": #"{"home":"A"}"#]), ["message.liveActAttr required"]),
             (bulk(["staleDate": #""2026-11-20T22:00:00Z""#]), ["message.staleDate invalid"]),
@@ -66,7 +66,7 @@ struct NetmeraBodyTests {
         }
     }
 
-    @Test func `an update is the group's, a user's or named activities', and ENDED is END`() throws {
+    @Test func `an update addresses a group, a user or named activities, and ENDED means END`() throws {
         func send(_ body: String) throws -> Send { try judged.send(body, by: JudgedSends.update) }
         let state = #""contentState":{"score":1,"status":"2nd"}"#
         let update = try send(
@@ -84,7 +84,7 @@ struct NetmeraBodyTests {
         #expect(activities.audience == .activities(["a", "b"]))
     }
 
-    @Test func `what an update must not have is refused by its name`() {
+    @Test func `every field that an update must not have is refused by name`() {
         let state = #""contentState":{"score":1,"status":"2nd"}"#
         let cases: [(String, [String])] = [
             (
@@ -110,7 +110,7 @@ struct NetmeraBodyTests {
         }
     }
 
-    @Test func `a definition is sent to one user, with what the message puts in its place`() throws {
+    @Test func `a definition is sent to one user, with the message's overrides`() throws {
         var judged = judged
         var content = PushContent(.start)
         content.attributesType = "Match"
@@ -143,19 +143,19 @@ struct NetmeraBodyTests {
         #expect(
             problems(#"{"message":{"groupId":"g"},"target":{"extId":"u"}}"#).contains(
                 "notificationKey missing"))
-        // The older way: the group was given with the definition.
+        // In the older format the definition has the group.
         definition.group = "old"
         definition.number = 9403
         _ = judged.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
         #expect(try send(#"{"notificationKey":"9403","target":{"extId":"u"}}"#).group == "old")
-        // Another app's is unknown.
+        // A definition of another app is unknown.
         judged.app.id = "bank"
         #expect(
             problems(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
                 == ["notificationKey definition_unknown"])
     }
 
-    @Test func `numbers of definitions grow and never come twice`() {
+    @Test func `definition numbers increase and never repeat`() {
         let numbers = DefinitionNumbers()
         var last: Int64 = 0
         for _ in 0..<10_000 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-/// The examples of Netmera's documents, letter by letter, but for the one date that must not have passed.
+/// The examples of Netmera's documentation, unchanged except for one date that must lie in the future.
 struct NetmeraExamplesTests {
     static let bulk = #"""
         {
@@ -91,7 +91,7 @@ struct NetmeraExamplesTests {
         Date(timeIntervalSinceNow: 7200).formatted(.iso8601)
     }
 
-    @Test func `every example of Netmera's documents works as it stands`() async throws {
+    @Test func `every example of Netmera's documentation works unchanged`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let live = Self.bulk.replacingOccurrences(of: "2026-01-28T15:35:37Z", with: Self.inTwoHours())
         let started = try await bench.call("POST", "/rest/3.0/sendBulkNotification", live)
@@ -123,7 +123,8 @@ struct NetmeraExamplesTests {
         _ = _cluster
     }
 
-    @Test func `Netmera's calls have Netmera's header, ours have ours, and the role must be there`()
+    @Test
+    func `Netmera's calls need Netmera's header, other calls the bearer header, and all the right role`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// The document says what the gateway does, route by route and field by field.
+/// The document matches the gateway, route by route and field by field.
 struct OpenAPITests {
     private let judged = JudgedSends()
     private let document: [String: Any]
@@ -13,7 +13,7 @@ struct OpenAPITests {
 
     init() throws {
         let bytes = Array(OpenAPI.document.utf8)
-        // Strictly, too: nothing stands in it twice.
+        // The strict reader also refuses duplicate members.
         _ = try JSONReader(limits: JSONLimits(bytesMax: 1 << 20)).read(bytes) { $0.kind }
         document = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         let components = try #require(document["components"] as? [String: Any])
@@ -29,7 +29,7 @@ struct OpenAPITests {
         return try #require(object["properties"] as? [String: Any]).keys.sorted()
     }
 
-    @Test func `every route is in the document, and the document has no other`() async throws {
+    @Test func `the document has exactly the gateway's routes`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let paths = try #require(document["paths"] as? [String: [String: Any]])
         let told = paths.flatMap { path, calls in calls.keys.map { "\($0.uppercased()) \(path)" } }
@@ -37,15 +37,15 @@ struct OpenAPITests {
         let served = try await bench.call("GET", "/v1/openapi.json", key: nil)
         #expect(served.status == 200 && served.body == OpenAPI.document)
         let example = try await bench.call("POST", "/v1/sends", OpenAPI.startExample)
-        #expect(example.code == "type_unknown", "its only fault: the app has no such type")
+        #expect(example.code == "type_unknown", "the only problem is the unknown type")
         let timer = try await bench.call("POST", "/v1/schedules", OpenAPI.scheduleExample)
-        #expect(timer.code == "does_not_decode", "its only fault: the app's type has another state")
+        #expect(timer.code == "does_not_decode", "the only problem is the state of another type")
         await bench.stop()
         _ = _cluster
     }
 
-    /// Where the limit of the headers is told, so is that of the path.
-    @Test func `a path that is too long is answered as the document says`() async throws {
+    /// A call that documents the limit of the headers also documents the limit of the path.
+    @Test func `a path that is too long gets the documented answer`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let long = String(repeating: "a", count: 5000)
         let refused = try await bench.call("GET", "/v1/events/counts?from=\(long)")
@@ -98,8 +98,8 @@ struct OpenAPITests {
             try properties("netmeraTransactional", "message"), by: JudgedSends.transactional, in: "message")
     }
 
-    /// What the code asks a body for stands in the source as `object["name"]`.
-    @Test func `every field that the gateway asks for is in the document`() throws {
+    /// The source reads a field of a body as `object["name"]`.
+    @Test func `every field that the gateway reads is in the document`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Gateway")
         let files = [
@@ -126,7 +126,7 @@ struct OpenAPITests {
         #expect(try Set(properties("activityType")).isSuperset(of: written.keys))
     }
 
-    /// Some fields stand in few answers alone. What the code writes stands in the source as `json.field("name"`.
+    /// Only few answers have some of the fields. The source writes a field as `json.field("name"`.
     @Test func `every field that an answer may have is in the document`() throws {
         let gateway = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Gateway")
@@ -144,7 +144,7 @@ struct OpenAPITests {
         #expect(count > 60)
     }
 
-    @Test func `every answer has the fields that the document says, and no others`() async throws {
+    @Test func `every answer has exactly the documented fields`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         func names(_ answer: HTTPAnswer) throws -> Set<String> {
             try Set(

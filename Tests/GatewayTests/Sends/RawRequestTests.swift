@@ -7,18 +7,18 @@ import Testing
 
 @testable import Gateway
 
-/// Requests that are not what they seem, as bytes on a connection to a real gateway: each has its status, and
-/// nothing of any of them is sent. Behind each stands a sound request to send, which must never be seen.
+/// Malformed and ambiguous requests as bytes on a connection to a real gateway. Each has its status, and none
+/// of them sends anything. A valid send follows each on the same connection and must never be read.
 struct RawRequestTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let what: String
         let bytes: @Sendable (Request) -> [UInt8]
-        /// The answers; none where the connection is closed without a word.
+        /// The statuses of the answers. Empty if the connection closes without an answer.
         let statuses: [Int]
         var testDescription: String { what }
     }
 
-    /// One of the routes that send, with a key that may.
+    /// A route that sends, with a key for it.
     struct Request: Sendable {
         let path: String
         let key: String
@@ -26,7 +26,7 @@ struct RawRequestTests {
 
         var isNetmera: Bool { path.hasPrefix("/rest/") }
 
-        /// The lines of a sound head, without its length and its end.
+        /// The lines of a valid head, without its length and its end.
         var head: String {
             let access = isNetmera ? "X-Netmera-Api-Key: \(key)" : "Authorization: Bearer \(key)"
             return
@@ -41,7 +41,7 @@ struct RawRequestTests {
             Array((head + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8) + body
         }
 
-        /// A body of the length that it has.
+        /// Returns the request with this body and its real length.
         func with(body: String) -> [UInt8] { with(body: Array(body.utf8)) }
         func with(body: [UInt8]) -> [UInt8] {
             with(["Content-Length: \(body.count)", "Connection: close"], body)
@@ -57,7 +57,7 @@ struct RawRequestTests {
         Case(what: what, bytes: bytes, statuses: statuses)
     }
 
-    /// What two readers could understand differently.
+    /// Requests that two parsers could read differently.
     static let ambiguous: [Case] = [
         row("length and chunks", 400) { $0.with($0.length, "Transfer-Encoding: chunked", body: $0.chunked) },
         row("chunks and length", 400) { $0.with("Transfer-Encoding: chunked", $0.length, body: $0.chunked) },
@@ -81,7 +81,7 @@ struct RawRequestTests {
         row("chunks twice", 400) {
             $0.with("Transfer-Encoding: chunked", "Transfer-Encoding: chunked", body: $0.chunked)
         },
-        row("a chunk whose length is none", 400) {
+        row("a chunk with an invalid length", 400) {
             $0.with("Transfer-Encoding: chunked", body: "zz\r\n" + $0.body + "\r\n0\r\n\r\n")
         },
         row("a bare line feed between headers", 400) { $0.with("X: a\nY: b", $0.length) },
@@ -101,10 +101,10 @@ struct RawRequestTests {
         },
     ]
 
-    /// What has one meaning, and is refused.
+    /// Requests with one meaning that are refused.
     static let refused: [Case] = [
-        row("a body that is much larger than any", 413) { $0.with("Content-Length: 10000000") },
-        row("a body in chunks that is larger than any", 413) { request in
+        row("a body that is much larger than allowed", 413) { $0.with("Content-Length: 10000000") },
+        row("a chunked body that is larger than allowed", 413) { request in
             let chunk = String(repeating: " ", count: 1 << 19)
             let chunks = String(repeating: "80000\r\n\(chunk)\r\n", count: 6)
             return request.with("Transfer-Encoding: chunked", body: chunks + "0\r\n\r\n")
@@ -114,7 +114,7 @@ struct RawRequestTests {
                 $0.isNetmera ? "X-Netmera-Api-Key: x" : "Authorization: Bearer x", $0.length,
                 "Connection: close")
         },
-        row("a packed body", 415) { $0.with("Content-Encoding: gzip", $0.length, "Connection: close") },
+        row("a compressed body", 415) { $0.with("Content-Encoding: gzip", $0.length, "Connection: close") },
         row("a head that is too long", 431) {
             $0.with("X: " + String(repeating: "x", count: 20_000), $0.length)
         },
@@ -125,15 +125,15 @@ struct RawRequestTests {
         row("no object", 422) { $0.with(body: "[1]") },
         row("half of a body", 400) { $0.with(body: String($0.body.dropLast(3))) },
         row("two bodies", 400) { $0.with(body: $0.body + $0.body) },
-        row("100,000 arrays in one another", 400) { $0.with(body: String(repeating: "[", count: 100_000)) },
-        row("100,000 objects in one another", 400) {
+        row("100,000 nested arrays", 400) { $0.with(body: String(repeating: "[", count: 100_000)) },
+        row("100,000 nested objects", 400) {
             $0.with(body: String(repeating: #"{"a":"#, count: 100_000))
         },
-        row("a name twice", 400) { $0.with(body: #"{"x":1,"x":1}"#) },
-        row("a name twice, once in escapes", 400) {
+        row("a duplicate name", 400) { $0.with(body: #"{"x":1,"x":1}"#) },
+        row("a duplicate name, once with escapes", 400) {
             $0.with(body: #"{"event":"update","\u0065vent":"end"}"#)
         },
-        row("a name twice in an object within", 400) {
+        row("a duplicate name in a nested object", 400) {
             $0.with(body: #"{"contentState":{"a":{"b":1,"b":2}}}"#)
         },
         row("5,000 names", 400) { request in
@@ -144,12 +144,12 @@ struct RawRequestTests {
             for unit in request.body.utf16 { bytes += [UInt8(unit & 0xFF), UInt8(unit >> 8)] }
             return request.with(body: bytes)
         },
-        row("bytes that are no UTF-8", 400) {
+        row("bytes that are not UTF-8", 400) {
             $0.with(body: Array(#"{"groupId":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8))
         },
         row("half of a surrogate pair", 400) { $0.with(body: #"{"groupId":"\uD800"}"#) },
         row("a control character in a text", 400) { $0.with(body: "{\"groupId\":\"\u{1}\"}") },
-        row("no number", 400) { $0.with(body: #"{"relevanceScore":NaN}"#) },
+        row("NaN as a number", 400) { $0.with(body: #"{"relevanceScore":NaN}"#) },
         row("a number that is too large", 400) { $0.with(body: #"{"relevanceScore":1e400}"#) },
         row("a number of two megabytes", 400) {
             $0.with(body: #"{"relevanceScore":"# + String(repeating: "1", count: 2_000_000) + "}")
@@ -157,13 +157,13 @@ struct RawRequestTests {
         row("a comment", 400) { $0.with(body: "// x\n" + $0.body) },
     ]
 
-    /// What comes too slowly: the head, or the body.
+    /// Requests whose head or body comes too slowly.
     static let slow: [Case] = [
         row("half of a head", 408) { Array($0.head.utf8.dropLast(10)) },
         row("a head without its end", 408) { Array($0.head.utf8) },
         row("no body", 408) { $0.with($0.length, body: "") },
         row("half of a body", 408) { $0.with($0.length, body: String($0.body.prefix(10))) },
-        row("a body that is a little larger than any, and does not come", 408) {
+        row("a body that is slightly larger than allowed and does not arrive", 408) {
             $0.with("Content-Length: \(GatewayLimits.sendBytesMax + 1)")
         },
         row("half of a chunk", 408) { $0.with("Transfer-Encoding: chunked", body: "ff\r\n{") },
@@ -184,7 +184,7 @@ struct RawRequestTests {
         return (bench, cluster, [own, bulk, update])
     }
 
-    /// A sound request to send on a connection of its own, or behind another.
+    /// Returns a valid send, to be used on its own connection or after another request.
     private static func sound(_ group: String, _ key: String) -> [UInt8] {
         let body = SendsServiceTests.update(group)
         let head =
@@ -192,8 +192,8 @@ struct RawRequestTests {
         return Array((head + "Content-Length: \(body.utf8.count)\r\n\r\n" + body).utf8)
     }
 
-    /// Plays the cases on every route that sends, with `behind` after each, and looks whether anything was sent
-    /// but what came beside them.
+    /// Plays the cases on every route that sends, with `behind` after each. Checks that only the valid sends
+    /// on other connections were stored.
     private static func play(_ cases: [Case], behind: (@Sendable (Request) -> [UInt8])? = nil) async throws {
         let (bench, _cluster, requests) = try await Self.bench()
         let port = bench.port
@@ -216,18 +216,19 @@ struct RawRequestTests {
         _ = _cluster
     }
 
-    @Test func `an ambiguous request to send is refused, and the one behind it is not read`() async throws {
+    @Test func `an ambiguous send request is refused, and the request behind it is not read`() async throws {
         try await Self.play(Self.ambiguous) { Self.sound("hidden", $0.key) }
     }
 
     @Test
-    func `a request to send that is malformed, deep, double or too large has its status and sends nothing`()
+    func
+        `a send request that is malformed, too deep, duplicated or too large has its status and sends nothing`()
         async throws
     {
         try await Self.play(Self.refused)
     }
 
-    @Test func `a request to send that comes too slowly is ended, and sends nothing`() async throws {
+    @Test func `a send request that comes too slowly is closed and sends nothing`() async throws {
         try await Self.play(Self.slow)
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import LiveActivity
 import Testing
 
-/// Types, segments and definitions in the catalogue.
+/// Activity types, segments and definitions in the catalog.
 struct SendCatalogTests {
     private func app() -> App {
         App(
@@ -15,7 +15,7 @@ struct SendCatalogTests {
         #expect(catalog.apply(key: key, value: value, with: JSONReader()) == .changed)
     }
 
-    @Test func `a type with a record of its own stands over the document's, whichever came first`() {
+    @Test func `a type's own record overrides the app document in any order of arrival`() {
         var own = ActivityType(name: "Match")
         own.isPrivate = true
         own.requiredAttributes = ["home"]
@@ -30,13 +30,14 @@ struct SendCatalogTests {
             #expect(catalog.apps["shop"]?.type("Match") == own)
             #expect(catalog.apps["shop"]?.types.count == 2 && catalog.documents["shop"] == app())
             put(record.key, nil, in: &catalog)
-            #expect(catalog.apps["shop"]?.type("Match").isPrivate == false, "the document's is back")
+            #expect(
+                catalog.apps["shop"]?.type("Match").isPrivate == false, "the document's type applies again")
             put(app().key, nil, in: &catalog)
             #expect(catalog.apps["shop"] == nil && catalog.partKeys(of: "shop") == [extra.key])
         }
     }
 
-    @Test func `segments and definitions come, change and go, each in its app`() {
+    @Test func `segments and definitions are added, changed and deleted in their app`() {
         var catalog = KnownCatalog()
         let segment = Segment(app: "shop", name: "a/b", rule: .tag("vip"))
         put(segment.key, segment.encoded(), in: &catalog)
@@ -52,7 +53,7 @@ struct SendCatalogTests {
         let other = Segment(app: "bank", name: "x", rule: .tag("vip"))
         guard case .unusable = catalog.apply(key: segment.key, value: other.encoded(), with: JSONReader())
         else {
-            Issue.record("another app's segment was taken")
+            Issue.record("another app's segment was accepted")
             return
         }
     }

@@ -19,7 +19,7 @@ struct SendJudgeTests {
         #expect(send.priority == 10 && send.conflate && !send.dryRun && send.deadline == nil)
     }
 
-    @Test func `all that a call may say is in the record`() throws {
+    @Test func `the record has every field that a call may set`() throws {
         let send = try judged.send(
             startBody([
                 "priority": "5", "collapseId": #""c""#, "endDate": #""2026-11-20T22:00:00Z""#,
@@ -41,13 +41,13 @@ struct SendJudgeTests {
         #expect(!update.conflate && update.content.attributesType == nil && update.audience == .group)
     }
 
-    @Test func `one activity needs no group, and a date that has passed may end at once`() throws {
+    @Test func `a send to one activity needs no group, and an end may have a past dismissal date`() throws {
         let send = try judged.send(
             endBody(["groupId": nil, "audience": #"{"activities":["x"]}"#, "dismissalDate": "1"]))
         #expect(send.groupKey == GroupKey(app: "shop", activity: "x") && send.content.dismissalDate == 1)
     }
 
-    @Test func `ten thousand users fit, and one more does not`() throws {
+    @Test func `an audience may have ten thousand users, and not one more`() throws {
         func body(_ count: Int) -> String {
             let names = (0..<count).map { "\"\(String(repeating: "u", count: 190))-\($0)\"" }
             return startBody(["audience": #"{"users":[\#(names.joined(separator: ","))]}"#])
@@ -60,10 +60,10 @@ struct SendJudgeTests {
 
     @Test
     func
-        `what is accepted is what the record's reader takes, and the bytes that APNs gets are within its limit`()
+        `an accepted send can be read back, and its payload is within the APNs limit`()
         throws
     {
-        // At the very limit of what the rules allow, by the rules' own measure.
+        // The content is exactly at the size limit of the payload rules.
         var longest = 0
         for count in 3000...4100 {
             let body = startBody([
@@ -77,14 +77,14 @@ struct SendJudgeTests {
         #expect(longest > 3500)
     }
 
-    @Test func `content is handed on byte for byte`() throws {
+    @Test func `content is stored byte for byte`() throws {
         let state = #"{"score": 1 ,"status":"a\u0062", "x": 1.000000000000000000001}"#
         #expect(
             try judged.send(updateBody(["contentState": state])).content.contentState?.bytes
                 == Array(state.utf8))
     }
 
-    @Test func `an update in an app of several types is left to the planner, and one with its type is not`() {
+    @Test func `an update without a type in an app of several types is left to the planner`() {
         let several = JudgedSends(privateType: true)
         let wrong = ["contentState": #"{"score":"one"}"#]
         #expect(several.problems(updateBody(wrong)) == [])
@@ -92,10 +92,10 @@ struct SendJudgeTests {
         #expect(Set(several.problems(updateBody(named))) == ["contentState does_not_decode"])
     }
 
-    @Test func `doubts are told and do not refuse`() throws {
+    @Test func `a doubtful value causes a warning and no refusal`() throws {
         let context = judged.context(updateBody(["staleDate": "1"]))
         guard case .store(_, let response) = try JudgedSends.own.decide(context) else {
-            Issue.record("it was not stored")
+            Issue.record("the send was not stored")
             return
         }
         let text = String(decoding: response.body, as: UTF8.self)
@@ -106,7 +106,7 @@ struct SendJudgeTests {
 struct SendIDTests {
     private let judged = JudgedSends()
 
-    @Test func `a key gives the same id wherever it comes, and another route, app, group or key another`()
+    @Test func `a key gives the same id on every gateway; another route, app, group or key gives another`()
         throws
     {
         func id(_ body: String, _ key: String, by decision: SendDecision = JudgedSends.own) throws -> String {
@@ -115,7 +115,7 @@ struct SendIDTests {
         let first = try id(updateBody(), "key-1")
         #expect(try id(updateBody(), "key-1") == first)
         #expect(
-            try id(updateBody(["priority": "5"]), "key-1") == first, "another body is found out behind it")
+            try id(updateBody(["priority": "5"]), "key-1") == first, "the planner detects the other body")
         #expect(try id(updateBody(), "key-2") != first)
         #expect(try id(updateBody(["groupId": #""m2""#]), "key-1") != first)
         let netmera = #"{"groupId":"m1","action":"UPDATE","contentState":{"score":1,"status":"x"}}"#
@@ -128,7 +128,7 @@ struct SendIDTests {
         #expect(dry != first, "the send itself has its own progress")
     }
 
-    @Test func `a body has one fingerprint however its members and blanks lie`() throws {
+    @Test func `the order of members and white space do not change a fingerprint`() throws {
         func print(_ body: String) throws -> String? {
             try judged.send(body, headers: ["Idempotency-Key": "k"]).fingerprint
         }
@@ -138,10 +138,10 @@ struct SendIDTests {
                 == first)
         #expect(
             try print(#"{"event":"update","groupId":"m1","contentState":{"score":2,"status":"a"}}"#) != first)
-        #expect(try judged.send(updateBody()).fingerprint == nil, "without a key nothing is compared")
+        #expect(try judged.send(updateBody()).fingerprint == nil, "a send without a key has no fingerprint")
     }
 
-    @Test func `an id says where it lies, and nobody else's is read as one`() throws {
+    @Test func `an id names its partition, and a foreign id is refused`() throws {
         let random = try judged.send(updateBody()).id
         let id = try #require(SendID(random, lanes: 4))
         #expect(id.time == JudgedSends.now.milliseconds && id.text == random)
@@ -165,7 +165,7 @@ struct SendIDTests {
         ] { #expect(SendID(wrong, lanes: 4) == nil, "\(wrong)") }
     }
 
-    @Test func `an idempotency key is one header of visible characters`() {
+    @Test func `an idempotency key must be one header of visible characters`() {
         for lines in [[""], ["a b"], [String(repeating: "k", count: 129)], ["a", "b"], ["ä"]] {
             var headers: HTTPHeaders = [:]
             for line in lines { headers.add("Idempotency-Key", line) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-/// Every rule of a body, by the field and the code that a client sees.
+/// Every rule of a body, by the field and code that a client gets.
 struct SendRefusalTests {
     private let judged = JudgedSends()
 
@@ -132,11 +132,11 @@ struct SendRefusalTests {
     ]
 
     @Test(arguments: parsing + audiences + payload + rest)
-    func `what is wrong with a send is told by field and code, all at once`(_ one: Case) {
+    func `all problems of a send are reported by field and code`(_ one: Case) {
         #expect(judged.problems(one.body).sorted() == one.problems.sorted())
     }
 
-    @Test func `everything that is wrong is told, whether JSON or a rule says so`() {
+    @Test func `problems of the JSON and of the rules are reported together`() {
         let body = updateBody([
             "priority": "3", "staleDate": "true", "dismissalDate": "1795208400", "nonsense": "1",
         ])
@@ -147,7 +147,7 @@ struct SendRefusalTests {
             ])
     }
 
-    @Test func `private groups are one user's, by the type's word or the call's`() throws {
+    @Test func `private groups are one user's, by the type or by the call`() throws {
         let judged = JudgedSends(privateType: true)
         let start = startBody([
             "attributesType": #""Order""#, "audience": #"{"users":["u"]}"#, "attributes": "{}",
@@ -161,7 +161,7 @@ struct SendRefusalTests {
         #expect(try judged.send(updateBody(named)).owner == .user("u"))
         #expect(
             judged.problems(updateBody(named.merging(["private": "false"]) { $1 })) == ["private conflict"])
-        // Which type it is decides whose state it is, so that it must be said.
+        // The owner of the group depends on the type, so the call must name the type.
         #expect(judged.problems(updateBody(["audience": #"{"users":["u"]}"#])) == ["attributesType missing"])
         #expect(try judged.send(updateBody()).owner == nil)
         let said = ["private": "true", "audience": #"{"users":["u"]}"#]

@@ -10,8 +10,8 @@ import Topics
 
 @testable import Gateway
 
-/// A gateway with two apps whose activity type is the one of Netmera's documents, and a private one; and what
-/// lies in its topics.
+/// A gateway with two apps, the activity type of Netmera's examples and a private type, and readers of its
+/// topics.
 extension GatewayBench {
     static let matchType = "MatchLiveScoreWidgetAttributes"
 
@@ -24,7 +24,7 @@ extension GatewayBench {
         return (bench, cluster)
     }
 
-    /// What the apps say of their types.
+    /// Puts the activity types of the apps.
     func putTypes() async throws {
         let (settings, layout) = (settings, layout)
         try await onThread {
@@ -43,7 +43,7 @@ extension GatewayBench {
         }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on its own connection.
     func call(
         _ method: String, _ path: String, _ body: String = "", key: String? = "shop/send",
         headers: [String] = []
@@ -59,7 +59,7 @@ extension GatewayBench {
         }
     }
 
-    /// Every record of a topic, once there are as many as that.
+    /// Returns all records of a topic when there are at least `count`.
     func records(_ topic: TopicName, _ count: Int) async throws -> [StoredReport] {
         let (settings, layout) = (settings, layout)
         return try await onThread {
@@ -68,7 +68,7 @@ extension GatewayBench {
         }
     }
 
-    /// The sends, in the order of their acceptance.
+    /// Returns the sends in the order of their acceptance.
     func sends(_ count: Int) async throws -> [Send] {
         let reader = JSONReader()
         return try await records(.sends, count).compactMap { record in
@@ -92,7 +92,7 @@ extension GatewayBench {
 }
 
 extension HTTPAnswer {
-    /// A member of the answer's object.
+    /// Returns a member of the answer's object.
     func member(_ name: String) throws -> String {
         let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
         return try #require(object?[name].map { "\($0)" }, "\(name) in \(body)")

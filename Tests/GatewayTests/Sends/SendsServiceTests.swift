@@ -26,7 +26,7 @@ struct SendsServiceTests {
         """#
     }
 
-    @Test func `what was answered 202 lies in sends and in the audit, and of what was refused nothing does`()
+    @Test func `an accepted send is in sends and in the audit, and a refused one is in neither`()
         async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends()
@@ -58,7 +58,7 @@ struct SendsServiceTests {
         _ = _cluster
     }
 
-    @Test func `types and segments are put, shown, listed and deleted, and count at once on every gateway`()
+    @Test func `types and segments can be put, shown, listed and deleted, at once on every gateway`()
         async throws
     {
         let (first, _cluster) = try await GatewayBench.forSends()
@@ -69,7 +69,7 @@ struct SendsServiceTests {
         #expect(put.status == 200, "\(put.body)")
         #expect(try await first.call("GET", "/v1/activity-types/Order", key: "shop/read").body == put.body)
         let elsewhere = try await second.call("GET", "/v1/activity-types/Order", key: "shop/read")
-        #expect(elsewhere.body == put.body, "read to the end of the catalogue")
+        #expect(elsewhere.body == put.body, "the second gateway reads the catalog to its end")
         #expect(try await second.call("GET", "/v1/activity-types/Order", key: "bank/read").status == 404)
         #expect(try await first.call("PUT", "/v1/activity-types/Order", type, key: "shop/send").status == 403)
         let wrong = try await first.call(
@@ -106,7 +106,7 @@ struct SendsServiceTests {
         _ = _cluster
     }
 
-    @Test func `a backend's word about a user goes to ingest`() async throws {
+    @Test func `a backend's calls about a user go to ingest`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let profile = try await bench.call(
             "PUT", "/v1/users/jane%2F1/profile", #"{"tags":["vip"],"attributes":{"age":30}}"#)
@@ -117,7 +117,7 @@ struct SendsServiceTests {
             #"{"attributes":\#(String(repeating: #"{"a":"#, count: 9))1\#(String(repeating: "}", count: 9))}"#
         #expect(try await bench.call("PUT", "/v1/users/jane/profile", deep).code == "out_of_range")
         let erased = try await bench.call("DELETE", "/v1/users/jane%2F1")
-        #expect(erased.status == 202 && erased.body.contains("receipts within 7, in events"))
+        #expect(erased.status == 202 && erased.body.contains("receipts within 7; events"))
         #expect(try await bench.call("DELETE", "/v1/users/jane", key: "shop/report").status == 403)
         #expect(try await bench.call("DELETE", "/v1/users/jane", "{}").status == 422)
         let reports = try await bench.records(.reports, 2)
@@ -126,7 +126,7 @@ struct SendsServiceTests {
         #expect(decoded.map(\.kind) == [.profile, .erase] && decoded[0].tags == ["vip"])
         #expect(decoded[1].isErasureOfUser)
         let orders = try await bench.records(.schedules, 1)
-        #expect(orders.map(\.key) == ["shop/u:jane%2f1"], "what waits for the user is forgotten, too")
+        #expect(orders.map(\.key) == ["shop/u:jane%2f1"], "the user's schedules are cancelled, too")
         #expect(orders.allSatisfy { $0.value.contains(#""cancels":{"everything":true}"#) })
         await bench.stop()
         _ = _cluster
@@ -134,7 +134,7 @@ struct SendsServiceTests {
 }
 
 struct SendProgressTests {
-    /// What planner and expander would write.
+    /// Writes the records that planner and expander would write.
     private func write(_ parts: [LiveActivity.Progress], _ bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
@@ -154,7 +154,7 @@ struct SendProgressTests {
     }
 
     @Test(arguments: [nil, "a-key"])
-    func `a send is found again from its id, by its own app alone, and so is how far it has come`(
+    func `a send and its progress are found from its id, by its own app alone`(
         idempotencyKey: String?
     ) async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
@@ -197,7 +197,9 @@ struct SendProgressTests {
         _ = _cluster
     }
 
-    @Test func `a cancel lies behind its send, and of an unknown send there is none`() async throws {
+    @Test func `a cancel follows its send in the partition, and an unknown send cannot be cancelled`()
+        async throws
+    {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let id = try await bench.call("POST", "/v1/sends", SendsServiceTests.start()).member("sendId")
         #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "shop/read").status == 403)
@@ -231,8 +233,7 @@ struct SendProgressTests {
     }
 
     @Test
-    func `a cancel of a send to one user of a group says whose it was, and a conflict takes no verdict away`()
-    {
+    func `a send to one user of a group keeps its recipient, and a conflict does not replace the verdict`() {
         let key = GroupKey(app: "shop", group: "g")
         func said(_ verdict: LiveActivity.Progress.Verdict, to user: String? = nil) -> LiveActivity.Progress {
             var part = LiveActivity.Progress.PlannedPart(verdict, version: 1, lanes: 1)
@@ -250,7 +251,7 @@ struct SendProgressTests {
         var timed = SendProgress(id: "s")
         timed.add(said(.cancelled))
         timed.add(said(.stopping))
-        #expect(timed.planned?.verdict == .cancelled, "in whatever order scheduler and planner say it")
+        #expect(timed.planned?.verdict == .cancelled, "in any order of the scheduler's and planner's records")
         timed = SendProgress(id: "s")
         timed.add(said(.stopping))
         timed.add(said(.cancelled))
@@ -263,7 +264,7 @@ struct SendProgressTests {
         #expect(SendProgress(waiting: send).recipient == nil)
     }
 
-    @Test func `a cancel of what was for one user of a group names the user, planned or not`() async throws {
+    @Test func `a cancel of a send to one user of a group names the user, planned or not`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         for isPlanned in [false, true] {
             let body =
@@ -293,7 +294,7 @@ struct SendProgressTests {
         _ = _cluster
     }
 
-    @Test func `what lanes did for an earlier send of the same key does not count for a later one`() {
+    @Test func `lane counts of an earlier send with the same key do not count for a later one`() {
         var progress = SendProgress(id: "k")
         let key = GroupKey(app: "shop", group: "g")
         for version in [7, 90_000] as [Int64] {
@@ -310,7 +311,7 @@ struct SendProgressTests {
         }
     }
 
-    @Test func `an update of a group that nobody has heard of says so`() {
+    @Test func `an update of an unknown group reports the unknown group`() {
         var progress = SendProgress(id: "s")
         let key = GroupKey(app: "shop", group: "g")
         func add(_ part: LiveActivity.Progress.Part) {

@@ -1,8 +1,8 @@
 internal import LiveActivity
 
-/// When and where a report first lay in `reports`, whoever has forwarded it since.
+/// The time and the offset at which a report first entered `reports`. Forwarding the record keeps both.
 package struct Arrival: Sendable, Hashable {
-    /// The server's time on the record; milliseconds since 1970.
+    /// The server's time on the record, in milliseconds since 1970.
     package var receivedAt: Int64
     package var offset: Int64
 

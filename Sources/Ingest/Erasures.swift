@@ -1,13 +1,13 @@
 package import LiveActivity
 
-/// The users that were erased lately, as one partition of `installations` knows them.
+/// The recently erased users, as one partition of `installations` knows them.
 ///
-/// A user's installations lie in every partition, by their own ids, and none knows where all of them are.
-/// So the wish to erase is copied into every partition of `reports`, and what it comes to is a row there,
-/// kept as long as an older word could come; whoever sweeps the partition meets these rows before all
-/// installations, and carries them out on those that it meets.
+/// The installations of a user are spread over all partitions by their own ids, and no partition knows where
+/// all of them are. So each partition of `reports` gets a copy of the erase request and stores it as a row
+/// here. The row stays as long as an older report can still arrive. A sweep of the partition reads these rows
+/// before all installations and erases the matching installations.
 package struct Erasures: Sendable {
-    /// More than that in one partition within days wait until others have been forgotten.
+    /// The limit in one partition. At the limit, new erasures wait until older ones expire, which takes days.
     static let usersMax = 100_000
 
     private var times: [String: [Recipient: ReportTime]] = [:]
@@ -15,17 +15,17 @@ package struct Erasures: Sendable {
 
     package init() {}
 
-    /// The key of a user's row: before those of all installations of the app.
+    /// Returns the key of a user's row. It sorts before the keys of all installations of the app.
     package static func key(app: String, user: String) -> [UInt8] { RecordKey.join(app, "e:" + user) }
 
-    /// False where there are too many.
+    /// Adds an erasure. Returns false if the limit is reached.
     package mutating func add(_ user: Recipient, of app: String, upTo time: ReportTime) -> Bool {
         guard count < Self.usersMax else { return false }
         if times[app, default: [:]].updateValue(time, forKey: user) == nil { count += 1 }
         return true
     }
 
-    /// What is left of an installation; nil where it stays as it is.
+    /// Returns the installation after the erasure, or nil if the erasure does not change it.
     func erase(_ installation: Installation) -> Installation? {
         times[installation.app].flatMap { installation.erased(of: $0) }
     }

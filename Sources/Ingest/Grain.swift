@@ -1,12 +1,14 @@
 internal import LiveActivity
 
-/// How finely repetitions are written down. A phone that says the same again changes nothing but times,
-/// and these are written once a grain: a day, and for the rows of update tokens, which expire, an hour.
+/// The interval at which repeated reports are written. A phone that repeats a report changes only times. The
+/// new times are written once per interval: a day, or an hour for the rows of update tokens, because these
+/// rows expire.
 package struct Grain: Sendable, Hashable {
     package static let heartbeatMilliseconds: Int64 = 86_400_000
     package static let updateMillisecondsMax: Int64 = 3_600_000
 
-    /// At most a quarter of the shortest life of an update token, so that none expires unwritten.
+    /// At most a quarter of the shortest life of an update token, so that a repeated token is written before
+    /// it expires.
     package let updateMilliseconds: Int64
 
     init(for app: App) {

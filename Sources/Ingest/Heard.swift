@@ -1,16 +1,18 @@
 internal import LiveActivity
 
-/// What a report did to what is known.
+/// The effect of a report on a known value.
 enum Heard: Sendable {
-    /// It was older, or the same again.
+    /// The report was older or identical.
     case nothing
-    /// The same words, later.
+    /// The report repeated the value at a later time.
     case repeated
     case changed
 }
 
 extension Said {
-    /// - Returns: what became of it. On `repeated` the older value stays, with the newer time.
+    /// Merges a reported value.
+    ///
+    /// - Returns: The effect. On `repeated` the older value stays and gets the newer time.
     mutating func hear(_ value: Value, at time: ReportTime) -> Heard {
         if time < at { return .nothing }
         if value.isExactly(self.value) {
@@ -18,8 +20,8 @@ extension Said {
             at = time
             return .repeated
         }
-        // Two reports of one time and order, as of two bodies in one millisecond, that contradict each
-        // other: any choice will do that is always the same.
+        // Two reports with equal time and order, such as two bodies in one millisecond, contradict each
+        // other. Any choice is correct if it is always the same choice.
         if time == at, !value.outranks(self.value) { return .nothing }
         self.value = value
         at = time

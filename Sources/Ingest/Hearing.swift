@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-/// An installation while a report is heard: what has become of it, and whether that is worth writing.
+/// An installation while a report is merged into it, with the result so far and whether it must be written.
 struct Hearing {
     var installation: Installation
     let time: ReportTime
@@ -9,7 +9,7 @@ struct Hearing {
     private(set) var isChanged = false
     private(set) var isRepeated = false
     private(set) var isGrainCrossed = false
-    /// Another recipient than before has the rows.
+    /// Whether the rows moved to another recipient.
     var hasMoved = false
 
     init(_ installation: Installation, at time: ReportTime) {
@@ -17,15 +17,17 @@ struct Hearing {
         self.time = time
     }
 
-    /// The report said nothing that was not known, not even later.
+    /// Whether the report added nothing, not even a later time.
     var isSilent: Bool { !isChanged && !isRepeated }
 
     mutating func noteChange() { isChanged = true }
 
-    /// What is said is worth writing, whatever was written in this grain.
+    /// Requires a write, even if this interval already has one.
     mutating func noteGrain() { isGrainCrossed = true }
 
-    /// - Returns: whether something has changed.
+    /// Records the effect of a value.
+    ///
+    /// - Returns: Whether the value changed.
     @discardableResult
     mutating func note(_ heard: Heard) -> Bool {
         switch heard {
@@ -36,14 +38,14 @@ struct Hearing {
         return heard == .changed
     }
 
-    /// Of something that all rows say.
+    /// Records the effect of a value that all rows contain.
     mutating func noteFact(_ heard: Heard) {
         if note(heard) { touched.touchEverything() }
     }
 
-    /// A sign of life.
+    /// Records the effect of a sign of life.
     ///
-    /// - Returns: whether it is the first in its grain.
+    /// - Returns: Whether it is the first one in its write interval.
     @discardableResult
     mutating func note(_ heard: Heard, since old: ReportTime?, grain: Int64) -> Bool {
         note(heard)

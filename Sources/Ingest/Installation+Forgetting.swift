@@ -1,12 +1,12 @@
 internal import LiveActivity
 
 extension Installation {
-    /// Drops what time has made worthless, and what is past a limit.
+    /// Drops entries that expired and entries beyond a limit.
     ///
-    /// The record of an activity outlives its token by what a report may be late: until then nothing that
-    /// is older can come back, and what was late itself still counts.
+    /// The record of an activity outlives its token by the longest delay of a report. Until then the record
+    /// rejects older reports, and late reports still count.
     ///
-    /// - Returns: whether it has dropped anything.
+    /// - Returns: Whether an entry was dropped.
     @discardableResult
     mutating func forget(at now: Int64, _ app: App) -> Bool {
         let hasForgotten = forgetTokens(at: now, app)
@@ -21,7 +21,7 @@ extension Installation {
             + taps.count + (erasedAt == nil ? 0 : 1)
     }
 
-    /// Mostly there is nothing to forget, and then nothing is changed: what is changed is copied.
+    /// Usually nothing can be dropped. This check avoids a mutation, because a mutation copies the arrays.
     private func hasForgettable(at now: Int64, _ app: App) -> Bool {
         let (activities, starts, refused, moved, taps) = (activities, starts, refused, moved, taps)
         for index in activities.indices
@@ -92,7 +92,7 @@ extension Installation {
         return hasForgotten
     }
 
-    /// The app may have changed for how long tokens live, or an activity its type.
+    /// Updates the token lifetimes: the app's setting or the type of an activity may have changed.
     private mutating func setLives(_ app: App) -> Bool {
         var hasChanged = false
         for index in activities.indices {
@@ -109,7 +109,7 @@ extension Installation {
         return isRefused(token)
     }
 
-    /// Whether its token is of no more use, and whether it has expired where that is new.
+    /// Returns whether the token is useless, and the new `isExpired` if it differs from the stored one.
     private func fate(
         of activity: Activity, at now: Int64
     ) -> (isWorthless: Bool, isExpired: Bool?) {
@@ -120,7 +120,7 @@ extension Installation {
         return (isWorthless, isExpired == activity.isExpired ? nil : isExpired)
     }
 
-    /// Something counts as expired whose time has not come.
+    /// Whether an activity is marked as expired before its token expires.
     func hasExpiredTooSoon(at now: Int64, _ app: App) -> Bool {
         activities.contains { activity in
             guard activity.isExpired, activity.token?.sealed != nil else { return false }
@@ -128,24 +128,25 @@ extension Installation {
         }
     }
 
-    /// Whether nothing is known of it that is worth its record.
+    /// Whether the installation holds nothing that justifies its record.
     func isForgotten(at now: Int64, withoutTokens milliseconds: Int64) -> Bool {
         if environment == nil, self == Installation(app: app, subject: subject) { return true }
         guard let end = tokenlessUntil(milliseconds) else { return false }
         return end <= now && erasedAt == nil && activities.isEmpty && moved.isEmpty
     }
 
-    /// When an installation is forgotten that has no token to start with; nil where it has one.
+    /// Returns the time at which an installation without start tokens is forgotten. Returns nil if it has
+    /// one.
     private func tokenlessUntil(_ milliseconds: Int64) -> Int64? {
         guard case .installation = subject else { return nil }
         for start in starts where start.token?.sealed != nil && !start.isUnwanted {
             return nil
         }
-        // Every word of a phone says its environment.
+        // Every report of a phone carries its environment.
         return (environment?.at.received ?? refused.map(\.at).max() ?? 0) + milliseconds
     }
 
-    /// When `forget` has something to do next, or nothing is left to know; nil for never.
+    /// Returns the next time at which `forget` or `isForgotten` has an effect, or nil for never.
     func forgetsAt(_ app: App, withoutTokens milliseconds: Int64) -> Int64? {
         var next = tokenlessUntil(milliseconds) ?? .max
         if let erasedAt { next = min(next, Retention.erasure(at: erasedAt)) }
@@ -168,7 +169,7 @@ extension Installation.Activity {
 }
 
 extension Installation.Tap {
-    /// A report of it could not come any more.
+    /// After this time no report of the tap can arrive.
     fileprivate var keptUntil: Int64 {
         at + Retention.reportMilliseconds + ReportTime.delayMillisecondsMax
     }
@@ -177,14 +178,16 @@ extension Installation.Tap {
 extension Installation.Start {
     var lastWordAt: Int64 { max(token?.at.received ?? 0, unregisteredAt?.received ?? 0) }
 
-    /// A token of another environment waits for its app to come back.
+    /// Whether the token belongs to `environment`. A token of another environment stays until its app
+    /// returns.
     fileprivate func isOf(_ environment: Environment?) -> Bool {
         token == nil || token?.environment == environment
     }
 }
 
 extension Array {
-    /// The one of the least time; of several, which one must not be a matter of the order they came in.
+    /// Removes the element with the smallest time. Ties are broken by name, so that the order of arrival does
+    /// not matter.
     @discardableResult
     fileprivate mutating func removeLeast(_ measure: (Element) -> (time: Int64, name: String)) -> Element {
         guard let least = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) else {

@@ -1,8 +1,9 @@
 internal import LiveActivity
 
 extension Installation {
-    /// After a login or a logout: the rows under the recipient that it has left serve for a day what was
-    /// accepted before, marked as moved; under the new one they say since when.
+    /// Records the move after a login or a logout. For a day the rows under the old recipient serve sends
+    /// that were accepted before the move. They are marked as moved. The rows under the new recipient carry
+    /// the time of the move.
     mutating func move(from old: Installation, at time: Int64, now: Int64) {
         guard recipient != old.recipient else { return }
         let present = recipient
@@ -15,7 +16,7 @@ extension Installation {
         movedAt = time
     }
 
-    /// The newest word on what a segment may look at.
+    /// The time of the newest report about a value that a segment can test.
     var profileHeardAt: ReportTime? {
         var newest = tags?.at
         func consider(_ time: ReportTime?) {

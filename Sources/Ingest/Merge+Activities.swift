@@ -1,7 +1,7 @@
 internal import LiveActivity
 
 extension Merge {
-    /// A sign that an activity runs: its token, a state, a heartbeat that names it.
+    /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it.
     func hearAlive(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         let index = try hearFacts(report, &hearing)
         let time = hearing.time
@@ -30,7 +30,7 @@ extension Merge {
         hearClosing(isDismissal: state == .dismissed, of: try hearFacts(report, &hearing), &hearing)
     }
 
-    /// The end of an activity counts also where it was said before all was to be forgotten.
+    /// Merges a report that is older than the erasure. Only the end of an activity still counts.
     func hearErased(_ report: Report, _ hearing: inout Hearing) {
         guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
             return
@@ -42,7 +42,7 @@ extension Merge {
 
     private func hearClosing(isDismissal: Bool, of index: Int, _ hearing: inout Hearing) {
         let known = hearing.installation.activities[index].closing ?? Installation.Closing()
-        // Of each the first word counts; what comes behind it is its repetition.
+        // The earliest dismissal and the earliest end count. Later reports are repetitions.
         var closing = known
         if isDismissal {
             closing.dismissedAt = min(known.dismissedAt ?? hearing.time, hearing.time)
@@ -61,16 +61,16 @@ extension Merge {
             return
         }
         hearing.installation.starts[index].unregisteredAt = hearing.time
-        // It ends activities too.
+        // An unregistration also ends activities.
         hearing.touched.touchEverything()
         hearing.noteChange()
     }
 
-    /// The list of what runs: whatever else was heard of before it is over.
+    /// Merges the list of running activities. Every other activity with an older report is over.
     func hearRunning(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         guard let running = report.running else { throw ReportMisfit.incomplete("running") }
         let old = hearing.installation
-        // The list is a set; its order must not make a change.
+        // The list is a set, so its order must not cause a change.
         let heard = hearing.installation.running.hear(running.sorted(), at: hearing.time)
         hearing.note(heard, since: old.running?.at, grain: grain.updateMilliseconds)
         hearing.touched.touchEverything()
@@ -82,7 +82,7 @@ extension Merge {
         if hasChanged { hearing.noteChange() }
     }
 
-    /// What belongs to an activity whether it runs or not.
+    /// Merges the facts of an activity that hold whether it runs or not, and returns its index.
     private func hearFacts(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) -> Int {
         guard let id = report.activity else { throw ReportMisfit.incomplete("activityId") }
         let index = hearing.installation.activity(id)
@@ -98,7 +98,7 @@ extension Merge {
         return index
     }
 
-    /// One event for each activity that ran and is over now.
+    /// Appends one event for each activity that ran before and is over now.
     func appendClosings(from old: Installation?, to hearing: inout Hearing) {
         let new = hearing.installation
         for index in new.activities.indices where hearing.touched.hasActivity(index) {
@@ -110,7 +110,8 @@ extension Merge {
         }
     }
 
-    /// Or was reported late, when it was over already: nobody saw it run.
+    /// Whether the activity was already over. An unknown activity that is over without its own closing was
+    /// reported after it ended. It counts as over, because no report showed it running.
     private func wasOver(_ activity: Installation.Activity, in old: Installation?) -> Bool {
         guard let old, let known = old.activities.firstIndex(where: { $0.id.isExactly(activity.id) }) else {
             return activity.closing == nil

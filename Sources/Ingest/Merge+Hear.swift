@@ -1,7 +1,7 @@
 internal import LiveActivity
 
 extension Merge {
-    /// Everything that a report says. A field that it does not have says nothing: it erases nothing.
+    /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func hear(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         if report.kind == .deadToken { return try hearRefusal(report, &hearing) }
         if let erasedAt = hearing.installation.erasedAt, hearing.time <= erasedAt {
@@ -71,7 +71,7 @@ extension Merge {
         if let timeZone = report.timeZone {
             isNews = hearing.note(hearing.installation.timeZone.hear(timeZone, at: time)) || isNews
         }
-        // Who is logged in is worth its exact time: a late word on somebody before must not stand.
+        // A login needs its exact time. With an older time, a late report about the previous user would win.
         if report.kind == .profile, hearing.isRepeated { hearing.noteGrain() }
         if let old, let new = hearing.installation.profileHeardAt, new > old {
             hearing.note(.repeated, since: old, grain: Grain.heartbeatMilliseconds)
@@ -98,11 +98,13 @@ extension Merge {
 
     private func hearRefusal(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         guard let refusal = report.refusal else { throw ReportMisfit.incomplete("tokenHash") }
-        // Without APNs' own time, what was reported after the push had left is not what was refused.
+        // If APNs gave no time, the dispatch time counts: a token that was reported after the dispatch was
+        // not refused.
         let said =
             refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
             ?? refusal.dispatchedAt
-        // Nothing is refused ahead of time: a clock that is wrong, or a unit, would end the token for ever.
+        // A refusal never lies in the future. Otherwise a wrong clock or unit would disable the token
+        // forever.
         let at = min(said, hearing.time.received + Retention.refusalGraceMilliseconds)
         if let erasedAt = hearing.installation.erasedAt, at < erasedAt.event { return }
         if let known = hearing.installation.refused.firstIndex(where: {
@@ -119,7 +121,7 @@ extension Merge {
 }
 
 extension Report {
-    /// Whether it has anything of which `profileHeardAt` is the newest word.
+    /// Whether the report has a field that counts for `profileHeardAt`.
     fileprivate var saysProfile: Bool {
         tags != nil || attributes != nil || locale != nil || timeZone != nil
     }
@@ -127,6 +129,6 @@ extension Report {
 
 extension ReportMisfit {
     static func incomplete(_ field: String) -> ReportMisfit {
-        ReportMisfit(.incomplete, "\(field) is missing; the report's kind cannot do without it")
+        ReportMisfit(.incomplete, "\(field) is missing; this kind of report requires it")
     }
 }

@@ -4,7 +4,7 @@ extension Merge {
     func hearStartToken(_ report: Report, _ hearing: inout Hearing) throws(ReportMisfit) {
         let index = hearing.installation.start(report.attributesType)
         hearing.touched.touchStart(index)
-        // The row of a token for every type says which types are not wanted.
+        // The row of the token for all types lists the types that it must not start.
         if hearing.installation.starts[index].unregisteredAt != nil {
             hearing.touched.touchEverything()
         }
@@ -18,8 +18,8 @@ extension Merge {
         let wasUsable = hearing.installation.isUsable(before)
         hearing.installation.starts[index].token = token
         let after = hearing.installation.starts[index]
-        // The same token again, but not on the same side of a refusal, or of an unregistration: the latter counts
-        // for a token that cannot be used, too, as the one for every type starts its type again.
+        // The token is the same, but its side of a refusal or of an unregistration changed. An unregistration
+        // counts even if the token cannot be used, because a token for all types starts its type again.
         if wasUsable != hearing.installation.isUsable(after) || before.isUnwanted != after.isUnwanted {
             hearing.noteChange()
         }
@@ -49,7 +49,7 @@ extension Merge {
         if old?.hash != token.hash, !isOver { announce(.updateToken, of: token, from: report, in: &hearing) }
     }
 
-    /// The token that stands after a report: the later one. Nil where nothing has changed.
+    /// Returns the token that is valid after the report: the later one. Returns nil if nothing changed.
     private func token(
         _ report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
         _ hearing: inout Hearing, grain: Int64
@@ -66,7 +66,7 @@ extension Merge {
             if isSame, let stored = old.sealed {
                 token.sealed = stored
                 let isDue = hearing.note(.repeated, since: old.at, grain: grain)
-                // So keys rotate: what is written down anyway is sealed with the newest one.
+                // This is how keys rotate: a token that must be written anyway is sealed with the newest key.
                 if isDue, !seal.isCurrent(stored) {
                     token.sealed = sealed(pushToken, of: report, under: entry)
                 }
@@ -90,7 +90,7 @@ extension Merge {
         throw ReportMisfit.incomplete("token")
     }
 
-    /// Whoever wrote the report has mostly sealed the token for this row.
+    /// Returns the sealed token. The writer of the report usually sealed it for this row already.
     private func sealed(_ token: PushToken, of report: Report, under entry: RegistryKey.Entry) -> String {
         if report.isTokenSealed, report.tokenEntry == entry, let stored = report.token,
             seal.isCurrent(stored)
@@ -110,14 +110,14 @@ extension Merge {
 }
 
 extension Installation.Token {
-    /// Of two tokens that were reported at the same time.
+    /// Orders two tokens that were reported at the same time.
     fileprivate func outranks(_ other: Installation.Token) -> Bool {
         hash == other.hash ? environment.outranks(other.environment) : hash.outranks(other.hash)
     }
 }
 
 extension Installation {
-    /// The index of a type's start token, made where there is none.
+    /// Returns the index of the start token of `type`. Adds an entry if the type has none.
     mutating func start(_ type: String?) -> Int {
         for index in starts.indices where starts[index].type.isExactly(type) {
             return index

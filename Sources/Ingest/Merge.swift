@@ -1,19 +1,19 @@
 package import LiveActivity
 
-/// Merges the reports of one app: a report and what is known of its installation make what is known
-/// then, what changes in the registry, and what people may want to hear of.
+/// The merge of reports into the installations of one app. A report and a known installation give the new
+/// installation, the changes of the registry, and the events.
 ///
-/// It decides and does nothing. What it makes depends on the set of the reports alone: their order, and
-/// how often each of them comes, change nothing. Only the rows under a recipient that an installation has
-/// left, and `movedAt`, follow the order in which it was seen to move. Owned by one thread.
+/// The merge decides and performs no I/O. The result depends only on the set of reports. Their order and
+/// their repetitions change nothing. Two exceptions follow the order in which the moves of an installation
+/// arrived: the rows under a recipient that it left, and `movedAt`. One thread owns a merge.
 package final class Merge {
     package let app: App
     let seal: TokenSeal
     package let grain: Grain
     private let tokenlessMilliseconds: Int64
 
-    /// - Parameter tokenlessMilliseconds: an installation that has nothing to start with is forgotten when
-    ///   nothing was heard of it for so long.
+    /// - Parameter tokenlessMilliseconds: An installation without a start token is forgotten this long after
+    ///   its last report.
     package init(
         app: App, seal: TokenSeal, tokenlessMilliseconds: Int64 = Retention.tokenlessMilliseconds
     ) {
@@ -25,12 +25,14 @@ package final class Merge {
 
     package enum Outcome: Sendable {
         case rejected(ReportMisfit)
-        /// The same again, or older than what is known.
+        /// The report was identical or older than the known state.
         case unchanged
         case merged(ReportOutcome)
     }
 
-    /// - Parameter installation: what is known of `report.subject`; nil for nothing.
+    /// Merges one report.
+    ///
+    /// - Parameter installation: The known state of `report.subject`, or nil.
     package func merge(
         _ report: Report, _ arrival: Arrival, into installation: Installation?, now: Int64
     ) -> Outcome {
@@ -46,8 +48,8 @@ package final class Merge {
         }
     }
 
-    /// What time does to an installation, and the erasure of its user; nil where they do nothing. What time
-    /// does is due at `nextSweep`, and where a clock that was ahead has ended something too soon.
+    /// Applies the passage of time and the erasure of the user. Returns nil if nothing changes. A sweep is
+    /// due at `nextSweep`, and also if a clock that was ahead marked something as expired too early.
     package func sweep(
         _ installation: Installation, _ erasures: Erasures = Erasures(), now: Int64
     ) -> Swept? {
@@ -59,7 +61,7 @@ package final class Merge {
         if swept.isForgotten(at: now, withoutTokens: tokenlessMilliseconds) {
             return Self.bury(installation)
         }
-        // What is due may wait for something else.
+        // A due installation may still wait for another condition.
         if swept == installation { return nil }
         let changes = RegistryChange.between(installation, swept, touched: .all, merge: self)
         return Swept(installation: swept, changes: changes)
@@ -69,7 +71,7 @@ package final class Merge {
         installation.forgetsAt(app, withoutTokens: tokenlessMilliseconds)
     }
 
-    /// Nothing is known any more: as where the app was deleted.
+    /// Returns the tombstones of all rows, for example after the app was deleted.
     package static func bury(_ installation: Installation) -> Swept {
         let changes = RegistryRows(of: installation).list.map { RegistryChange(key: $0.key, row: nil) }
         return Swept(installation: nil, changes: changes)
@@ -79,13 +81,13 @@ package final class Merge {
         if receivedAt > now + Retention.clockMilliseconds {
             throw ReportMisfit(
                 .receivedInFuture,
-                "the record was written \((receivedAt - now) / 1000) s in the future; set the clock of its writer, then redrive it"
+                "the record was written \((receivedAt - now) / 1000) s in the future; correct the writer's clock, then redrive the record"
             )
         }
         if receivedAt < now - Retention.reportMilliseconds {
             throw ReportMisfit(
                 .tooOld,
-                "the record was written \((now - receivedAt) / 86_400_000) days ago, and its order is not known any more; have the phone report again"
+                "the record was written \((now - receivedAt) / 86_400_000) days ago, so its order is unknown; have the phone report again"
             )
         }
         if let environment = report.environment, !app.environments.contains(environment) {
@@ -111,20 +113,20 @@ package final class Merge {
     }
 }
 
-/// What time has made of an installation.
+/// The result of a sweep of one installation.
 package struct Swept: Sendable {
-    /// Nil where nothing is known any more: its record is a tombstone.
+    /// Nil if the installation is forgotten. Its record is then a tombstone.
     package var installation: Installation?
     package var changes: [RegistryChange]
 }
 
-/// What a report has made of an installation.
+/// The result of one report for its installation.
 package struct ReportOutcome: Sendable {
     package var installation: Installation
     package var changes: [RegistryChange]
     package var events: [Event]
-    /// False for a repetition that was already written down in the present grain: nothing has changed but
-    /// the exact times, and these the local state keeps. Where it was rebuilt since, a report that comes late
-    /// and contradicts what was repeated can stand until the phone repeats itself once more.
+    /// Whether the record must be written. False for a repetition in a write interval that already has a
+    /// write: only exact times changed, and the local state keeps them. After a rebuild of the local state, a
+    /// late report can contradict the repeated value. It then stands until the phone repeats its report.
     package var isDue: Bool
 }

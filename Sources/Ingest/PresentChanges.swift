@@ -1,8 +1,8 @@
 internal import LiveActivity
 
-/// What changes under the one recipient that an installation has and keeps: nearly every report. Only the
-/// rows of what the report has touched are made, and compared; `RegistryChange.between` of all rows says
-/// the same, and serves where a recipient is left.
+/// The changes of an installation that keeps its only recipient, which is the case for nearly every report.
+/// It builds and compares only the touched rows. `RegistryChange.between` for all rows gives the same result,
+/// and serves installations that left a recipient.
 struct PresentChanges {
     private let old: Installation
     private let new: Installation
@@ -10,7 +10,7 @@ struct PresentChanges {
     private var tombstones: [RegistryChange] = []
     private(set) var list: [RegistryChange] = []
 
-    /// - Parameter old: `old.staysUnderItsRecipient(as: new)`.
+    /// - Parameter old: An installation for which `old.staysUnderItsRecipient(as: new)` is true.
     init(from old: Installation, to new: Installation, merge: Merge) {
         (self.old, self.new, self.merge) = (old, new, merge)
     }
@@ -41,7 +41,7 @@ struct PresentChanges {
 
     private mutating func findStarts() {
         let (oldList, newList) = (old.starts, new.starts)
-        // What a span lends is not copied.
+        // A span borrows its elements without a copy.
         let (olds, news) = (oldList.span, newList.span)
         for index in news.indices { findStart(index, in: news, after: olds) }
         for index in olds.indices {
@@ -66,7 +66,7 @@ struct PresentChanges {
 
     private mutating func findActivities() {
         let (oldList, newList) = (old.activities, new.activities)
-        // What a span lends is not copied.
+        // A span borrows its elements without a copy.
         let (olds, news) = (oldList.span, newList.span)
         for index in news.indices { findActivity(index, in: news, after: olds) }
         for index in olds.indices {
@@ -89,7 +89,7 @@ struct PresentChanges {
         }
     }
 
-    /// - Parameter isTouched: more than its time may have changed.
+    /// - Parameter isTouched: Whether fields other than the time may have changed.
     private mutating func findProfile(_ isTouched: Bool) {
         let (before, now) = (old.profileUpdatedAt, new.profileUpdatedAt)
         let isSame = !isTouched || new.hasProfile(of: old)
@@ -105,8 +105,8 @@ struct PresentChanges {
     }
 
     /// - Parameters:
-    ///   - oldHash: of the token that the entry had; another token is news, whatever its row was.
-    ///   - old: the row that the entry had, made only when it matters.
+    ///   - oldHash: The hash of the entry's previous token. A different token is always a change.
+    ///   - old: Returns the previous row. It is called only if the comparison needs it.
     private mutating func note(
         _ row: consuming TokenRow, at entry: consuming RegistryKey.Entry, afterTokenOf oldHash: String?,
         old: () -> TokenRow?
@@ -132,7 +132,7 @@ struct PresentChanges {
         return RegistryChange(key: consume key, row: consume row)
     }
 
-    /// It mostly stands where it stood.
+    /// Returns the index of the matching element. It usually keeps its index.
     private static func index(near guess: Int, in count: Int, _ isIt: (Int) -> Bool) -> Int? {
         if guess < count, isIt(guess) { return guess }
         return (0..<count).first(where: isIt)
@@ -140,13 +140,13 @@ struct PresentChanges {
 }
 
 extension Installation {
-    /// Whether there is one recipient before and after, and its rows say the same of moves.
+    /// Whether both have only this recipient and their rows have the same move times.
     func staysUnderItsRecipient(as new: Installation) -> Bool {
         moved.isEmpty && new.moved.isEmpty && movedAt == new.movedAt
             && user?.value == new.user?.value
     }
 
-    /// But for its time.
+    /// Whether the profiles are equal except for their times.
     fileprivate func hasProfile(of old: Installation) -> Bool {
         (tags?.value ?? []).isExactly(old.tags?.value ?? [])
             && attributes?.value == old.attributes?.value

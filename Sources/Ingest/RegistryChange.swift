@@ -4,7 +4,7 @@ package import LiveActivity
 /// A record for `registry`: a row, or its tombstone.
 package struct RegistryChange: Sendable, Hashable {
     package var key: RegistryKey
-    /// Nil is a tombstone.
+    /// Nil for a tombstone.
     package var row: Maybe<RegistryRow>
 
     package init(key: RegistryKey, row: RegistryRow?) {
@@ -12,7 +12,7 @@ package struct RegistryChange: Sendable, Hashable {
         self.row = row
     }
 
-    /// - Returns: false for a tombstone, which has none.
+    /// - Returns: False for a tombstone, which has no row.
     borrowing func appendRow(to writer: inout JSONWriter) -> Bool {
         switch row {
         case .token(let row)?: row.append(to: &writer)
@@ -22,10 +22,10 @@ package struct RegistryChange: Sendable, Hashable {
         return true
     }
 
-    /// What turns the rows of one record into those of another. Rows that differ in nothing but times of
-    /// one grain are the same.
+    /// Returns the changes that turn the rows of one record into the rows of another. Rows are equal if only
+    /// times differ, within one write interval.
     ///
-    /// - Parameter touched: what may differ at all.
+    /// - Parameter touched: The rows that can differ.
     static func between(
         _ old: Installation?, _ new: Installation, touched: Touched, merge: Merge
     ) -> [RegistryChange] {

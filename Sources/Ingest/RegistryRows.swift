@@ -1,9 +1,9 @@
 package import LiveActivity
 
-/// The rows of the registry that an installation's record stands for: a function of that record alone,
-/// so the truth and its view cannot come apart, and whoever has lost the view writes it anew.
+/// The registry rows of one installation record. They are a function of that record alone, so the rows cannot
+/// contradict the record. A lost row can be written again from it.
 package struct RegistryRows {
-    /// A recipient under whom the entries stand: the present one, or one that was left.
+    /// A recipient that owns the rows: the present one, or one that the installation left.
     struct Lane: Equatable {
         var recipient: Recipient
         var movedAt: Int64?
@@ -14,7 +14,7 @@ package struct RegistryRows {
     private let app: String
     private let installation: String?
     let entries: [(entry: RegistryKey.Entry, row: RegistryRow)]
-    /// The present recipient's comes first.
+    /// The present recipient is the first lane.
     let lanes: [Lane]
 
     package init(of installation: Installation?) {
@@ -33,7 +33,7 @@ package struct RegistryRows {
         }
         let present = installation.recipient
         var lanes = [Lane(recipient: present, movedAt: installation.movedAt)]
-        // Profiles alone are of no use to a start that was accepted before: there is nothing to start with.
+        // A profile without tokens is useless to an earlier start, because there is no token to start with.
         if !entries.isEmpty {
             for moved in installation.moved {
                 lanes.append(
@@ -46,7 +46,7 @@ package struct RegistryRows {
         (self.entries, self.lanes) = (entries, lanes)
     }
 
-    /// Whether there is anything that a start or an update could reach.
+    /// Whether there is a token that a start or an update can use.
     var hasTokens: Bool { entries.first.map { $0.entry != .profile } ?? false }
 
     package var list: [(key: RegistryKey, row: RegistryRow)] {
@@ -68,7 +68,7 @@ package struct RegistryRows {
         return .token(row)
     }
 
-    /// Where an entry stands; it mostly stands where it stood.
+    /// Returns the index of an entry. It usually keeps its index.
     func index(of entry: RegistryKey.Entry, near guess: Int) -> Int? {
         if guess < entries.count, entries[guess].entry == entry { return guess }
         return entries.firstIndex { $0.entry == entry }
@@ -100,13 +100,13 @@ extension Installation {
             activitiesEnabled: activitiesEnabled?.value)
     }
 
-    /// What a token that serves every type must not start.
+    /// The types that a token for all types must not start.
     private var unwantedTypes: [String]? {
         let types = starts.filter(\.isUnwanted).compactMap(\.type)
         return types.isEmpty ? nil : types.sorted { $1.outranks($0) }
     }
 
-    /// One that is to be forgotten says nothing to anybody.
+    /// Returns the dismissal unless an erasure covers it. An erased dismissal must not appear in a row.
     private func dismissal(of activity: Activity) -> ReportTime? {
         guard let at = activity.closing?.dismissedByPersonAt else { return nil }
         if let erasedAt, at <= erasedAt { return nil }
@@ -140,7 +140,7 @@ extension Installation {
             channel: activity.channel?.value)
     }
 
-    /// Nil where nothing was said that a segment could look at beyond what the tokens' rows have.
+    /// Nil if no report contained a profile value that the token rows lack.
     var profileUpdatedAt: Int64? {
         let heard = max(profileHeardAt?.received ?? -1, appBuild?.at.received ?? -1)
         return heard >= 0 ? heard : nil

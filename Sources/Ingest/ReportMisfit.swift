@@ -1,16 +1,16 @@
-/// Why a report cannot be used; its record goes to the dead letters with this.
+/// The reason that a report is rejected. The dead letter contains it.
 package struct ReportMisfit: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The server's time on the record lies ahead of ours.
+        /// The server's time on the record is later than the local time.
         case receivedInFuture = "received_in_future"
-        /// It was received so long ago that nothing can be said of its order any more.
+        /// The record is so old that its order is unknown.
         case tooOld = "too_old"
-        /// The app does not use that environment.
+        /// The app does not use this environment.
         case environmentNotAllowed = "environment_not_allowed"
-        /// A part is missing that its kind cannot do without.
+        /// A field is missing that this kind of report requires.
         case incomplete
         case badToken = "bad_token"
-        /// The token is sealed, and does not open with the keys of this process.
+        /// The token is sealed, and no key of this process opens it.
         case sealedToken = "sealed_token"
     }
 

@@ -1,29 +1,29 @@
 internal import LiveActivity
 
-/// How long what is kept for, in milliseconds. Together they make forgetting invisible: whatever could
-/// still arrive and matter finds what it must be measured against.
+/// The retention periods, in milliseconds. Together they ensure that no late report revives a forgotten
+/// state: while such a report can arrive, the state that rejects it is kept.
 package enum Retention {
-    /// A report may lie in its topic for seven days; what was received earlier is refused.
+    /// The topic keeps a report for seven days. An older report is rejected.
     package static let reportMilliseconds: Int64 = 8 * 86_400_000
-    /// The clock of a record's writer may be ahead by this much.
+    /// The limit by which the clock of a record's writer may be ahead.
     package static let clockMilliseconds: Int64 = 5 * 60_000
-    /// Rows under a recipient that the installation has left.
+    /// The life of rows under a recipient that the installation left.
     package static let movedMilliseconds: Int64 = 24 * 3_600_000
-    /// APNs and we do not read the same clock.
+    /// The tolerance between APNs' clock and ours.
     package static let refusalGraceMilliseconds: Int64 = 1_000
 
-    /// An installation that has nothing to start with, since it was last heard of.
+    /// The life of an installation without a start token, after its last report.
     package static let tokenlessMilliseconds: Int64 = 90 * 86_400_000
 
-    /// Until when it is remembered that all up to then is to be forgotten. A phone may keep a report to itself
-    /// for so long, and then the topic may.
+    /// Returns the time until which an erasure is remembered. A phone can hold a report for the first period,
+    /// and the topic for the second.
     static func erasure(at time: ReportTime) -> Int64 {
         time.received + ReportTime.delayMillisecondsMax + reportMilliseconds
     }
 
-    /// An activity, beyond the life of its token. A report that is older than the last word on it was
-    /// received at most `delayMillisecondsMax` after that word, and the token in it lives for its time
-    /// from then: once both are over, nothing that is refused because of this record could come alive.
+    /// Returns how long an activity outlives its last report. An older report arrives at most
+    /// `delayMillisecondsMax` after the last one, and its token lives from then on. After both periods no
+    /// token that this record rejects can be valid.
     static func activity(tokenMilliseconds: Int64) -> Int64 {
         ReportTime.delayMillisecondsMax + tokenMilliseconds
     }

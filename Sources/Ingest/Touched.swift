@@ -1,12 +1,12 @@
-/// Which of an installation's rows a report, or time, may have changed: what is not touched is not looked
-/// at. To touch too much costs time; to touch too little loses a change.
+/// The rows of an installation that a report or the passage of time may have changed. Untouched rows are not
+/// compared. An extra touched row costs time. A missing one loses a change.
 struct Touched: Sendable {
-    /// Indices among the installation's start tokens, and among its activities.
+    /// Indices of the installation's start tokens and of its activities.
     private(set) var starts = Indices()
     private(set) var activities = Indices()
-    /// What a profile says, its time apart.
+    /// Whether profile values other than the time may have changed.
     private(set) var profile = false
-    /// Something that all rows depend on, or the indices of what was touched.
+    /// Whether a value changed that all rows depend on. The indices do not matter then.
     private(set) var everything = false
 
     static var all: Touched {
@@ -22,12 +22,12 @@ struct Touched: Sendable {
 
     func hasActivity(_ index: Int) -> Bool { everything || activities.contains(index) }
 
-    /// A set of small numbers, as many as an installation has entries of a kind.
+    /// A set of small numbers. The limits of an installation's entries keep the numbers below 64.
     struct Indices: Sendable, Sequence, IteratorProtocol {
         private var bits: UInt64 = 0
 
         mutating func insert(_ index: Int) {
-            precondition(index < UInt64.bitWidth, "an installation has fewer entries of a kind")
+            precondition(index < UInt64.bitWidth, "index \(index) exceeds the entry limit of an installation")
             bits |= 1 << UInt64(index)
         }
 

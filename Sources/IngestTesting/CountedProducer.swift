@@ -1,16 +1,16 @@
 package import Kafka
 internal import Telemetry
 
-/// A producer that waits for room, and counts what is stored of what it has sent.
+/// A producer that waits if its queue is full, and counts the stored records.
 package final class CountedProducer {
     private static let flushMilliseconds = 60_000
-    /// What came back is counted after so many records.
+    /// The number of sent records after which deliveries are counted.
     private static let countedEvery = 100
 
     private let producer: Producer
     private var deliveries: [Delivery] = []
     private var stored = 0
-    /// What became of the first record that was not stored.
+    /// The outcome of the first record that was not stored.
     private var loss: String?
     package private(set) var sent = 0
 
@@ -45,7 +45,7 @@ package final class CountedProducer {
 
     /// Waits for all acknowledgements.
     ///
-    /// - Returns: how many are still to come.
+    /// - Returns: The number of missing acknowledgements.
     @discardableResult
     package func flush() -> Int {
         let left = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
@@ -53,14 +53,14 @@ package final class CountedProducer {
         return left
     }
 
-    /// The last flush, which says what was lost.
+    /// Flushes for the last time and reports lost records.
     ///
-    /// - Returns: how many acknowledgements are still to come.
+    /// - Returns: The number of missing acknowledgements.
     package func finish() -> Int {
         let left = flush()
         if let loss {
             print(
-                "  \(sent - stored) of \(sent) records have no word that they are stored; the first: \(loss)")
+                "  \(sent - stored) of \(sent) records are not confirmed as stored; the first: \(loss)")
         }
         return left
     }

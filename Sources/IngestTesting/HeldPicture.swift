@@ -2,12 +2,12 @@ internal import Kafka
 internal import Telemetry
 package import Topics
 
-/// A transaction of somebody else's that is open in a partition of a view's topic: what is committed
-/// behind it stays hidden, as behind a marker that comes late. The cluster ends it after a while.
+/// An open transaction of another producer in a partition of a view's topic. Later commits stay hidden behind
+/// it, as behind a late marker. The cluster ends it at a time limit.
 package final class HeldPicture {
     private let producer: TransactionalProducer
 
-    /// - Parameter limit: after so long the cluster ends it; a busy machine takes a minute for what a test does.
+    /// - Parameter limit: The time limit. On a busy machine a test can take a minute.
     package init(
         _ bed: IngestBed, of topic: TopicName, partition: Int32 = 0, heldMilliseconds limit: Int = 120_000
     ) throws {
@@ -20,7 +20,7 @@ package final class HeldPicture {
         let key = Array("shop/i:nobody".utf8)
         let isQueued =
             producer.send(to: held, partition: partition, key: key.span, value: nil) == .queued
-        // Delivered, and so in the partition.
+        // The record is delivered, so it is in the partition.
         while isQueued, producer.outstanding > 0 { producer.serve() }
     }
 

@@ -6,7 +6,8 @@ package import Stages
 internal import Telemetry
 package import Topics
 
-/// The topics of one installation of Flotilla for one test, under a prefix of its own, gone with it.
+/// The topics of one Flotilla installation for one test, under a unique prefix. They are deleted after the
+/// test.
 package final class IngestBed: Sendable {
     package let settings: KafkaSettings
     package let layout: TopicLayout
@@ -14,7 +15,7 @@ package final class IngestBed: Sendable {
     package static let app = App(
         id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
         keyID: "KEY1234567", types: [])
-    /// One whose update tokens live for three seconds.
+    /// An app whose update tokens live for three seconds.
     package static let flashApp = {
         var type = ActivityType(name: "FlashAttributes")
         type.updateTokenMilliseconds = 3000
@@ -31,7 +32,7 @@ package final class IngestBed: Sendable {
         try layout.create(on: admin)
     }
 
-    /// What a stage of this bed finds, with its state in a slot of its own.
+    /// Returns the environment of a stage in this test bed, with its state in a new slot.
     package func environment(
         under directory: String, sealingKeys: SealingKeys? = nil
     ) throws -> StageEnvironment {
@@ -40,8 +41,8 @@ package final class IngestBed: Sendable {
             sealingKeys: sealingKeys, catalog: { KnownCatalog(apps: Self.apps) })
     }
 
-    /// A group has committed all there is of these topics, which have a partition for each lane. False as well while
-    /// the cluster does not answer.
+    /// Whether a group has committed all records of these topics, which have a partition for each lane. False
+    /// also while the cluster does not answer.
     package func isRead(by group: String, _ topics: [TopicName]) -> Bool {
         let partitions = topics.flatMap { topic in
             (0..<Int32(layout.lanes)).map { TopicPartition(layout.name(topic), $0) }

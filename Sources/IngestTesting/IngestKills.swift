@@ -4,20 +4,20 @@ internal import LiveActivity
 internal import Simulation
 internal import Topics
 
-/// Two processes of the stage die again and again while reports flow: at every numbered step, at random
-/// moments, frozen beyond their session and woken as zombies, and stopped in order. In the end the
-/// registry and the events must be what the core makes of the reports, to the byte.
+/// A kill test with two ingest processes while reports arrive. They die at every numbered step and at random
+/// moments, freeze beyond their session and wake as zombies, and stop in order. At the end the registry and
+/// the events must equal the result of the merge, byte for byte.
 package final class IngestKills: KillScene {
     package struct Plan: KillPlan {
         package var reports = 2000
         package var installations = 400
-        /// How often each step kills.
+        /// The number of kills at each step.
         package var rounds = 1
-        /// All but the sweep's: nothing expires while this runs.
+        /// All steps except those of the sweep, because nothing expires during the test.
         package var steps = IngestStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
         package var randomKills = 3
         package var freezes = 1
-        /// Of 1,000 records: those in a wrong partition, and those that are no reports.
+        /// The records per 1,000 in a wrong partition, and the records per 1,000 that are not reports.
         package var strays = 10
         package var poison = 10
         package var seed: UInt64 = 1
@@ -32,7 +32,7 @@ package final class IngestKills: KillScene {
         package var rows = 0
         package var events = 0
         package var deadLetters = 0
-        /// Nil: everything is exactly right.
+        /// The first difference, or nil if the result is exactly right.
         package var fault: String?
     }
 
@@ -105,7 +105,7 @@ package final class IngestKills: KillScene {
         result.fault = try model.difference(
             registry: TopicContent(.registry, bed), events: TopicContent(.events, bed))
         if result.fault == nil, buried != model.misfits {
-            result.fault = "\(buried.count) records were set aside, \(model.misfits.count) had to be"
+            result.fault = "\(buried.count) records are dead letters instead of \(model.misfits.count)"
         }
     }
 }

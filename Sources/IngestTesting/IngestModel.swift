@@ -4,16 +4,15 @@ internal import Kafka
 package import LiveActivity
 internal import Telemetry
 
-/// What the stage must come to: the core folded over the reports as they lie in their topic, in one
+/// The expected result of the stage: the merge of all reports in the order of their topic. It runs in one
 /// process that never dies, without transactions, views or batches.
 package struct IngestModel {
-    /// The newest value of each key that has one.
+    /// The newest value of each key that has a value.
     package private(set) var registry: [[UInt8]: [UInt8]] = [:]
-    /// In order, by whose reports they come from and in whose lane they lie: what one installation told under
-    /// one recipient. Between those there is no order.
+    /// The events in order, by installation and lane. Events of different keys have no order.
     package private(set) var events: [[UInt8]: [[UInt8]]] = [:]
     package private(set) var installations: [[UInt8]: Installation] = [:]
-    /// Where records lie that are no use: partition/offset.
+    /// The records that must be rejected, as partition/offset.
     package private(set) var misfits: Set<String> = []
     private let merges: [String: Merge]
     private let lanes: Int
@@ -29,7 +28,7 @@ package struct IngestModel {
                 misfits.insert(place)
                 continue
             }
-            // What lies elsewhere was forwarded, and lies at home too.
+            // A record in a wrong partition was forwarded, and is also in the right partition.
             let key = report.key
             guard Int32(Murmur2.partition(of: key.span, of: lanes)) == record.partition else { continue }
             guard let merge = merges[report.app] else {
@@ -50,7 +49,7 @@ package struct IngestModel {
         }
     }
 
-    /// What time has done to everything by then.
+    /// Applies the passage of time to all installations.
     package mutating func sweep(at now: Int64) {
         for (key, installation) in installations {
             guard let swept = merges[installation.app]?.sweep(installation, now: now) else { continue }
@@ -73,7 +72,7 @@ package struct IngestModel {
         }
     }
 
-    /// What the topics have that they should not, or have not; nil when they are exactly right.
+    /// Returns the difference between the topics and the model, or nil if they are equal.
     package func difference(registry found: TopicContent, events written: TopicContent) -> String? {
         let rows = found.newest
         let keys = Set(rows.keys).union(registry.keys).filter {
@@ -88,11 +87,11 @@ package struct IngestModel {
         var lists: [[UInt8]: [[UInt8]]] = [:]
         for record in written.records {
             guard let value = record.value, let event = try? Event.decode(value, with: reader) else {
-                return "events has what is no event: \(text(record.value))"
+                return "events has a record that is not an event: \(text(record.value))"
             }
             let lane = Int32(Murmur2.partition(of: event.key.span, of: lanes))
             guard record.key == event.key, record.partition == lane else {
-                return "an event lies in partition \(record.partition), not \(lane): \(text(value))"
+                return "an event is in partition \(record.partition) instead of \(lane): \(text(value))"
             }
             lists[event.orderKey, default: []].append(value)
         }
@@ -100,7 +99,7 @@ package struct IngestModel {
             let counts = (
                 lists.values.reduce(0) { $0 + $1.count }, events.values.reduce(0) { $0 + $1.count }
             )
-            return "events differ: there are \(counts.0), \(counts.1) were wanted"
+            return "events differ: there are \(counts.0) instead of \(counts.1)"
         }
         return nil
     }
@@ -127,7 +126,7 @@ package struct IngestModel {
 }
 
 extension Event {
-    /// What the events have in common that keep their order.
+    /// The common part of all events whose order is kept.
     fileprivate var orderKey: [UInt8] {
         let subject = (installation.map(Recipient.installation) ?? .user(user ?? "")).text
         return key + [0] + Array(subject.utf8)

@@ -2,17 +2,18 @@ internal import Glibc
 internal import ProcessTesting
 internal import Simulation
 
-/// How a stage is killed.
+/// The plan of a kill test.
 package protocol KillPlan: Sendable {
     associatedtype Step: RawRepresentable<Int>, Hashable, Sendable
 
-    /// The steps at which it dies, each so many times.
+    /// The steps at which a process dies, each `rounds` times.
     var steps: [Step] { get }
     var rounds: Int { get }
     var randomKills: Int { get set }
     var freezes: Int { get set }
-    /// Where a transaction is open or about to be: every other freeze, the first included, is at one of them, so that
-    /// what wakes goes on with its transaction. Without any, all are at random moments.
+    /// The steps at which a transaction is open or about to open. Every other freeze, starting with the
+    /// first, is at one of them, so that the woken process continues its transaction. Without such steps, all
+    /// freezes are at random moments.
     var frozenSteps: [Step] { get }
     var seed: UInt64 { get set }
 }
@@ -21,20 +22,20 @@ extension KillPlan {
     package var frozenSteps: [Step] { [] }
 }
 
-/// What a stage has to do while it is killed.
+/// The work of a stage while it is killed.
 package protocol KillScene<Step>: AnyObject {
     associatedtype Step: RawRepresentable<Int>
 
-    /// From this one on a step happens once for a partition, and so twice to few processes.
+    /// Steps from this one on happen once per partition, so few processes reach them twice.
     var firstRareStep: Step { get }
-    /// How long what is left over may take in the end.
+    /// The time limit for the remaining work at the end.
     var settleSeconds: Int { get }
     func work(_ moment: KillMoment)
-    /// Whether everything that was sent is stored.
+    /// Returns whether all sent records are stored.
     func finish() -> Bool
-    /// Nothing waits any more.
+    /// Whether no work is left.
     func isSettled() throws -> Bool
-    /// A process is dead, and the next one will find what it left there.
+    /// Called when a process is dead, before the next one finds its data.
     func died(leaving data: String)
 }
 
@@ -45,12 +46,12 @@ extension KillScene {
 package enum KillMoment {
     case act(Int, of: Int)
     case isFrozen
-    /// Work comes until the step is met, as some steps want it.
+    /// Work must continue until the step is reached, because some steps need it.
     case awaitsStep(round: Int)
 }
 
-/// Two processes of a stage that die again and again while it works: at every numbered step, at random
-/// moments, frozen beyond their session and woken as zombies, and stopped in order.
+/// Two processes of a stage under a kill test. They die at every numbered step and at random moments, freeze
+/// beyond their session and wake as zombies, and stop in order.
 package final class KilledPair<Plan: KillPlan> {
     private enum Act {
         case dieAt(Plan.Step)
@@ -60,7 +61,8 @@ package final class KilledPair<Plan: KillPlan> {
         case restart
     }
 
-    /// Of 50 ms, until a step is not met: a process whose file is worth nothing restores a million rows before.
+    /// The limit of 50 ms rounds until a step counts as not reached. A process with an unusable file first
+    /// restores a million rows.
     private static var roundsMax: Int { 1200 }
 
     private let plan: Plan
@@ -71,7 +73,7 @@ package final class KilledPair<Plan: KillPlan> {
     package private(set) var kills = 0
     package private(set) var stepsMet: Set<Plan.Step> = []
 
-    /// - Parameter program: `flotilla-bench`.
+    /// - Parameter program: The path of `flotilla-bench`.
     package init(
         _ plan: Plan, _ worker: StageProcess.Worker, of program: String, on bed: IngestBed, directory: String
     ) {
@@ -98,7 +100,7 @@ package final class KilledPair<Plan: KillPlan> {
             scene.work(.act(number + 1, of: acts.count))
             try await play(act, on: chance.below(2), scene)
         }
-        guard scene.finish() else { throw KillFault("what was sent was not stored") }
+        guard scene.finish() else { throw KillFault("the sent records were not stored") }
         try await settle(scene)
         for process in pair { process.stop() }
         for process in pair { try await end(of: process) }
@@ -108,7 +110,7 @@ package final class KilledPair<Plan: KillPlan> {
         let victim = pair[which]
         switch act {
         case .dieAt(let step):
-            // The old one makes room for one that knows when to die.
+            // The old process is replaced by one that dies at the step.
             try await kill(victim, number: which, in: scene)
             let isRare = step.rawValue >= scene.firstRareStep.rawValue
             let death = StageProcess.Death(step: step.rawValue, time: isRare ? 1 : 1 + chance.below(3))
@@ -129,7 +131,7 @@ package final class KilledPair<Plan: KillPlan> {
                 which, .init(step: step.rawValue, time: 1 + chance.below(3), isStop: true))
             pair[which] = doomed
             guard try await halts(doomed, scene) else {
-                throw KillFault("it came to no \(step) to be frozen at; this shows nothing")
+                throw KillFault("the process did not reach \(step), so the test proves nothing")
             }
             try await leaveFrozen(doomed, scene)
         case .restart:
@@ -148,11 +150,12 @@ package final class KilledPair<Plan: KillPlan> {
         scene.died(leaving: "\(directory)/\(which)")
     }
 
-    /// It may have given up before, in order; one that trapped, in a library even, had a fault that its death would hide.
+    /// Waits for the end of a process. It may have ended in order before. A trap is a failure, even in a
+    /// library, because the kill would hide it.
     private func end(of process: StageProcess) async throws {
         let status = try await process.process.exitStatus()
         let errors = process.process.errors
-        // The second while what wrote of it was killed.
+        // The second check covers a process that was killed while it wrote its crash report.
         guard
             [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP].contains(-status)
                 || errors.contains("*** Signal ")
@@ -160,14 +163,15 @@ package final class KilledPair<Plan: KillPlan> {
         throw KillFault("a process trapped: \(errors.suffix(800))")
     }
 
-    /// Longer than its session: it wakes when its partitions are the other's.
+    /// Leaves a process frozen beyond its session, so that it wakes when the other process has its
+    /// partitions.
     private func leaveFrozen(_ victim: StageProcess, _ scene: some KillScene<Plan.Step>) async throws {
         scene.work(.isFrozen)
         try await Task.sleep(for: .milliseconds(StageProcess.sessionMilliseconds + 2500))
         victim.thaw()
     }
 
-    /// Whether it met its step, where it dies or stops.
+    /// Returns whether the process reached its step, where it dies or stops.
     private func halts(_ doomed: StageProcess, _ scene: some KillScene<Plan.Step>) async throws -> Bool {
         for round in 0..<Self.roundsMax {
             if doomed.isHalted { return true }
@@ -177,7 +181,7 @@ package final class KilledPair<Plan: KillPlan> {
         return false
     }
 
-    /// Until everything is committed. A process that gave up is started again, as a supervisor would.
+    /// Waits until everything is committed. A process that exited is started again, as a supervisor does.
     private func settle(_ scene: some KillScene<Plan.Step>) async throws {
         for _ in 0..<10 * scene.settleSeconds {
             for which in pair.indices where !pair[which].isRunning {

@@ -1,10 +1,10 @@
 internal import LiveActivity
 
-/// Tokens that a test can number. A lane looks at what shares the first half of a hash together, so these are as far
-/// apart there as those of real phones; the second half is the number.
+/// Tokens with numbers. A lane scans hashes with an equal first half together. So the first halves are as
+/// different as those of real tokens. The second half is the number.
 package enum NumberedToken {
     private static let digits = 16
-    /// Odd, so that no two numbers have the same product.
+    /// An odd factor, so that no two numbers have the same product.
     private static let spread: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     package static func hex(_ number: Int) -> String {
@@ -17,7 +17,7 @@ package enum NumberedToken {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// Nil for what is none of these.
+    /// Returns nil for another token.
     package static func number(_ hex: Span<UInt8>) -> Int? {
         guard hex.count == 2 * digits else { return nil }
         var number: UInt64 = 0

@@ -1,8 +1,8 @@
 package import Simulation
 
-/// Records of `reports` that are none.
+/// Records of `reports` that are not valid reports.
 package enum Poison {
-    /// Each in its turn or, seeded, any; nil is a tombstone.
+    /// The kinds of invalid records. Nil is a tombstone.
     package static let kinds: [[UInt8]?] = [
         nil, [], Array("not JSON".utf8), Array(#"{"v":1}"#.utf8),
         Array(
@@ -20,7 +20,7 @@ package enum Poison {
     ]
 
     package static func any(_ chance: inout SeededGenerator) -> [UInt8]? {
-        // The large one is rare, so that a proof does not only move bytes.
+        // The large record is rare, so that a proof does not mainly move bytes.
         chance.below(50) == 0 ? kinds[kinds.count - 1] : kinds[chance.below(kinds.count - 1)]
     }
 }

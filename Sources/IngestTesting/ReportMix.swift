@@ -1,12 +1,12 @@
 package import LiveActivity
 internal import Simulation
 
-/// Reports as phones of one app send them, seeded: new tokens, the same again, activities that begin and
-/// end, people who log in and out.
+/// Reports of the phones of one app, from a seed: new and repeated tokens, activities that start and end, and
+/// people who log in and out.
 package struct ReportMix {
-    /// Out of 100.
+    /// The shares out of 100.
     package static let shares =
-        "40 start tokens (3 of 4 the same again), 25 update tokens, 10 states, 8 profiles, 7 heartbeats, 4 taps, 3 lists of running activities, 3 unregistered"
+        "40 start tokens (3 of 4 repeated), 25 update tokens, 10 states, 8 profiles, 7 heartbeats, 4 taps, 3 lists of running activities, 3 unregistered"
     package static let groups = 50
     package let installations: Int
     private var generator: SeededGenerator

@@ -2,12 +2,13 @@ internal import Kafka
 package import LiveActivity
 package import Topics
 
-/// Writes reports, or other records, as the gateway does: plainly, keyed, acknowledged.
+/// A sender of reports or other records, in the way of the gateway: without transactions, with keys,
+/// acknowledged.
 package final class ReportSender {
     private let producer: CountedProducer
     private let topic: Topic
     private let lanes: Int
-    /// Partitions in which the producer is known.
+    /// The partitions that already have a record of this producer.
     private var known: Set<Int32> = []
 
     package init(_ bed: IngestBed, to topic: TopicName = .reports) throws {
@@ -20,16 +21,16 @@ package final class ReportSender {
 
     package func send(_ report: Report) { send(key: report.key, value: report.encoded()) }
 
-    /// - Parameter partition: nil leaves it to the key.
+    /// - Parameter partition: The partition, or nil if the key decides.
     package func send(key: [UInt8]?, value: [UInt8]?, partition: Int32? = nil) {
         producer.send(to: topic, partition: partition, key: key?.span, value: value?.span)
         let lane = partition ?? key.map { Int32(Murmur2.partition(of: $0.span, of: lanes)) } ?? -1
-        // The first record of a producer comes alone: what a leader that moves refuses of it, and takes of those
-        // behind it, is lost, and told, which a test of something else does not want.
+        // The first record of a producer is sent alone. If a moving leader rejects it and accepts later ones,
+        // the rejected record is lost and reported. Most tests must not meet this case.
         if known.insert(lane).inserted { producer.flush() }
     }
 
-    /// Waits for all acknowledgements; true when every record is stored.
+    /// Waits for all acknowledgements. Returns whether every record is stored.
     package func finish() -> Bool {
         _ = producer.finish()
         return producer.areAllStored

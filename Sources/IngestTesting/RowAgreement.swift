@@ -2,8 +2,8 @@ package import Ingest
 package import LiveActivity
 
 extension RegistryRow {
-    /// Whether both say the same, but for times of one grain: of the repetitions of a grain only the first is
-    /// written for its own sake, and which of the others a row knows of depends on who died when.
+    /// Whether both rows are equal, apart from times within one write interval. Only the first repetition in
+    /// an interval is always written. Which later ones are in a row depends on the processes that died.
     package func agrees(with other: RegistryRow, _ grain: Grain) -> Bool {
         switch (self, other) {
         case (.token(let a), .token(var b)):

@@ -4,9 +4,9 @@ internal import Kafka
 package import ProcessTesting
 internal import Topics
 
-/// A stage in a process of its own, on a data directory that outlives it: what is killed.
+/// A stage in a separate process that can be killed. Its data directory outlives it.
 package final class StageProcess {
-    /// What `flotilla-bench` runs of a stage, for proofs alone; it never is in an operator's way.
+    /// The workers in `flotilla-bench`, which run one stage for proofs only.
     package enum Worker: String, Sendable {
         case ingest = "ingest-worker"
         case planner = "planner-worker"
@@ -17,12 +17,12 @@ package final class StageProcess {
         case insight = "insight-worker"
     }
 
-    /// The step at which it kills itself, and at which of its times, counted after another step.
+    /// The step and the occurrence at which the process kills itself, counted after another step.
     package struct Death: Sendable {
         package let step: Int
         package let time: Int
         package let after: Int?
-        /// It stops itself there instead, and can be woken.
+        /// Whether the process stops itself there instead. It can then be woken.
         package let isStop: Bool
 
         package init(step: Int, time: Int, after: Int? = nil, isStop: Bool = false) {
@@ -33,15 +33,15 @@ package final class StageProcess {
         }
     }
 
-    /// Short, so that the others notice a death soon.
+    /// The session timeout. It is short, so that the other processes notice a death soon.
     package static let sessionMilliseconds = 6000
 
     package let process: ChildProcess
 
     /// - Parameters:
-    ///   - program: `flotilla-bench`.
-    ///   - memoryBytesMax: of its own memory; files that it maps do not count.
-    ///   - more: arguments of that worker alone.
+    ///   - program: The path of `flotilla-bench`.
+    ///   - memoryBytesMax: The limit of private memory. Mapped files do not count.
+    ///   - more: Additional arguments of this worker.
     package init(
         _ worker: Worker, of program: String, on bed: IngestBed, data: String, sweepMilliseconds: Int? = nil,
         death: Death? = nil, memoryBytesMax: Int? = nil, more: [String] = []
@@ -69,7 +69,7 @@ package final class StageProcess {
     package func thaw() { process.send(signal: SIGCONT) }
     package var isRunning: Bool { process.isRunning }
 
-    /// Stopped by a signal, or dead.
+    /// Whether the process is stopped by a signal or dead.
     package var isHalted: Bool {
         if !isRunning { return true }
         let stat = try? String(contentsOfFile: "/proc/\(process.identifier)/stat", encoding: .utf8)

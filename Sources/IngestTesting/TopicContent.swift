@@ -13,25 +13,25 @@ package struct ReadRecord: Sendable, Equatable {
     package var headers: [String: String]
 }
 
-/// A whole topic as a reader of committed records sees it.
+/// A complete topic as a read-committed consumer sees it.
 package struct TopicContent {
     package private(set) var records: [ReadRecord] = []
 
     package struct NoEnd: Error {}
 
-    /// How long nothing may come before the end.
+    /// The time limit without a new record before the end.
     private static let silentMilliseconds = 60_000
 
-    /// All of it at once.
+    /// Reads the complete topic into memory.
     package init(_ topic: TopicName, _ bed: IngestBed) throws {
         var records: [ReadRecord] = []
         try Self.each(of: topic, bed) { records.append(ReadRecord($0)) }
         self.records = records
     }
 
-    /// Reads every partition up to the end of what was written, open transactions waited for.
+    /// Reads every partition up to its end, and waits for open transactions.
     ///
-    /// - Parameter withAborted: as a reader sees it that takes what no transaction has committed, too.
+    /// - Parameter withAborted: Whether it also reads records that no transaction committed.
     package static func each(
         of topic: TopicName, _ bed: IngestBed, withAborted: Bool = false,
         _ body: (borrowing Record) throws -> Void
@@ -61,7 +61,7 @@ package struct TopicContent {
         }
     }
 
-    /// The newest value of each key that has one.
+    /// The newest value of each key that has a value.
     package var newest: [[UInt8]: [UInt8]] {
         var rows: [[UInt8]: [UInt8]] = [:]
         for record in records { rows[record.key ?? []] = record.value }

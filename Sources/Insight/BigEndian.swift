@@ -1,4 +1,4 @@
-/// Numbers in keys and rows of this stage's files: in this order of bytes they sort as numbers do.
+/// Numbers in the keys and rows of this stage's files. In big-endian order their bytes sort like the numbers.
 enum BigEndian {
     static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
@@ -6,7 +6,7 @@ enum BigEndian {
         }
     }
 
-    /// The eight bytes from `start` on, which the caller knows to be there.
+    /// Returns the number in the eight bytes from `start` on. The caller ensures that they exist.
     static func number(in bytes: Span<UInt8>, at start: Int) -> UInt64 {
         var number: UInt64 = 0
         for index in start..<start + 8 { number = number << 8 | UInt64(bytes[index]) }

@@ -1,7 +1,7 @@
 internal import LiveActivity
 
 extension DayJudge {
-    /// Pushes and events that an answer about a person has, at most.
+    /// The limit of pushes and events in an answer about a person.
     private static let newestMax = 50
 
     mutating func judge(person: Int, _ app: String) async throws {
@@ -51,7 +51,8 @@ extension DayJudge {
         compareNewest("\(whom)'s pushes", told: told, known: known, at: \.at)
     }
 
-    /// Of those of the oldest time that is told there may be others just as old.
+    /// Compares the newest entries. Entries of the oldest time in the answer are not compared, because others
+    /// may have the same time.
     private mutating func compareNewest<One: Hashable>(
         _ what: String, told: [One], known: [One], at time: (One) -> Int64
     ) {

@@ -27,7 +27,7 @@ extension DayJudge {
                 compare("\(send) \(environment) \(outcome)", said, to: ends[outcome.rawValue] ?? 0)
             }
         }
-        // A group's taps belong to its send until the group's next.
+        // The taps of a group belong to a send until the next send of the group.
         guard let group = DayMix.group(ofSend: number), sums.isPlanned || !sums.ends.isEmpty else { return }
         let next = (number + 1..<DayMix.sends).first {
             DayMix.app(ofSend: $0) == app && DayMix.group(ofSend: $0) == group

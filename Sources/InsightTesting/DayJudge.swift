@@ -2,14 +2,14 @@ internal import Foundation
 package import Insight
 internal import LiveActivity
 
-/// Asks a process of insight everything there is to ask of a day, and compares each figure with the model.
+/// A judge that asks an insight process every question about a day and compares each figure with the model.
 package struct DayJudge {
     package private(set) var figures = 0
     package private(set) var faults: [String] = []
     private let service: InsightService
     let model: DayModel
     let mix: DayMix
-    /// People who are asked about, of each app: the first.
+    /// The number of people in each app that are asked about, the first ones.
     private static let peopleAsked = 300
 
     package init(_ service: InsightService, with model: DayModel, of mix: DayMix) {
@@ -38,18 +38,18 @@ package struct DayJudge {
     ) async throws -> Answer {
         let call = InsightCall(
             name, app: app, id: id, parameters: parameters.map { InsightCall.Parameter($0.key, $0.value) })
-        // On a busy machine the other process may be silent for a while, which the answer then says.
+        // On a busy machine the other process may not answer for a while. The answer then reports it.
         let limit = Date(timeIntervalSinceNow: Self.partialSecondsMax)
         while true {
             guard let body = await service.answer(call),
                 let answer = try JSONSerialization.jsonObject(with: Data(body)) as? Answer
-            else { throw JudgeProblem(description: "\(name) was not answered") }
+            else { throw JudgeProblem(description: "\(name) got no answer") }
             if answer["partial"] == nil { return answer }
             guard Date() < limit else { throw JudgeProblem(description: "\(name) is partial") }
         }
     }
 
-    /// All of a list, page by page.
+    /// Returns all entries of a list, page by page.
     func all(
         _ name: InsightCall.Name, _ app: String, id: String? = nil, list: String,
         with parameters: [String: String]

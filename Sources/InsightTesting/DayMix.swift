@@ -4,25 +4,25 @@ internal import Simulation
 internal import Telemetry
 package import Topics
 
-/// One record of a random day, as a stage writes it.
+/// One record of a random day, in the form that a stage writes.
 package struct DayRecord: Sendable {
     package var topic: TopicName
-    /// Nil: its key says where.
+    /// The partition, or nil if the key decides.
     package var partition: Int32?
     package var key: [UInt8]?
-    /// Nil: what the key names is gone.
+    /// The value, or nil for a tombstone.
     package var value: [UInt8]?
     /// The header `to` of a receipt.
     package var addressees: [UInt8] = []
 }
 
-/// Records of a random day: two apps, people with two phones each, groups and sends, and all that stages write of
-/// them, in any order, some of it twice.
+/// The records of a random day: two apps, people with two phones each, groups and sends, and everything that
+/// stages write about them. The order is random, and some records are repeated.
 package struct DayMix: Sendable {
     package static let apps = ["shop", "bank"]
     package static let groups = 20
     package static let sends = 120
-    /// Sheets whose jobs are still on their way.
+    /// The number of sheets with unfinished jobs.
     private static let openSheets = 60
     private static let jobsMax = 12
 
@@ -34,17 +34,17 @@ package struct DayMix: Sendable {
         var people: [Int]
     }
 
-    /// Milliseconds since 1970: an hour's beginning, a day ago.
+    /// The beginning of an hour a day ago, in milliseconds since 1970.
     package let begin: Int64
     package let people: Int
     private let lanes: Int
-    /// By app and lane.
+    /// The people by app and lane.
     private let peopleOfLane: [[[Int]]]
     private var numbers: SeededGenerator
     private var sheets: [OpenSheet] = []
     private var sheetsMade: Int64 = 0
 
-    /// - Parameter people: of each app.
+    /// - Parameter people: The number of people in each app.
     package init(seed: UInt64, lanes: Int, people: Int) {
         numbers = SeededGenerator(seed)
         (self.lanes, self.people) = (lanes, people)
@@ -61,7 +61,7 @@ package struct DayMix: Sendable {
 
     package static func user(_ person: Int) -> String { "user-\(person)" }
     package static func phone(_ person: Int, _ which: Int) -> String { "phone-\(person)-\(which)" }
-    /// Nil where the phone has not said it.
+    /// Returns the system of the phone, or nil if the phone has not reported it.
     static func system(_ person: Int) -> Int? { person % 4 == 0 ? nil : 17 + person % 3 }
     package static func group(_ number: Int) -> String { "match-\(number)" }
     package static func send(_ number: Int) -> String { "send-\(number)" }
@@ -141,7 +141,7 @@ package struct DayMix: Sendable {
         (.expired, nil, nil), (.unknown, nil, "lost"), (.moved, 429, "TooManyRequests"), (.intent, nil, nil),
     ]
 
-    /// Some of the lines, each in one part.
+    /// Returns parts with some of the lines. Each line is in one part.
     private mutating func parts(_ jobs: Int) -> [Receipt.Part] {
         var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
         for line in 0..<jobs {

@@ -4,7 +4,7 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// What the topics of a day say, counted by dictionaries of single jobs, events and rows.
+/// The content of a day's topics, counted with dictionaries of single jobs, events and rows.
 package struct DayModel {
     struct SendKey: Hashable {
         var app: String
@@ -19,7 +19,7 @@ package struct DayModel {
     struct Sums {
         var ends: [Environment: [String: Int]] = [:]
         var reasons: [String: Int] = [:]
-        /// By system, then by outcome.
+        /// The counts by system, then by outcome.
         var systems: [String: [String: Int]] = [:]
         var latencies: [Int64] = []
         var lanes: [Int: LaneTally] = [:]
@@ -44,11 +44,11 @@ package struct DayModel {
     var sends: [SendKey: Sums] = [:]
     var pushes: [Name: [Push]] = [:]
     var counts: [Count: Int] = [:]
-    /// Times of taps, by group.
+    /// The times of taps, by group.
     var taps: [Name: [Int64]] = [:]
-    /// By user: `time code installation`.
+    /// The events by user, as `time code installation`.
     var eventsOfUsers: [Name: [String]] = [:]
-    /// By app, likewise, each with how often it is there.
+    /// The number of each event by app, in the same form.
     var events: [String: [String: Int]] = [:]
     var groups: [Name: GroupRow] = [:]
     var phones: [Name: Installation] = [:]
@@ -100,7 +100,7 @@ package struct DayModel {
         }
     }
 
-    /// - Returns: how many there are.
+    /// - Returns: The number of records.
     private static func each(
         _ topic: TopicName, of bed: IngestBed, _ take: (ReadRecord) -> Void
     ) throws -> Int {
@@ -114,7 +114,7 @@ package struct DayModel {
 
     private mutating func readReceipts(_ bed: IngestBed) throws {
         let reader = JSONReader()
-        // A sheet of a day has fewer jobs than a number has bits.
+        // A sheet of a day has fewer than 64 jobs.
         var done: [JobPlace: UInt64] = [:]
         records += try Self.each(.receipts, of: bed) { record in
             guard let receipt = record.value.flatMap({ try? Receipt.decode($0, with: reader) }) else {

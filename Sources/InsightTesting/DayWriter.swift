@@ -3,7 +3,8 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// Writes records of a day to their topics, acknowledged. One producer, so that what has one key stays in order.
+/// A writer of the records of a day that waits for acknowledgements. It uses one producer, so that records of
+/// one key stay in order.
 package final class DayWriter {
     private let producer: CountedProducer
     private let bed: IngestBed
@@ -25,11 +26,11 @@ package final class DayWriter {
         producer.send(
             to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
             headers: headers)
-        // The first record of a topic comes alone.
+        // The first record of a topic is sent alone.
         if known == nil { producer.flush() }
     }
 
-    /// Waits for all acknowledgements; true when no record can come any more. Which are stored the topics say, and of
-    /// an answer that was lost nobody else can.
+    /// Waits for all acknowledgements. Returns true if no further record can be stored. If an answer was
+    /// lost, only the topic shows whether the record is stored.
     package func finish() -> Bool { producer.finish() == 0 }
 }

@@ -8,15 +8,15 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// Two processes of insight die again and again while a day comes in: at every numbered step, at random moments,
-/// frozen beyond their session, and stopped in order; files of those that are dead are deleted and damaged. In the
-/// end every figure of every view is what the topics say.
+/// A kill test with two insight processes while the records of a day arrive. They die at every numbered step
+/// and at random moments, freeze beyond their session, and stop in order. Files of dead processes are deleted
+/// and damaged. At the end every figure of every view must equal the topics.
 package final class InsightKills: KillScene {
     package struct Plan: KillPlan {
         package var records = 6000
-        /// How often each step kills.
+        /// The number of kills at each step.
         package var rounds = 1
-        /// All but one: a day is not old enough for anything to be forgotten.
+        /// All steps but one: no record of a day is old enough to be forgotten.
         package var steps = InsightStep.allCases.filter { $0 != .forgotten }
         package var randomKills = 3
         package var freezes = 1
@@ -33,7 +33,7 @@ package final class InsightKills: KillScene {
         package var damaged = 0
         package var records = 0
         package var figures = 0
-        /// Nil: every figure is equal.
+        /// The first difference, or nil if every figure is equal.
         package var fault: String?
     }
 
@@ -74,7 +74,7 @@ package final class InsightKills: KillScene {
         return result
     }
 
-    // MARK: Its scene
+    // MARK: The scene
 
     package var firstRareStep: InsightStep { .assigned }
     package var settleSeconds: Int { 300 }
@@ -90,17 +90,17 @@ package final class InsightKills: KillScene {
     private func send(_ count: Int) {
         for _ in 0..<max(0, count) {
             do { try writer.write(mix.next()) } catch {
-                preconditionFailure("the day was not written: \(error)")
+                preconditionFailure("the records of the day were not written: \(error)")
             }
         }
     }
 
     package func finish() -> Bool { writer.finish() }
 
-    /// Everything is entered.
+    /// Whether all records are in the files.
     package func isSettled() -> Bool { RevivedInsight.hasReadAll(of: bed) }
 
-    /// What a dead process has left is deleted or damaged now and then.
+    /// Sometimes deletes or damages a file of a dead process.
     package func died(leaving data: String) {
         let state = "\(data)/slot-0/insight"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: state))?.sorted() ?? []
@@ -115,7 +115,7 @@ package final class InsightKills: KillScene {
 
     private static let pageBytes = 4096
 
-    /// The beginning of a page, where both kinds of files say what it is.
+    /// Overwrites the beginning of a page, where both kinds of files store its type.
     private func spoil(_ path: String) -> Bool {
         let file = ["data.mdb", "events.sqlite"].map { "\(path)/\($0)" }
             .first { FileManager.default.fileExists(atPath: $0) }

@@ -7,7 +7,7 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// The stage in this process, on files that others have left.
+/// The stage in this process, on files of dead processes.
 package final class RevivedInsight: Sendable {
     package let service: InsightService
 
@@ -18,7 +18,7 @@ package final class RevivedInsight: Sendable {
         try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
     }
 
-    /// Every lane answers, and has entered everything.
+    /// Waits until every lane answers and all records are in the files.
     package func untilWhole(of bed: IngestBed) async throws {
         for _ in 0..<3000 {
             let body = await service.answer(InsightCall(.fleet, app: "shop"))
@@ -35,7 +35,7 @@ package final class RevivedInsight: Sendable {
 
     package func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// As the group says.
+    /// Whether everything is read, by the group's committed offsets.
     static func hasReadAll(of bed: IngestBed) -> Bool {
         let topics: [TopicName] = [
             .receipts, .events, .progress, .groups, .installations, .timers, .audit,

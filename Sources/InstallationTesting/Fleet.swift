@@ -8,13 +8,14 @@ package import ProcessTesting
 package import SenderTesting
 internal import Topics
 
-/// A whole installation as processes of its own, each as an operator starts it: a broker or the cluster that is given,
-/// any number of each stage, and a simulated APNs whose phones report to the first gateway.
+/// A complete installation as separate processes, started as an operator starts them. It has a broker or a
+/// given cluster, any number of processes per stage, and a simulated APNs. The simulated phones report to the
+/// first gateway.
 package final class Fleet {
     package let plan: FleetPlan
     package let bed: IngestBed
     package let shop: FleetApp
-    /// Another customer, with one phone.
+    /// The app of another customer, with one phone.
     package let news: FleetApp
     package let broker: RevivedProcess?
     package let simulator: ChildProcess
@@ -28,9 +29,9 @@ package final class Fleet {
     package static let type = ActivityType(name: "MatchAttributes")
 
     /// - Parameters:
-    ///   - programs: the directory that has `flotilla`.
-    ///   - directory: for everything that the processes keep.
-    ///   - canary: a word that all names of the app have.
+    ///   - programs: The directory that contains `flotilla`.
+    ///   - directory: The directory for all data of the processes.
+    ///   - canary: A word that appears in all names of the app.
     package init(_ plan: FleetPlan, programs: String, directory: String, canary: String = "") async throws {
         self.plan = plan
         self.directory = directory
@@ -70,7 +71,7 @@ package final class Fleet {
             }
         }
         for gateway in members where gateway.stage == .gateway {
-            try await gateway.process.waitFor("the catalogue has been read")
+            try await gateway.process.waitFor("the catalog has been read")
         }
     }
 
@@ -99,7 +100,7 @@ package final class Fleet {
             ], environment: ["FLOTILLA_APNS_SIMULATOR_REPORT_KEY": shop.reportKey])
     }
 
-    /// One more process of a stage.
+    /// Adds a process of a stage.
     package func add(_ stage: FleetPlan.Stage, port: Int? = nil) throws -> FleetMember {
         let number = members.count { $0.stage == stage }
         let name = "\(stage.rawValue)-\(number)"
@@ -134,7 +135,7 @@ package final class Fleet {
         return member
     }
 
-    /// What every process and every command is told.
+    /// The arguments of every process and command.
     private var cluster: [String] {
         [
             "--kafka-brokers", bed.settings.brokers.joined(separator: ","), "--topics-prefix",
@@ -142,9 +143,9 @@ package final class Fleet {
         ]
     }
 
-    /// Throws the state of a process away, as an operator does, while the others work.
+    /// Discards the state of a process, as an operator does, while the others work.
     ///
-    /// - Parameter copy: where the state goes that is thrown away.
+    /// - Parameter copy: The path for a copy of the discarded state.
     package func rebuild(_ member: FleetMember, keeping copy: String? = nil) async throws {
         try await member.restart {
             if let copy { try FileManager.default.copyItem(atPath: data(of: member), toPath: copy) }
@@ -154,9 +155,10 @@ package final class Fleet {
         }
     }
 
-    /// What the files of a stopped process hold when they are as far as their topics. It starts for that, and stops.
+    /// Returns the content of a stopped process's files after they caught up with their topics. The process
+    /// starts for that and stops again.
     ///
-    /// - Parameter copy: which state it begins with; nil for its own.
+    /// - Parameter copy: The state to start with, or nil for its present state.
     package func state(of member: FleetMember, from copy: String? = nil) async throws -> FleetState {
         if let copy {
             try FileManager.default.removeItem(atPath: data(of: member))
@@ -169,7 +171,7 @@ package final class Fleet {
                 try (0..<Int32(bed.layout.partitions(view))).allSatisfy { partition in
                     let end = try bed.admin.watermarks(of: TopicPartition(bed.layout.name(view), partition))
                         .high
-                    // Nothing is told of one that never had anything to read.
+                    // A view without any record reports no offset.
                     return end == reads["\(view.rawValue)/\(partition)"] ?? 0
                 }
             }
@@ -178,7 +180,7 @@ package final class Fleet {
         return try await FleetState(under: data(of: member))
     }
 
-    /// Nothing comes in any more, and what came has been taken in.
+    /// Stops the gateways and waits until the accepted records are read.
     package func closeDoors() async throws {
         for member in members where member.stage == .gateway && !member.isRetired {
             try await member.retire()
@@ -193,7 +195,7 @@ package final class Fleet {
         "\(directory)/\(member.stage.rawValue)-\(member.number)"
     }
 
-    /// One of the operator's commands, and what it says.
+    /// Runs one of the operator's commands and returns its output.
     package func command(_ words: [String]) async throws -> String {
         let process = try ChildProcess(program, words + cluster)
         guard try await process.exitStatus() == 0 else {
@@ -202,10 +204,10 @@ package final class Fleet {
         return process.output
     }
 
-    /// Where gateways listen, by their number.
+    /// The ports of the gateways, by their number.
     private var ports: [Int: Int] = [:]
 
-    /// Of gateways that may answer.
+    /// The ports of gateways that may answer.
     package var gatewayPorts: [Int] {
         members.compactMap { $0.stage == .gateway && !$0.isRetired && !$0.isFrozen ? ports[$0.number] : nil }
     }
@@ -215,7 +217,7 @@ package final class Fleet {
     package var brokerData: String { "\(directory)/broker" }
     package var sealingKeys: String? { plan.isSealed ? "\(directory)/sealing-keys" : nil }
 
-    /// Writes what each process said into files beside what it keeps.
+    /// Writes the output of each process to a file beside its data.
     package func writeLogs() throws {
         try broker?.logs.write(toFile: "\(directory)/broker.log", atomically: true, encoding: .utf8)
         for member in members {

@@ -4,14 +4,14 @@ package import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// An app of the fleet, and the keys of its phones, its backend and its readers.
+/// An app of the fleet, with the keys of its phones, its backend and its readers.
 package struct FleetApp: Sendable {
     package let app: App
     package let reportKey: String
     package let sendKey: String
     package let readKey: String
 
-    /// - Parameter bed: whose catalogue gets it.
+    /// - Parameter bed: The test bed whose catalog gets the app.
     init(_ id: String, bundleID: String, type: ActivityType, team: String, keyID: String, _ bed: IngestBed)
         throws
     {

@@ -3,7 +3,8 @@ internal import HTTPClient
 internal import JSON
 internal import Telemetry
 
-/// A customer's backend: it posts to whichever gateway answers, again with the same idempotency key where none did.
+/// A customer's backend. It posts to any gateway that answers, and repeats a request without an answer with
+/// the same idempotency key.
 package final class FleetBackend {
     package struct Answer: Sendable {
         package let status: Int
@@ -11,14 +12,14 @@ package final class FleetBackend {
         package var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    /// A send that was answered 202.
+    /// A send that was answered with 202.
     package struct Accepted: Sendable {
         package let id: String
-        /// Milliseconds since 1970 when the answer came.
+        /// The time of the answer, in milliseconds since 1970.
         package let at: Int64
     }
 
-    /// How far a send is.
+    /// The progress of a send.
     package struct Progress: Sendable {
         package let isComplete: Bool
         package let verdict: String
@@ -37,7 +38,7 @@ package final class FleetBackend {
 
     deinit { for caller in callers.values { caller.stop() } }
 
-    /// - Parameter meanwhile: what happens between one try and the next.
+    /// - Parameter meanwhile: Called between tries.
     package func send(
         _ body: String, key: String, once: String, meanwhile: () async throws -> Void = {}
     ) async throws -> Accepted {
@@ -52,7 +53,7 @@ package final class FleetBackend {
                     let id = try JSONReader().read(answer.body) { $0.object()["sendId"].string() }
                     return Accepted(id: id, at: WallTime.now().milliseconds)
                 }
-                // What is refused for good would be refused again.
+                // A permanent rejection would be repeated.
                 guard answer.status >= 500 || answer.status == 429 else { break }
             }
             try await meanwhile()
@@ -77,7 +78,7 @@ package final class FleetBackend {
         }
     }
 
-    /// Nil where the gateway did not answer.
+    /// Returns nil if the gateway did not answer.
     private func ask(_ request: HTTPLink.Request) async throws -> Answer? {
         let ports = fleet.gatewayPorts
         guard !ports.isEmpty else { return nil }
@@ -106,7 +107,7 @@ package final class FleetBackend {
             HTTPLink.Request(method, path, body: Array(body.utf8)), by: caller(fleet.controlPort))
     }
 
-    /// What the phones of a group show: how many activities there are, and the states with their counts.
+    /// Returns the screens of a group's phones: the number of activities, and the states with their counts.
     package func screens(of group: String) async throws -> String {
         try await simulator("GET", "/v1/groups/\(group)")?.text ?? ""
     }

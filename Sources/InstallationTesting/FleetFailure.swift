@@ -1,4 +1,4 @@
-/// Why a fleet cannot go on.
+/// The reason that a fleet cannot continue.
 package struct FleetFailure: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import LiveActivity
 
-/// A match as a backend sends it to the phones of a fleet, and the waits between its steps.
+/// A match that a backend sends to the phones of a fleet, with the waits between its steps.
 package struct FleetMatch {
     package let group: String
     private let type: String
-    /// Stands in everything that phones are shown.
+    /// A word in everything that phones show.
     private let secret: String
     private let fleet: Fleet
     private let backend: FleetBackend
     private let run = UUID().uuidString
-    /// Nothing may stand still for so long.
+    /// The time limit without any progress.
     private static let stillSecondsMax = 120.0
 
     package init(_ group: String, of fleet: Fleet, by backend: FleetBackend, secret: String = "Larks") {
@@ -45,7 +45,7 @@ package struct FleetMatch {
             body, key: fleet.shop.sendKey, once: "\(run)-\(name)", meanwhile: meanwhile)
     }
 
-    /// Waits until a dry run finds so many phones.
+    /// Waits until a dry run finds this many phones.
     package func waits(
         for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
@@ -69,9 +69,9 @@ package struct FleetMatch {
                 limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
             }
             guard Date() < limit else {
-                throw FleetFailure("of \(phones) phones a send finds \(targeted): \(progress as Any)")
+                throw FleetFailure("a send finds \(targeted) of \(phones) phones: \(progress as Any)")
             }
-            // A dry run walks through everything, too.
+            // A dry run walks all members too, so the pause grows with the phones.
             let pause = Date(timeIntervalSinceNow: min(2, 0.1 + Double(phones) / 200_000))
             while Date() < pause {
                 try await meanwhile()
@@ -80,7 +80,7 @@ package struct FleetMatch {
         }
     }
 
-    /// Waits until so many pushes were delivered since the simulator began.
+    /// Waits until this many pushes were delivered since the start of the simulator.
     package func waits(
         forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
@@ -92,14 +92,14 @@ package struct FleetMatch {
                 limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
             }
             guard Date() < limit else {
-                throw FleetFailure("of \(pushes) pushes \(delivered) were delivered")
+                throw FleetFailure("\(delivered) of \(pushes) pushes were delivered")
             }
             try await meanwhile()
             try await Task.sleep(for: .milliseconds(50))
         }
     }
 
-    /// Pushes that phones were given.
+    /// Returns the number of pushes that phones received.
     package func delivered() async throws -> Int {
         let text = try await backend.simulator("GET", "/v1/summary")?.text ?? ""
         guard let place = text.range(of: "\"delivered\":") else { return 0 }

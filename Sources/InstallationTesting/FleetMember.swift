@@ -2,19 +2,19 @@ internal import Glibc
 package import ProcessTesting
 internal import Telemetry
 
-/// A process of the fleet that is killed, frozen and stopped, and comes back with its state and its address.
+/// A process of the fleet. It can be killed, frozen and stopped, and restarts with its state and address.
 package final class FleetMember {
     package let stage: FleetPlan.Stage
     package let number: Int
     package private(set) var process: ChildProcess
     package private(set) var isFrozen = false
-    /// Somebody stopped it for good.
+    /// Whether it was stopped for good.
     package private(set) var isRetired = false
     private let program: String
     private let arguments: [String]
     private let environment: [String: String]
     package let clock: SettableClock?
-    /// What those of its lives wrote that have ended.
+    /// The output of its earlier runs.
     private var earlierLogs: [String] = []
 
     init(
@@ -30,7 +30,7 @@ package final class FleetMember {
         process = try ChildProcess(program, arguments, environment: environment)
     }
 
-    /// `sender 2`
+    /// For example `sender 2`.
     package var name: String { "\(stage.rawValue) \(number)" }
     package var logs: [String] { earlierLogs + [process.output + process.errors] }
 
@@ -39,7 +39,7 @@ package final class FleetMember {
         try await begin()
     }
 
-    /// - Parameter meanwhile: what is done while it does not run.
+    /// - Parameter meanwhile: Called while the process does not run.
     package func restart(meanwhile: () async throws -> Void = {}) async throws {
         process.send(signal: SIGTERM)
         _ = try await process.exitStatus()
@@ -63,12 +63,12 @@ package final class FleetMember {
         process.send(signal: SIGCONT)
     }
 
-    /// One that gave up is started again, as a supervisor would.
+    /// Restarts the process if it exited, as a supervisor does.
     package func revive() async throws {
         if !isRetired, !process.isRunning { try await begin() }
     }
 
-    /// How far each of its views has read, by `view/partition`.
+    /// Returns the offset that each view has applied, by `view/partition`.
     func appliedOffsets() async throws -> [String: Int64] {
         guard let address = process.errors.firstMatch(of: #/admin: serving address=(\S+)/#) else {
             return [:]
@@ -80,7 +80,7 @@ package final class FleetMember {
         ).reduce(into: [:]) { $0["\($1.1)/\($1.2)"] = Double($1.3).map { Int64($0) } }
     }
 
-    /// After its end.
+    /// Starts the process again after its end.
     func begin() async throws {
         _ = try await process.exitStatus()
         earlierLogs.append(process.output + process.errors)

@@ -1,8 +1,8 @@
 internal import Topics
 
-/// What a fleet is made of.
+/// The size and settings of a fleet.
 package struct FleetPlan: Sendable {
-    /// A stage, by its word on the command line.
+    /// A stage, named as on the command line.
     package enum Stage: String, Sendable, CaseIterable {
         case gateway
         case ingest
@@ -10,7 +10,7 @@ package struct FleetPlan: Sendable {
         case sender
         case scheduler
 
-        /// What its files are made from.
+        /// The topics from which the stage builds its files.
         var views: [TopicName] {
             switch self {
             case .gateway, .sender: []
@@ -21,19 +21,19 @@ package struct FleetPlan: Sendable {
         }
     }
 
-    /// Processes of each stage.
+    /// The number of processes per stage.
     package var each = 1
     package var phones = 1_000
     package var lanes = 12
-    /// A cluster that runs already; nil for a broker of its own.
+    /// The brokers of a running cluster, or nil for a separate broker.
     package var brokers: [String]?
-    /// Whether the fleet has keys that seal tokens.
+    /// Whether the fleet seals tokens.
     package var isSealed = false
-    /// As the sender has them unless told.
+    /// The sender's permits, or nil for the default.
     package var permits: Int?
-    /// Where `libWrongClock.so` is, if processes shall have clocks of their own.
+    /// The path of `libWrongClock.so`, if the processes need settable clocks.
     package var wrongClock: String?
-    /// How the simulated APNs misbehaves.
+    /// The faults of the simulated APNs.
     package var script = #"{ "rules": [] }"#
 
     package init() {}

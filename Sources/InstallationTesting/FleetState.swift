@@ -1,11 +1,11 @@
 internal import Foundation
 internal import ProcessTesting
 
-/// What state files hold, as `mdb_dump` reads them, which nobody here wrote.
+/// The content of state files, read by the independent tool `mdb_dump`.
 package struct FleetState {
-    /// Values by their keys, by the names of a file and a table in it.
+    /// Values by key, by the names of a file and its table.
     private var tables: [String: [Substring: Substring]] = [:]
-    /// Says how far a file is and when that was, and not what it holds.
+    /// A table with offsets and times instead of content.
     private static let place = ".applied"
 
     init(under directory: String) async throws {
@@ -18,7 +18,7 @@ package struct FleetState {
         }
     }
 
-    /// A key and its value are a line each, and begin with a space, as nothing else does.
+    /// Parses a dump. Keys and values are on alternate lines and start with a space. No other line does.
     private mutating func read(_ dump: String, of file: String) {
         var table = ""
         var key: Substring?
@@ -35,7 +35,7 @@ package struct FleetState {
 
     package var rows: Int { tables.values.reduce(0) { $0 + $1.count } }
 
-    /// What is not the same in both, in words.
+    /// Returns the differences as texts.
     package func differences(from other: FleetState) -> [String] {
         Set(tables.keys).union(other.tables.keys).sorted().compactMap { name in
             let (mine, others) = (tables[name] ?? [:], other.tables[name] ?? [:])

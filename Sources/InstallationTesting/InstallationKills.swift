@@ -6,24 +6,26 @@ internal import SenderTesting
 internal import Simulation
 internal import Telemetry
 
-/// A match on a whole fleet whose processes are killed, frozen, stopped, added, and shown wrong clocks, each in its
-/// turn, from the first report to the end. An account that knows only what lies in Kafka, what APNs wrote down, what
-/// phones show and what another customer can read must find everything that was promised.
+/// A match on a complete fleet whose processes are killed, frozen, stopped, added, and given wrong clocks,
+/// from the first report to the end. An independent verdict must find all guarantees kept. It uses only the
+/// Kafka topics, the records of the simulated APNs, the screens of phones, and the answers to another
+/// customer.
 package final class InstallationKills {
     package struct Plan: Sendable {
         package var each = 3
         package var phones = 100_000
         package var updates = 60
-        /// Small, so that what a kill may double is little.
+        /// A small number, so that a kill can duplicate only a few pushes.
         package var permits = 500
-        /// Between one fault and the next.
+        /// The time between two faults.
         package var paceMilliseconds = 1_500
-        /// Longer than a session of Kafka: who is frozen is a zombie when he wakes.
+        /// The duration of a freeze. It is longer than a Kafka session, so that the frozen process wakes as a
+        /// zombie.
         package var frozenMilliseconds = 13_000
         package var wrongMilliseconds = 5_000
-        /// So many of the faults, by the seed; nil for all of them.
+        /// The number of faults, chosen by the seed, or nil for all of them.
         package var faultsMax: Int?
-        /// Nothing happens but that senders have wrong clocks, each in its turn.
+        /// Whether the only faults are wrong clocks of senders.
         package var isOfSendersClocks = false
         package var seed: UInt64 = 1
 
@@ -35,18 +37,18 @@ package final class InstallationKills {
         case freeze(FleetPlan.Stage)
         case stop(FleetPlan.Stage)
         case add(FleetPlan.Stage)
-        /// Its state is made anew from its topics.
+        /// Rebuilds the state of a process from its topics.
         case rebuild(FleetPlan.Stage)
-        /// Of a process that runs, or of one that begins by it.
+        /// Sets a wrong clock on a running process, or restarts the process with it.
         case wrongClock(FleetPlan.Stage, aheadSeconds: Int64, isFromItsStart: Bool = false)
         case killBroker
-        /// APNs refuses every push, as it does where a key is wrong.
+        /// APNs rejects every push, as with a wrong key.
         case refuse
     }
 
-    /// What lasts, and when and how it ends.
+    /// A fault with a duration, and the action that ends it.
     private struct Lasting {
-        /// Nothing else happens to it meanwhile.
+        /// The affected process. It gets no other fault in the meantime.
         var member: FleetMember?
         let until: Int64
         let end: () async throws -> Void
@@ -54,7 +56,7 @@ package final class InstallationKills {
 
     private static let wrongSeconds: [Int64] = [3_600, -3_600, 172_800, -172_800]
     private static let endSecondsMax = 180.0
-    /// How often those are counted whose start has an unknown outcome.
+    /// The interval at which phones with an unknown start are counted.
     private static let unknownSeconds = 15.0
 
     private let plan: Plan
@@ -70,8 +72,8 @@ package final class InstallationKills {
     private var accepted: [FleetBackend.Accepted] = []
 
     /// - Parameters:
-    ///   - programs: the directory that has `flotilla` and `libWrongClock.so`.
-    ///   - brokers: a cluster that runs already, and is not killed; nil for a broker that is.
+    ///   - programs: The directory with `flotilla` and `libWrongClock.so`.
+    ///   - brokers: A running cluster that is not killed, or nil for a separate broker that is killed.
     package init(_ plan: Plan, programs: String, brokers: [String]?, directory: String) async throws {
         self.plan = plan
         chance = SeededGenerator(plan.seed)
@@ -137,7 +139,8 @@ package final class InstallationKills {
         try await Task.sleep(for: .milliseconds(20))
     }
 
-    /// Until all phones show it, and nothing is on its way: all but those whose start nobody knows to have arrived.
+    /// Waits until all phones show the state and no push is pending. Phones whose start has an unknown
+    /// outcome may be missing.
     private func settle(_ goals: Int) async throws {
         let limit = Date(timeIntervalSinceNow: Self.endSecondsMax)
         var nextLook = Date(timeIntervalSinceNow: Self.unknownSeconds)
@@ -183,7 +186,7 @@ package final class InstallationKills {
 
     // MARK: Faults
 
-    /// What happens meanwhile: the next fault, when its time has come; what ends; what gave up comes back.
+    /// Does the background work: starts the next fault, ends faults, and restarts processes that exited.
     private func live() async throws {
         let now = WallTime.now().milliseconds
         for ended in lasting where ended.until <= now { try await ended.end() }
@@ -194,7 +197,7 @@ package final class InstallationKills {
         nextActAt = WallTime.now().milliseconds + Int64(plan.paceMilliseconds)
     }
 
-    /// One of a stage that nothing else is being done to.
+    /// Returns a process of the stage without a present fault.
     private func victim(_ stage: FleetPlan.Stage) -> FleetMember? {
         let able = fleet.members.filter { member in
             member.stage == stage && !member.isRetired && !lasting.contains { $0.member === member }
@@ -245,7 +248,7 @@ package final class InstallationKills {
         }
     }
 
-    /// The sender's account is of senders alone.
+    /// Notes a fault of a sender. The verdict on senders needs no others.
     private func note(
         _ kind: SenderKills.Happening.Kind, _ stage: FleetPlan.Stage, from: Int64, until: Int64? = nil
     ) {

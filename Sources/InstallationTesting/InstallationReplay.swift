@@ -5,20 +5,20 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// When all is done: reports are read again, failed jobs are sent again, and every send of the hour comes once more.
-/// Nothing may change, on no phone and in no table.
+/// The replay after the match: reports are read again, failed jobs are sent again, and every stored send is
+/// written again. No phone and no table may change.
 struct InstallationReplay {
     private let fleet: Fleet
     private let backend: FleetBackend
     private let group: String
-    /// What is on its way from the first stage to the last has arrived.
+    /// The time in which data passes from the first stage to the last.
     private static let restSeconds = 3.0
 
     init(_ fleet: Fleet, _ backend: FleetBackend, group: String) {
         (self.fleet, self.backend, self.group) = (fleet, backend, group)
     }
 
-    /// - Returns: what is wrong, in words.
+    /// - Returns: The faults as texts.
     func run(_ sends: [FleetBackend.Accepted]) async throws -> [String] {
         let match = FleetMatch(group, of: fleet, by: backend)
         try await quiet()
@@ -36,7 +36,7 @@ struct InstallationReplay {
 
         var faults: [String] = []
         if !said.contains("reads \(reports) reports again") {
-            faults.append("of \(reports) reports not all were read again: \(said)")
+            faults.append("not all of \(reports) reports were read again: \(said)")
         }
         if try TopicContent(.registry, fleet.bed).newest != registry {
             faults.append("reports that were read again changed the registry")
@@ -47,7 +47,7 @@ struct InstallationReplay {
         return faults
     }
 
-    /// Until ingest and planner have nothing left to read, and for as long as what they wrote takes to be read.
+    /// Waits until ingest and planner have read everything, and then for the time that the later stages need.
     private func quiet() async throws {
         let limit = Date(timeIntervalSinceNow: 300)
         var calm = Date()
@@ -58,7 +58,8 @@ struct InstallationReplay {
         }
     }
 
-    /// These topics have no transactions, whose ends would take offsets that nobody reads.
+    /// Whether the groups are at the ends. These topics have no transactions, whose markers take offsets that
+    /// consumers never see.
     private func isAtTheEnds() throws -> Bool {
         let layout = fleet.bed.layout
         return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in
@@ -71,7 +72,7 @@ struct InstallationReplay {
         }
     }
 
-    /// Every record of `sends`, as it was stored.
+    /// Writes every record of `sends` again, unchanged.
     private func sendAgain() throws {
         let records = try TopicContent(.sends, fleet.bed).records
         let producer = try Producer(

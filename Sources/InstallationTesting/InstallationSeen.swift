@@ -1,12 +1,12 @@
 internal import LiveActivity
 
-/// What can be seen from outside when all is done: what the phones show, and what another customer reads who asks for
+/// The outside view at the end: the screens of the phones, and the answers to another customer who asks for
 /// everything.
 struct InstallationSeen {
     let screens: String
     /// Each question with its answer.
     private(set) var strangers: [(question: String, answer: FleetBackend.Answer?)] = []
-    /// Sends of the other customer that name what is not theirs, and how many phones they found.
+    /// Sends of the other customer to foreign targets, with the number of phones they found.
     private(set) var reached: [(question: String, targeted: Int)] = []
 
     init(
@@ -21,7 +21,7 @@ struct InstallationSeen {
         ]
         paths += sends.prefix(3).map { "/v1/sends/\($0.id)?at=\($0.at)" }
         for path in paths { strangers.append((path, try await backend.get(path, key: key))) }
-        // Another's words in another's place: the same group, the same users.
+        // The other customer uses the same group and users in its own app.
         let bodies = [
             #"{"event":"update","groupId":"\#(group)","dryRun":true,"contentState":{"home":9}}"#,
             #"{"event":"update","groupId":"\#(group)","contentState":{"home":9}}"#,

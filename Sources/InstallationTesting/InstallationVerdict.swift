@@ -5,9 +5,9 @@ internal import LiveActivity
 package import SenderTesting
 internal import Topics
 
-/// Whether a fleet kept the guarantees, by an account that knows nothing of stages.
+/// The verdict on a fleet's guarantees, made without knowledge of the stages.
 package struct InstallationVerdict: Sendable {
-    /// Each in words.
+    /// The faults as texts.
     package private(set) var faults: [String] = []
     package let sender: SenderVerdict
     package private(set) var jobLines = 0
@@ -15,7 +15,7 @@ package struct InstallationVerdict: Sendable {
     package private(set) var logBytes = 0
     package let peakMemoryMiB: Int
 
-    /// No process needs more, whatever the audience.
+    /// The memory limit of each process, for any audience.
     static let memoryMiBMax = 1_024
 
     init(
@@ -50,17 +50,17 @@ package struct InstallationVerdict: Sendable {
         let activities =
             seen.screens.firstMatch(of: #/"activities":(\d+)/#).flatMap { Int($0.1) } ?? 0
         if activities > phones || activities < phones - missing {
-            faults.append("of \(phones) phones \(activities) show an activity")
+            faults.append("\(activities) of \(phones) phones show an activity")
         }
         if !seen.screens.contains(#""phonesWithSeveral":0"#) {
             faults.append("phones show the match twice: \(seen.screens)")
         }
         for (question, answer) in seen.strangers {
             guard let answer else {
-                faults.append("nobody answered \(question)")
+                faults.append("no gateway answered \(question)")
                 continue
             }
-            // An answer may name what was asked for.
+            // An answer may repeat the question.
             let words = answer.text.replacing(question, with: "")
             if words.contains(secret) || words.contains("canary") && answer.status < 400 {
                 faults.append("another app read \(question): \(answer.text.prefix(300))")
@@ -74,7 +74,7 @@ package struct InstallationVerdict: Sendable {
         }
     }
 
-    /// Sealed tokens lie nowhere in the clear.
+    /// Checks that no topic contains a token in the clear.
     private mutating func judgeTopics(_ fleet: Fleet, _ secrets: JobSecrets) throws {
         for topic in TopicName.allCases {
             var found = 0

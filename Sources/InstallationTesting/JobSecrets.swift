@@ -2,7 +2,7 @@ internal import IngestTesting
 internal import LiveActivity
 internal import Topics
 
-/// The tokens that jobs went to, and whether each job was written once.
+/// The tokens of all jobs, and the number of jobs that were written more than once.
 struct JobSecrets {
     private struct Job: Hashable {
         let token: [UInt8]
@@ -11,9 +11,9 @@ struct JobSecrets {
     }
 
     private(set) var lines = 0
-    /// Jobs that are there more than once.
+    /// The number of jobs that are stored more than once.
     private(set) var twice = 0
-    /// As hexadecimal digits, the beginning of each.
+    /// The first hexadecimal digits of each token.
     private(set) var tokens: Set<[UInt8]> = []
     private static let digits = 32
 
@@ -41,7 +41,7 @@ struct JobSecrets {
         }
     }
 
-    /// Whether a token stands there in the clear.
+    /// Whether the bytes contain a token in the clear.
     func hasToken(in bytes: [UInt8]) -> Bool {
         var run = 0
         for index in bytes.indices {

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The most memory that a process has had, files that it maps included.
+/// Returns the peak memory of a process, including mapped files.
 package func peakMemoryMiB(of process: Int32) -> Int { memoryMiB("VmHWM:", of: process) }
 
-/// What it has now.
+/// Returns the present memory of a process.
 package func residentMiB(of process: Int32) -> Int { memoryMiB("VmRSS:", of: process) }
 
 private func memoryMiB(_ field: String, of process: Int32) -> Int {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// Processor seconds that a process has used until now, its threads together; 0 for one that is gone.
+/// Returns the processor seconds of a process with all its threads, or 0 if it has ended.
 package func processorSeconds(of process: Int32) -> Double {
     guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
         let name = stat.lastIndex(of: ")")

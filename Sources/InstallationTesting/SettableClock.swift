@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Foundation
 
-/// The clock of one process, as `CWrongClock` shows it: it can be set while the process runs.
+/// The clock of one process, provided by `CWrongClock`. It can be set while the process runs.
 package final class SettableClock: Sendable {
     private let file: String
     private let library: String
@@ -12,17 +12,17 @@ package final class SettableClock: Sendable {
         try set(aheadSeconds: 0)
     }
 
-    /// What makes a process go by it.
+    /// The environment that makes a process use this clock.
     package var environment: [String: String] { ["LD_PRELOAD": library, "WRONG_CLOCK": file] }
 
-    /// Below zero it is behind.
+    /// Sets the clock ahead of the real time, or behind it if negative.
     package func set(aheadSeconds seconds: Int64) throws {
         let nanoseconds = seconds * 1_000_000_000
         let bytes = unsafe withUnsafeBytes(of: nanoseconds.littleEndian) { unsafe Data($0) }
         guard let handle = FileHandle(forWritingAtPath: file) else {
             return try bytes.write(to: URL(fileURLWithPath: file))
         }
-        // In place: the process has this file mapped, and not whatever takes its name.
+        // The file is written in place, because the process has mapped this file and not its name.
         try handle.write(contentsOf: bytes)
         try handle.close()
     }

@@ -1,13 +1,13 @@
 internal import CRdKafka
 
-/// What the client library itself offers to tests.
+/// The test functions of the client library.
 package enum ClientFaults {
-    /// The client is at its end from now on, as after an error that cannot be repaired.
+    /// Puts the client into the state of a fatal error.
     @unsafe package static func raiseFatalError(_ code: Int32, in client: OpaquePointer) {
         unsafe rd_kafka_test_fatal_error(client, rd_kafka_resp_err_t(rawValue: code), "raised by a test")
     }
 
-    /// The library's own partitioner, to compare ours with.
+    /// Returns the result of the library's own partitioner, for comparison.
     package static func murmur2Partition(of key: [UInt8], of count: Int32) -> Int32 {
         unsafe key.withUnsafeBytes { bytes in
             unsafe rd_kafka_msg_partitioner_murmur2(

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// The ports of brokers that are down. The library ends the process where a broker that comes back does not get its
-/// port again, and whatever connects meanwhile may have been given it: so each is held by a socket that does not
-/// listen, which lets a listener in and nobody else.
+/// The reserved ports of brokers that are down. The library ends the process if a returning broker cannot get
+/// its port. In the meantime the system can give the port to an outgoing connection. So each port is held by
+/// a socket that does not listen. A listener can still bind to the port, and no other socket can.
 final class HeldPorts: Sendable {
     private let sockets = Mutex<[Int32: Int32]>([:])
 
@@ -13,7 +13,7 @@ final class HeldPorts: Sendable {
         }
     }
 
-    /// - Parameter address: `host:port`, of this machine.
+    /// - Parameter address: The address `host:port`, on this machine.
     func hold(_ broker: Int32, _ address: String) {
         guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else { return }
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

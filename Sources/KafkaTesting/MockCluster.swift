@@ -1,21 +1,21 @@
 internal import CRdKafka
 
-/// A Kafka cluster inside the test's own process, made by the client library, that breaks on request.
+/// A Kafka cluster of the client library inside the test process, with injectable faults.
 ///
-/// It cannot show what transactions do (readers see aborted records), no topic creation, no time
-/// lookup, no compaction. A partition that grows above 5 MiB forgets its oldest records in silence.
-/// Its groups wait 3 s for the first member.
+/// It does not support transactional isolation (readers see aborted records), topic creation, time lookup or
+/// compaction. A partition above 5 MiB silently drops its oldest records. Its groups wait 3 s for the first
+/// member.
 @safe
 package final class MockCluster: Sendable {
-    /// What is asked of it becomes a message to the library's one thread for it.
+    /// The library's thread for it receives each request as a message.
     nonisolated(unsafe) let cluster: OpaquePointer
     nonisolated(unsafe) private let client: OpaquePointer
     let held = HeldPorts()
 
-    /// Nil when the library cannot make one, for want of threads or sockets.
+    /// Creates a cluster. Returns nil if the library has no threads or sockets for it.
     package init?(brokers: Int = 3) {
         let configuration = unsafe rd_kafka_conf_new()
-        // What it has to say about its clients' faults is what tests make happen.
+        // Its log contains only the faults that tests cause.
         unsafe rd_kafka_conf_set(configuration, "log_level", "0", nil, 0)
         guard let client = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, configuration, nil, 0) else {
             unsafe rd_kafka_conf_destroy(configuration)
@@ -34,13 +34,13 @@ package final class MockCluster: Sendable {
         unsafe rd_kafka_destroy(client)
     }
 
-    /// `host:port` of every broker.
+    /// The address `host:port` of every broker.
     package var brokers: [String] {
         unsafe String(cString: rd_kafka_mock_cluster_bootstraps(cluster)).split(separator: ",").map(
             String.init)
     }
 
-    /// How long every broker takes for an answer.
+    /// Sets the round-trip time of every broker.
     package func slowDown(milliseconds: Int) {
         unsafe rd_kafka_mock_broker_set_rtt(cluster, -1, Int32(milliseconds))
     }
@@ -49,7 +49,7 @@ package final class MockCluster: Sendable {
         unsafe rd_kafka_mock_topic_create(cluster, name, Int32(partitions), Int32(replication))
     }
 
-    /// A topic whose name need not be UTF-8.
+    /// Creates a topic whose name need not be UTF-8.
     package func createTopic(nameBytes: [UInt8], partitions: Int) {
         let name = nameBytes.map { CChar(bitPattern: $0) } + [0]
         unsafe rd_kafka_mock_topic_create(cluster, name, Int32(partitions), 1)

@@ -1,7 +1,7 @@
 internal import CRdKafka
 
 extension MockCluster {
-    /// The requests that can be made to fail, by Kafka's numbers.
+    /// The requests that can fail, by Kafka's API keys.
     package enum Request: Int16, Sendable {
         case produce = 0
         case fetch = 1
@@ -20,7 +20,7 @@ extension MockCluster {
         case transactionOffsetCommit = 28
     }
 
-    /// The next requests of this kind get these errors, one each, in order; 0 is none.
+    /// Sets errors for the next requests of this kind, one each, in order. 0 means no error.
     package func fail(_ request: Request, with errors: Int32...) {
         let codes = errors.map { rd_kafka_resp_err_t(rawValue: $0) }
         unsafe rd_kafka_mock_push_request_errors_array(cluster, request.rawValue, codes.count, codes)
@@ -30,7 +30,7 @@ extension MockCluster {
         unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
     }
 
-    /// Brokers are numbered from 1.
+    /// Stops a broker. Brokers are numbered from 1.
     package func takeDown(broker: Int32) {
         let address = brokers[Int(broker) - 1]
         unsafe rd_kafka_mock_broker_set_down(cluster, broker)
@@ -42,7 +42,7 @@ extension MockCluster {
         held.release(broker)
     }
 
-    /// How long each answer of the broker takes.
+    /// Sets the round-trip time of a broker.
     package func setRoundTrip(broker: Int32, milliseconds: Int32) {
         unsafe rd_kafka_mock_broker_set_rtt(cluster, broker, milliseconds)
     }
@@ -51,7 +51,7 @@ extension MockCluster {
         unsafe rd_kafka_mock_partition_set_leader(cluster, topic, partition, broker)
     }
 
-    /// The partition as its followers see it: the offsets that can be fetched.
+    /// Sets the offsets that can be fetched from followers.
     package func setFollowerLimits(_ topic: String, _ partition: Int32, low: Int64, high: Int64) {
         unsafe rd_kafka_mock_partition_set_follower_wmarks(cluster, topic, partition, low, high)
     }
@@ -64,7 +64,7 @@ extension MockCluster {
         unsafe rd_kafka_mock_coordinator_set(cluster, "transaction", id, broker)
     }
 
-    /// Everything about the topic fails with this error; 0 ends it.
+    /// Makes every request about the topic fail with this error. 0 ends it.
     package func setTopicError(_ topic: String, _ error: Int32) {
         unsafe rd_kafka_mock_topic_set_error(cluster, topic, rd_kafka_resp_err_t(rawValue: error))
     }

@@ -2,18 +2,18 @@ internal import Broker
 internal import Glibc
 internal import Lifecycle
 
-/// A cluster with real transactions for one test: the embedded broker in this process, on an empty
-/// directory, gone with this object. Where `FLOTILLA_KAFKA` gives an address, it is that cluster,
-/// whatever it holds: then tests must name their topics, groups and transactional ids so that they meet no
-/// others. Where `FLOTILLA_WEATHER` gives a seed, the embedded broker has Kafka's weather.
+/// A cluster with real transactions for one test: the embedded broker in this process, on an empty directory
+/// that is removed with this object. If `FLOTILLA_KAFKA` contains an address, it is that cluster with its
+/// existing content. So tests must use unique names for topics, groups and transactional ids. If
+/// `FLOTILLA_WEATHER` contains a seed, the embedded broker imitates Kafka's weather.
 package final class TestCluster: Sendable {
     package let brokers: [String]
     private let embedded: RunningBroker?
     private let weather: WeatherStation?
 
     /// - Parameters:
-    ///   - given: a cluster that runs already; else the one that the environment names.
-    ///   - file, line: who asks, so that each test has a weather of its own from the one seed.
+    ///   - given: A running cluster. Nil means the cluster in the environment, if any.
+    ///   - file, line: The caller, so that each test has a different weather from the one seed.
     package convenience init(
         _ given: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
     ) throws {
@@ -29,7 +29,7 @@ package final class TestCluster: Sendable {
         (embedded, weather) = (nil, nil)
     }
 
-    /// The embedded broker in any case.
+    /// Starts the embedded broker, independent of the environment.
     package init(weather seed: UInt64?) throws {
         var settings = try BrokerSettings.temporary()
         weather = seed.map { WeatherStation(seed: $0) }
@@ -44,7 +44,7 @@ package final class TestCluster: Sendable {
     /// Whether the weather lets the leaders of a topic serve.
     package func isServing(_ topic: String) -> Bool { weather?.isServing(topic) ?? true }
 
-    /// The cluster that the environment names.
+    /// The cluster in the environment.
     package static var given: [String]? {
         text("FLOTILLA_KAFKA").map { $0.split(separator: ",").map(String.init) }
     }

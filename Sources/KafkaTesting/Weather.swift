@@ -1,46 +1,46 @@
 package import Broker
 package import Lifecycle
 
-/// What a cluster is like that is slow to know what was decided: the moments that Apache Kafka was seen to
-/// have, each as long as there or a little longer, drawn from a seed. It decides and does nothing; what it
-/// is asked, and when, are its only input.
+/// The behavior of a cluster whose nodes learn decisions late. It has the unavailable moments that were
+/// observed on Apache Kafka, each as long or slightly longer, drawn from a seed. It decides and performs no
+/// I/O. Its only input is the calls and their times.
 package struct Weather: Sendable {
-    /// The bounds of what is drawn, in milliseconds.
+    /// The upper bounds of the random durations, in milliseconds.
     package enum Limits {
-        /// From CreateTopics' answer until the metadata knows the topic.
+        /// From CreateTopics' answer until the metadata contains the topic.
         package static let unknown = 100
         /// From then until the metadata names leaders.
         package static let leaderless = 150
         /// From then until the leaders serve.
         package static let unserved = 600
-        /// A topic that was deleted lives on.
+        /// The time for which a deleted topic still exists.
         package static let lingering = 150
-        /// Coordinators that have just started; now and then much longer, as when their topics are made.
+        /// The start of coordinators. Sometimes it takes much longer, as when their topics are created.
         package static let starting = 800
         package static let startingLong = 3000
-        /// A coordinator that moves, and the fair weather before it does.
+        /// The move of a coordinator, and the calm time before it.
         package static let moving = 400
         package static let fair = 5_000...40_000
-        /// A transaction that ends: its id's next one has to wait.
+        /// The end of a transaction. The next transaction of its id must wait.
         package static let ending = 30
     }
 
-    /// One partition request in so many meets a leader that is none, and one answer in so many is slow.
+    /// One in this many partition requests meets a wrong leader, and one in this many answers is slow.
     private static let strayLeaderOneIn = 400
     private static let slowAnswerOneIn = 60
 
-    /// When a new topic gets further.
+    /// The times at which a new topic becomes known, led and served.
     private struct Dawn {
         var known: Instant
         var led: Instant
         var served: Instant
     }
 
-    /// A coordinator's next time of absence.
+    /// The next absence of a coordinator.
     private struct Absence {
         var start: Instant
         var end: Instant
-        /// What it says until it loads.
+        /// Its answer until it starts to load.
         var first: ErrorCode
         var loading: Instant
     }
@@ -86,7 +86,7 @@ package struct Weather: Sendable {
         return now < dawn.known ? .unknown : now < dawn.led ? .leaderless : .whole
     }
 
-    /// Whether its leaders answer, but for those that stray.
+    /// Whether its leaders answer, apart from wrong leaders.
     package func isServing(_ topic: String, at now: Instant) -> Bool {
         dawns[topic].map { now >= $0.served } ?? true
     }
@@ -117,7 +117,8 @@ package struct Weather: Sendable {
         }
     }
 
-    /// - Parameter isSought: one that is looked for is not there yet; one that is asked is not the one.
+    /// - Parameter isSought: Whether the request looks for the coordinator. It then gets "not available", and
+    ///   otherwise "not coordinator".
     private mutating func absent(
         _ coordinator: WritableKeyPath<Self, Absence>, isSought: Bool, at now: Instant
     ) -> ErrorCode? {
@@ -128,7 +129,7 @@ package struct Weather: Sendable {
         }
         let absence = self[keyPath: coordinator]
         guard now >= absence.start else { return nil }
-        // Once the node is known that will be it, it loads: it is found, and answers that.
+        // When the new node is known, it loads. It can be found, and it answers that it loads.
         if now >= absence.loading { return isSought ? nil : .coordinatorLoadInProgress }
         if isSought { return .coordinatorNotAvailable }
         return absence.first
@@ -136,7 +137,7 @@ package struct Weather: Sendable {
 
     // MARK: Answers
 
-    /// How much later an answer leaves; nil for most.
+    /// Returns the delay of an answer, or nil for most answers.
     package mutating func delayMilliseconds() -> Int? {
         guard isOne(in: Self.slowAnswerOneIn) else { return nil }
         return isOne(in: 20)

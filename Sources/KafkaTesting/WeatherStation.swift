@@ -1,7 +1,7 @@
 package import Broker
 package import Lifecycle
 
-/// A weather over one broker, for as long as it runs.
+/// The weather of one broker during its run.
 package final class WeatherStation: BrokerWeather {
     private let weather: TracedLock<Weather>
 

@@ -1,31 +1,33 @@
 internal import CLinux
 
-/// What a descriptor is watched for, and what happened on it.
+/// The events that a descriptor is watched for, or that happened on it.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// The peer will send no more.
+    /// The peer will send no more data.
     package static let inputEnded = Readiness(rawValue: EPOLLRDHUP.rawValue)
-    /// Reported whether asked for or not.
+    /// An error. It is always reported.
     package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
-    /// Both directions are shut. Reported whether asked for or not.
+    /// Both directions are shut down. It is always reported.
     package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
-    /// Report a change once instead of a condition again and again.
+    /// Reports each change once, instead of the condition repeatedly.
     package static let edge = Readiness(rawValue: linux_epoll_edge())
 }
 
-/// Owner of a descriptor on an `EventLoop`. An object and no closure: an event then costs one call.
+/// The owner of a descriptor on an `EventLoop`. It is an object and not a closure, so that an event costs one
+/// call.
 package protocol EventHandler: AnyObject {
-    /// Called on the loop. May register, close, and deregister anything, itself included.
+    /// Called on the loop. It may register, close and deregister any handler, including itself.
     func ready(_ readiness: Readiness)
-    /// The loop is about to end: time to close. What is asked of the loop now is still done, once.
+    /// Called before the loop ends, so that the handler can close. The loop still runs work that is requested
+    /// here, once.
     func loopEnds()
 }
 
-/// Called once at the end of the turn it asked for with `EventLoop.atEndOfTurn`.
+/// A handler that runs once, at the end of the iteration in which it called `EventLoop.atEndOfTurn`.
 package protocol TurnHook: AnyObject {
     func endOfTurn()
 }

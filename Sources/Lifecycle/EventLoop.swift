@@ -1,26 +1,29 @@
 internal import CLinux
 internal import Glibc
 
-/// One thread that waits for descriptors, timers and jobs, and calls their owners: everything of a
-/// connection happens on the thread of its loop, without locks. What runs here must not block, ever.
+/// One thread that waits for descriptors, timers and jobs, and calls their owners. All work of a connection
+/// runs on the thread of its loop, without locks. Code on the loop must never block.
 ///
-/// A turn is: events, due timers, jobs from other threads, then the hooks asked for in this turn.
+/// An iteration handles events, due timers, jobs from other threads, and then the hooks that were requested
+/// in it.
 ///
-/// Limits: `jobsMax` jobs wait at most; beyond it a caller on an ordinary thread waits, while callers
-/// on event loops (two full loops must not wait for each other) and tasks of actors pinned here (each
-/// task has one job at most) are let through. `eventsPerTurnMax` events are handled before jobs.
+/// Limits: at most `jobsMax` jobs wait. At the limit a caller on an ordinary thread waits. Callers on event
+/// loops do not wait, because two full loops must not wait for each other. Tasks of actors that are pinned
+/// here do not wait either, and each task has at most one job. At most `eventsPerTurnMax` events are handled
+/// before jobs.
 ///
-/// `@unchecked Sendable`: the inbox is locked, and all else is touched on the loop's thread only,
-/// which `preconditionOnLoop` checks where a caller could get it wrong.
+/// `@unchecked Sendable`: The inbox is locked. All other state is used on the loop's thread only, and
+/// `preconditionOnLoop` checks it at the entry points.
 @safe package final class EventLoop: @unchecked Sendable {
     package static let jobsMax = 65_536
     private static let eventsPerTurnMax = 256
-    /// What one `recv` can bring. One buffer per loop: bytes read are lent for one call.
+    /// The largest result of one `recv`. There is one buffer per loop, and received bytes are valid for one
+    /// call.
     package static let readBufferBytes = 256 * 1024
 
     package let name: String
-    /// The steady clock as it was when this turn began. Unchecked behind a call, as other modules would check it
-    /// wherever they read it: every push does, several times.
+    /// The steady time at the start of this iteration. The exclusivity check is off, because otherwise other
+    /// modules check it at each read, several times for every push.
     package var now: Instant { turnBegan }
     @safe @exclusivity(unchecked) private var turnBegan = Instant.now()
     var timers = TimerHeap()
@@ -39,8 +42,8 @@ internal import Glibc
     private var isStarted = false
     private var isStopping = false
 
-    /// Who hears of a descriptor. The generation tells an event of a descriptor that was closed in
-    /// this batch from one of the descriptor that took its number.
+    /// The owner of a descriptor. A descriptor that was closed in this batch of events may have been reused.
+    /// The generation then identifies its stale events.
     private struct Registration {
         var handler: (any EventHandler)?
         var generation: UInt32 = 0
@@ -71,7 +74,7 @@ internal import Glibc
     package func start() throws(SystemError) {
         precondition(!isStarted, "an event loop starts once")
         isStarted = true
-        // The thread holds the loop until it ends.
+        // The thread retains the loop until it ends.
         let reference = unsafe Unmanaged.passRetained(self)
         let code = unsafe pthread_create(&thread, nil, runEventLoop, reference.toOpaque())
         guard code == 0 else {
@@ -81,8 +84,8 @@ internal import Glibc
         }
     }
 
-    /// Runs what was queued before, tells the owners of descriptors that are still registered, ends the
-    /// thread and waits for it. Not from a loop's thread.
+    /// Runs the queued jobs, calls `loopEnds` of the registered handlers, ends the thread and waits for it.
+    /// It must not be called on a loop's thread.
     package func stop() {
         precondition(!isOnLoop, "an event loop cannot wait for itself")
         guard isStarted else { return }
@@ -93,8 +96,8 @@ internal import Glibc
 
     // MARK: Jobs
 
-    /// Runs a job on the loop, in the order of calls from one thread. False when the loop has stopped:
-    /// then the job is dropped unrun.
+    /// Runs a job on the loop. Jobs of one thread keep their order. Returns false, without running the job,
+    /// if the loop has stopped.
     @discardableResult
     package func execute(_ job: @escaping @Sendable () -> Void) -> Bool { put(.closure(job)) }
 
@@ -107,8 +110,8 @@ internal import Glibc
         return true
     }
 
-    /// Calls the hook once when this turn's work is done: where a connection sends all that the turn
-    /// produced. Asked for from within a hook, it is the next turn's end, which then does not wait.
+    /// Calls the hook once at the end of this iteration. A connection then sends all output of the iteration.
+    /// A hook that is requested inside a hook runs at the end of the next iteration, which starts at once.
     package func atEndOfTurn(_ hook: any TurnHook) {
         preconditionOnLoop()
         hooks.append(hook)
@@ -127,7 +130,8 @@ internal import Glibc
         registrations[index].handler = handler
     }
 
-    /// Before the descriptor is closed. Its events of this turn are dropped.
+    /// Deregisters a descriptor. It must be called before the descriptor is closed. The remaining events of
+    /// this iteration are dropped.
     package func deregister(_ descriptor: Int32) {
         preconditionOnLoop()
         guard registrations.indices.contains(Int(descriptor)) else { return }
@@ -137,8 +141,8 @@ internal import Glibc
         _ = linux_epoll_set(epoll, EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// For what has no descriptor yet, such as a connection whose host is being looked up: it too is
-    /// told when the loop ends.
+    /// Adds a handler without a descriptor, such as a connection whose host is being resolved. It is also
+    /// called when the loop ends.
     package func expect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = handler }
 
     package func unexpect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = nil }
@@ -215,7 +219,7 @@ internal import Glibc
         runningHooks.removeAll(keepingCapacity: true)
     }
 
-    /// Milliseconds, rounded up so that a timer's turn is never a little too early.
+    /// The wait in milliseconds, rounded up so that no timer fires early.
     private var timeout: Int32 {
         guard ownJobs.isEmpty, hooks.isEmpty, !isStopping else { return 0 }
         guard let earliest = timers.earliest else { return -1 }
@@ -224,7 +228,7 @@ internal import Glibc
     }
 }
 
-/// Recovers the loop that `start` retained and runs it to its end.
+/// Takes over the loop that `start` retained, and runs it to its end.
 private func runEventLoop(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let reference = unsafe reference else { return nil }
     unsafe Unmanaged<EventLoop>.fromOpaque(reference).takeRetainedValue().run()

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Which loop a thread belongs to, so that state confined to a loop can be checked, and so that an
-/// actor can live on a loop: C callbacks on its thread then enter the actor without a lock or an await.
+/// The loop of each thread. With it, code can check that loop-confined state is used on its loop. An actor
+/// can also run on a loop. C callbacks on the loop's thread then enter the actor without a lock or an await.
 extension EventLoop: SerialExecutor {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -13,7 +13,7 @@ extension EventLoop: SerialExecutor {
     /// The loop whose thread this is.
     package static var current: EventLoop? {
         guard let value = unsafe pthread_getspecific(key) else { return nil }
-        // SAFETY: set by `enter` for as long as the thread's own `run` holds the loop.
+        // SAFETY: `enter` set the value, and the thread's `run` retains the loop for that time.
         return unsafe Unmanaged<EventLoop>.fromOpaque(value).takeUnretainedValue()
     }
 
@@ -33,10 +33,11 @@ extension EventLoop: SerialExecutor {
         precondition(isOnLoop, "called off its event loop")
     }
 
-    /// An actor outlives its loop only by mistake: its task could never go on, and says so here.
+    /// Enqueues a task of an actor. An actor that outlives its loop is a programming error, because its tasks
+    /// can never run. It traps here.
     package func enqueue(_ job: consuming ExecutorJob) {
         let accepted = put(.task(UnownedJob(job)))
-        precondition(accepted, "a task of an actor that is pinned to a stopped event loop")
+        precondition(accepted, "an actor outlived its event loop")
     }
 
     package func checkIsolated() { preconditionOnLoop() }

@@ -1,16 +1,16 @@
 internal import Synchronization
 
 extension EventLoop {
-    /// Runs a job on the loop and waits for its result; nil when the loop has stopped. For start, stop
-    /// and tests: it blocks its thread, and is a fault on a loop's thread.
+    /// Runs a job on the loop and waits for its result. Returns nil if the loop has stopped. It is for start,
+    /// stop and tests, because it blocks its thread. It must not be called on a loop's thread.
     package func perform<Value: Sendable>(_ job: @escaping @Sendable () -> Value) -> Value? {
-        precondition(EventLoop.current == nil, "an event loop must not wait for one")
+        precondition(EventLoop.current == nil, "an event loop must not wait for another event loop")
         let result = PendingResult<Value>()
         guard execute({ result.set(job()) }) else { return nil }
         return result.wait()
     }
 
-    /// Starts the thread with its owner's first job on it. Where that fails there is no loop to stop.
+    /// Starts the thread and runs the owner's first job on it. If the job fails, the loop is stopped.
     package func start(with job: @escaping @Sendable () throws -> Void) throws {
         try start()
         do {

@@ -1,34 +1,34 @@
-/// How a process ends, by the convention of `sysexits.h`, so that a supervisor can tell what a
-/// restart can heal from what it cannot.
+/// The exit status of a process, as in `sysexits.h`. A supervisor can distinguish failures that a restart
+/// repairs from others.
 package enum ExitStatus: Int32, Sendable {
     case success = 0
     /// Killed by a second signal or by its own drain limit.
     case killed = 1
     /// The command line is wrong.
     case usage = 64
-    /// What was read is wrong: a file, a key, a record.
+    /// The input is wrong: a file, a key or a record.
     case dataError = 65
     /// An input file is missing or unreadable.
     case noInput = 66
-    /// Something that is needed is not there: a broker, a port.
+    /// A required service or resource is missing: a broker, a port.
     case unavailable = 69
-    /// A mistake of ours.
+    /// A bug in this program.
     case software = 70
-    /// The operating system refused: no thread, no memory, no descriptor.
+    /// The operating system refused a resource: a thread, memory or a descriptor.
     case systemError = 71
-    /// An output file or directory cannot be made.
+    /// An output file or directory cannot be created.
     case cannotCreate = 73
-    /// Reading or writing failed half-way.
+    /// Reading or writing failed partway.
     case ioError = 74
-    /// Try again later: the lock is held by another process.
+    /// Try again later: another process holds the lock.
     case temporary = 75
-    /// Not allowed: rights, credentials.
+    /// Missing permissions or credentials.
     case noPermission = 77
-    /// The settings are wrong, or this process was fenced by another with its identity.
+    /// The settings are wrong, or another process with the same identity fenced this process.
     case configuration = 78
 }
 
-/// An error that knows how the process should end because of it.
+/// An error that determines the exit status of the process.
 package protocol Fatal: Error, CustomStringConvertible {
     var exitStatus: ExitStatus { get }
 }

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// A fact that one thread says and others look at: what was written before it was raised is seen by who sees it raised.
+/// A flag that one thread raises and others read. A thread that sees it raised also sees all earlier writes
+/// of the raising thread.
 package final class Flag: Sendable {
     private let value = Atomic(false)
 

@@ -1,18 +1,19 @@
 internal import CLinux
 
-/// What the allocator does with freed memory.
+/// The settings of the allocator for freed memory.
 package enum FreedMemory {
-    /// Kept at the end of a heap for what is allocated next; more goes back to the system.
+    /// The freed memory that a heap keeps for later allocations. More is returned to the system.
     package static let keptBytesUsual: Int32 = 64 << 20
-    /// Larger pieces are mapped and given back one by one.
+    /// The size from which each allocation is a separate mapping that is returned to the system when freed.
     package static let mappedBytesUsual: Int32 = 32 << 20
 
-    /// For a process that works in batches: the memory of one serves the next. By the usual limits (128 KiB)
-    /// it goes back to the system after each, and is asked for, page by page, for the next.
+    /// Keeps freed memory, for a process that works in batches: the memory of one batch serves the next. With
+    /// the system's default limit (128 KiB), the memory is returned after each batch and requested page by
+    /// page for the next.
     ///
     /// - Parameters:
-    ///   - keptBytes: of each heap; a process with many threads that work has many.
-    ///   - mappedBytes: pieces as large as this are no part of a heap.
+    ///   - keptBytes: The limit of each heap. A process with many busy threads has many heaps.
+    ///   - mappedBytes: Allocations of this size or more are not part of a heap.
     package static func keep(keptBytes: Int32 = keptBytesUsual, mappedBytes: Int32 = mappedBytesUsual) {
         linux_keep_freed_memory(keptBytes, mappedBytes)
     }

@@ -1,7 +1,7 @@
 internal import CLinux
 
-/// A point on the machine's steady clock, suspended time included: what waits, ages and expires
-/// inside the process is measured on it, because the wall clock can jump.
+/// A point on the machine's steady clock, which includes time in suspension. Waits, ages and expirations
+/// inside the process use it, because the wall clock can jump.
 package struct Instant: Sendable, Hashable, Comparable {
     package let nanoseconds: Int64
 
@@ -18,7 +18,7 @@ package struct Instant: Sendable, Hashable, Comparable {
             nanoseconds: nanoseconds.addingReportingOverflow(Int64(milliseconds) &* 1_000_000).partialValue)
     }
 
-    /// The next multiple of a step; itself where it is one, or the step is none.
+    /// Returns the next multiple of the step. Returns self if it is a multiple or the step is zero.
     package func roundedUp(toMilliseconds step: Int) -> Instant {
         guard step > 0 else { return self }
         let step = Int64(step) * 1_000_000
@@ -27,7 +27,7 @@ package struct Instant: Sendable, Hashable, Comparable {
             ? self : Instant(nanoseconds: nanoseconds.addingReportingOverflow(step - past).partialValue)
     }
 
-    /// Negative when `earlier` is later.
+    /// Returns the difference. It is negative if `earlier` is later.
     package func milliseconds(since earlier: Instant) -> Int {
         Int((nanoseconds &- earlier.nanoseconds) / 1_000_000)
     }

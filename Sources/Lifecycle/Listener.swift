@@ -2,22 +2,22 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Accepts TCP connections and deals them out over event loops.
+/// A listener that accepts TCP connections and distributes them over event loops.
 ///
-/// Limits: at `connectionsMax` open connections it stops accepting until one closes, so that further
-/// peers wait in the kernel's backlog; out of descriptors it turns the waiting peer away with the one
-/// kept in reserve (nobody hangs) and rests `restMilliseconds` before it looks again (nothing spins).
+/// Limits: at `connectionsMax` open connections it stops accepting until one closes. Further peers wait in
+/// the kernel's backlog. Without free descriptors it accepts and closes the waiting peer with a reserved
+/// descriptor, so that no peer hangs. Then it pauses for `restMilliseconds`, so that it does not spin.
 ///
-/// `@unchecked Sendable`: mutable state is touched on the first loop only, the count is atomic.
+/// `@unchecked Sendable`: Mutable state is used on the first loop only, and the count is atomic.
 package final class Listener: EventHandler, @unchecked Sendable {
-    /// Called on the connection's loop for each one; nil turns it away.
+    /// Called on the connection's loop for each connection. Nil rejects the connection.
     package typealias Accept = @Sendable (TCPConnection) -> (any TCPConnectionDelegate)?
 
     private static let backlog: Int32 = 1024
     private static let acceptsPerTurn = 64
     private static let restMilliseconds = 100
 
-    /// What it is really bound to: the port is the system's choice when 0 was asked for.
+    /// The bound address. The system chooses the port if the requested port is 0.
     package let address: SocketAddress
     package let connectionsMax: Int
     private let loops: [EventLoop]
@@ -34,7 +34,8 @@ package final class Listener: EventHandler, @unchecked Sendable {
     package var port: Int { address.port }
     package var connections: Int { count.load(ordering: .relaxed) }
 
-    /// Binds and begins to accept; from any thread but a loop's own. An empty host or `*` is every address.
+    /// Binds and starts to accept. It must not be called on a loop's thread. An empty host or `*` means all
+    /// addresses.
     package init(
         host: String, port: Int, on loops: [EventLoop], connectionsMax: Int,
         options: TCPOptions = TCPOptions(),
@@ -50,7 +51,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
         loops[0].execute { self.begin() }
     }
 
-    /// A listening socket, and what it is really bound to: for servers that accept by themselves.
+    /// Returns a listening socket and its bound address, for servers that accept connections themselves.
     package static func bind(
         host: String, port: Int
     ) throws -> (descriptor: Int32, address: SocketAddress) {
@@ -71,7 +72,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
         guard let bound = SocketAddress.local(of: descriptor) else {
             let code = errno
             Glibc.close(descriptor)
-            throw SystemError("tell the port of a listening socket", code: code)
+            throw SystemError("read the port of a listening socket", code: code)
         }
         return (descriptor, bound)
     }
@@ -84,7 +85,8 @@ package final class Listener: EventHandler, @unchecked Sendable {
         watch(true)
     }
 
-    /// Stops accepting and frees the port before it returns; connections live on. Not from a loop.
+    /// Stops accepting and frees the port before it returns. Connections stay open. It must not be called on
+    /// a loop's thread.
     package func stop() {
         if loops[0].perform({ self.end() }) == nil { end() }
     }
@@ -117,7 +119,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
             } else if errno == ENOBUFS || errno == ENOMEM {
                 return rest()
             }
-            // Anything else is about the one connection that went away before it was accepted.
+            // Any other error concerns one connection that closed before it was accepted.
         }
     }
 
@@ -143,7 +145,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
 
     private func released() {
         count.subtract(1, ordering: .sequentiallyConsistent)
-        // Whoever sees the full mark first takes it off and wakes the listener.
+        // The first caller that sees the full flag clears it and wakes the listener.
         guard isFull.exchange(false, ordering: .sequentiallyConsistent) else { return }
         loops[0].execute { self.watch(true) }
     }
@@ -151,7 +153,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
     private func becomeFull() {
         watch(false)
         isFull.store(true, ordering: .sequentiallyConsistent)
-        // The last one may have closed between the count and the mark.
+        // The last connection may have closed between the count and the flag.
         if connections < connectionsMax, isFull.exchange(false, ordering: .sequentiallyConsistent) {
             watch(true)
         }

@@ -1,17 +1,17 @@
 internal import CLinux
 internal import Glibc
 
-/// Work that a loop has been given and has not begun.
+/// A job that a loop has received and not started.
 enum LoopJob {
     case closure(@Sendable () -> Void)
     case task(UnownedJob)
 }
 
-/// The way into an event loop from other threads: a bounded queue and one wake-up for all that is
-/// put before the loop looks. The only state of a loop that is shared.
+/// The entrance into an event loop from other threads: a bounded queue with one wake-up for all jobs that are
+/// added before the loop reads it. It is the only shared state of a loop.
 ///
-/// Owned and pinned by the `EventLoop` that made it; `@unchecked Sendable` because every mutable
-/// field is read and written under `mutex`.
+/// The `EventLoop` that made it owns it. `@unchecked Sendable`: Every mutable field is used under `mutex`
+/// only.
 @safe final class LoopInbox: @unchecked Sendable {
     let wakeup: Int32
     private let limit: Int
@@ -40,7 +40,7 @@ enum LoopJob {
         Glibc.close(wakeup)
     }
 
-    /// False when the loop has ended. At the limit a caller that may wait does.
+    /// Adds a job. Returns false if the loop has ended. At the limit the call waits if it may.
     func put(_ job: LoopJob, mayWait: Bool) -> Bool {
         unsafe pthread_mutex_lock(mutex)
         while mayWait, jobs.count >= limit, !isClosed { unsafe pthread_cond_wait(room, mutex) }
@@ -53,8 +53,8 @@ enum LoopJob {
         return accepted
     }
 
-    /// Hands over everything queued; `spare` must be empty and becomes the next queue's storage.
-    /// True when the loop is asked to stop.
+    /// Moves all queued jobs to `spare`, which must be empty and becomes the next queue's storage. Returns
+    /// true if the loop must stop.
     func take(into spare: inout [LoopJob]) -> Bool {
         unsafe pthread_mutex_lock(mutex)
         swap(&jobs, &spare)
@@ -72,7 +72,7 @@ enum LoopJob {
         wake()
     }
 
-    /// True when nothing is queued: from then on nothing is accepted.
+    /// Closes the queue if it is empty, and returns whether it is closed. A closed queue accepts no jobs.
     func closeIfEmpty() -> Bool {
         unsafe pthread_mutex_lock(mutex)
         isClosed = jobs.isEmpty
@@ -82,7 +82,7 @@ enum LoopJob {
         return result
     }
 
-    /// The descriptor is watched edge-triggered and never read: each write is one event.
+    /// Wakes the loop. The descriptor is watched edge-triggered and never read, so each write is one event.
     private func wake() {
         _ = eventfd_write(wakeup, 1)
     }

@@ -1,58 +1,59 @@
-/// What one event loop alone owns: it is made on the loop, touched on the loop, and given up when the loop has ended.
-/// Others hold this in its place, and hand jobs in.
+/// A value that one event loop owns. It is created and used on the loop, and released when the loop has
+/// ended. Other threads hold this object instead and pass jobs to it.
 ///
-/// `@unchecked Sendable`: what is owned is reached from jobs on the loop only, or when its thread has ended.
+/// `@unchecked Sendable`: The value is used by jobs on the loop only, or after its thread has ended.
 package final class LoopOwned<Value>: @unchecked Sendable {
     package let loop: EventLoop
     private var value: Value?
 
-    /// Starts a thread with this name, and lets it make what it owns. Blocks until that is made; where it fails,
-    /// nothing is left running.
+    /// Starts a thread with this name and creates the value on it. Blocks until the value exists. If `make`
+    /// fails, the thread is stopped.
     ///
-    /// - Parameter make: told of its owner, for callbacks that come from other threads.
+    /// - Parameter make: Receives this object, for callbacks from other threads.
     package init(thread name: String, _ make: @escaping @Sendable (LoopOwned) throws -> Value) throws {
         loop = try EventLoop(name: name)
         try loop.start { self.value = try make(self) }
     }
 
-    /// The same on a loop that runs already and that somebody else ends.
+    /// Creates the value on a running loop that another owner ends.
     package init(on loop: EventLoop, _ make: @escaping @Sendable (LoopOwned) -> Value) {
         self.loop = loop
         loop.execute { self.value = make(self) }
     }
 
-    /// For what lives on a loop already. On that loop.
+    /// Wraps a value that already belongs to the loop. It must be called on that loop.
     package init(_ value: Value, on loop: EventLoop) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.value = value
     }
 
-    /// For callbacks that come on the loop.
+    /// The value, for callbacks on the loop.
     package var onLoop: Value {
         loop.preconditionOnLoop()
         return owned
     }
 
-    /// - Returns: false, and the job is dropped unrun, when the loop has ended.
+    /// - Returns: False, without running the job, if the loop has ended.
     @discardableResult
     package func execute(_ job: @escaping @Sendable (Value) -> Void) -> Bool {
         loop.execute { job(self.owned) }
     }
 
-    /// Waits for a job's result; nil when the loop has ended. It blocks its thread, and is a fault on a loop's.
+    /// Waits for a job's result, or returns nil if the loop has ended. It blocks its thread and must not be
+    /// called on a loop's thread.
     package func perform<Result: Sendable>(_ job: @escaping @Sendable (Value) -> Result) -> Result? {
         loop.perform { job(self.owned) }
     }
 
-    /// Lets the loop do what was queued before and then this, ends its thread, and gives up what it owned.
+    /// Runs the queued jobs and then `last`, ends the thread, and releases the value.
     package func stop(_ last: @escaping @Sendable (Value) -> Void = { _ in }) {
         _ = loop.perform { last(self.owned) }
         loop.stop()
         value = nil
     }
 
-    /// The same for who must not block its thread meanwhile.
+    /// Stops in the same way, for callers that must not block their thread.
     package func stop(_ last: @escaping @Sendable (Value) -> Void) async {
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             let isTaken = execute {
@@ -65,9 +66,9 @@ package final class LoopOwned<Value>: @unchecked Sendable {
         value = nil
     }
 
-    /// Jobs come after the one that made it, and before the end of the thread.
+    /// The value. Every job runs after the job that created it and before the end of the thread.
     private var owned: Value {
-        guard let value else { preconditionFailure("\(loop.name) has been asked for what it does not own") }
+        guard let value else { preconditionFailure("event loop \(loop.name) does not own the value") }
         return value
     }
 }

@@ -1,13 +1,14 @@
-/// A one-shot timer of an event loop, made once and scheduled as often as needed: scheduling again
-/// moves it, and allocates nothing. Only the loop's thread may touch it.
+/// A one-shot timer of an event loop that can be scheduled repeatedly. Scheduling again moves it and
+/// allocates nothing. Only the loop's thread may use it.
 ///
-/// The loop keeps a scheduled timer alive, so its action should hold its owner weakly or the owner
-/// must cancel it.
+/// The loop retains a scheduled timer. So its action must hold the owner weakly, or the owner must cancel the
+/// timer.
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private let action: () -> Void
     package fileprivate(set) var due = Instant.distantFuture
-    /// Place in the heap; `idle` when not scheduled, `taken` between leaving the heap and firing.
+    /// The index in the heap, `idle` if not scheduled, or `taken` between its removal from the heap and
+    /// firing.
     fileprivate var index = LoopTimer.idle
     fileprivate static let idle = -1
     fileprivate static let taken = -2
@@ -38,7 +39,7 @@ package final class LoopTimer {
     }
 }
 
-/// Scheduled timers, earliest first: a binary heap in which each timer knows its index.
+/// The scheduled timers, earliest first: a binary heap in which each timer knows its index.
 struct TimerHeap {
     private var heap: [LoopTimer] = []
 
@@ -67,8 +68,8 @@ struct TimerHeap {
         heap.removeAll()
     }
 
-    /// Takes out what is due, for `EventLoop` to fire when it no longer holds the heap: an action may
-    /// schedule and cancel, and what it schedules for now fires in the next turn.
+    /// Removes the due timers. `EventLoop` fires them after it released the heap, because an action may
+    /// schedule and cancel timers. A timer that an action schedules for now fires in the next iteration.
     mutating func takeDue(at now: Instant) -> [LoopTimer] {
         guard let first = heap.first, first.due <= now else { return [] }
         var taken: [LoopTimer] = []

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Bytes that wait for a socket: one piece of memory, filled at the tail, sent from the head.
+/// Bytes that wait for a socket, in one block of memory. They are added at the tail and sent from the head.
 @safe struct OutboundBuffer: ~Copyable {
     private static let leastCapacity = 16 * 1024
-    /// An empty buffer larger than this gives its memory back: thousands of connections are idle.
+    /// An empty buffer above this size frees its memory, because thousands of connections are idle.
     private static let keptCapacityMax = 64 * 1024
 
     private var memory: UnsafeMutableRawPointer?
@@ -28,21 +28,21 @@ internal import Glibc
         tail += bytes.count
     }
 
-    /// Room for at least `count` more bytes; `commit` says how many were written to it.
+    /// Returns space for at least `count` more bytes. `commit` then adds the bytes that were written to it.
     mutating func space(for count: Int) -> UnsafeMutableRawBufferPointer {
         if tail + count > capacity { makeRoom(for: count) }
-        // `makeRoom` has made memory for any count above zero.
+        // `makeRoom` allocated memory if the count is above zero.
         return unsafe UnsafeMutableRawBufferPointer(
             start: memory.map { unsafe $0 + tail }, count: capacity - tail)
     }
 
     mutating func commit(_ count: Int) {
-        precondition(tail + count <= capacity, "more committed than there was room for")
+        precondition(tail + count <= capacity, "the committed bytes exceed the space")
         tail += count
     }
 
     mutating func consume(_ count: Int) {
-        precondition(count <= self.count, "more consumed than there was")
+        precondition(count <= self.count, "the consumed bytes exceed the content")
         head += count
         guard head == tail else { return }
         head = 0

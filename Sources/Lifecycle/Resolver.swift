@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// Asks DNS off the loop: one short-lived thread per question, since `getaddrinfo` blocks and cannot
-/// be given up. At most `questionsMax` are open in a process; beyond that a question fails at once.
+/// A DNS resolver outside the loop. Each lookup has a short-lived thread, because `getaddrinfo` blocks and
+/// cannot be cancelled. At most `questionsMax` lookups run in a process. A further lookup fails at once.
 enum Resolver {
     static let questionsMax = 32
     private static let open = Atomic<Int>(0)
@@ -22,7 +22,7 @@ enum Resolver {
         }
     }
 
-    /// Calls `answer` once, on the caller's thread when the host is a number, else on a thread of its own.
+    /// Calls `answer` once: on the caller's thread for a numeric host, otherwise on a new thread.
     static func resolve(
         host: String, port: Int, answer: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
     ) {
@@ -32,7 +32,7 @@ enum Resolver {
             open.subtract(1, ordering: .relaxed)
             return answer(.failure(ResolveError(host: host, code: EAI_AGAIN, system: 0)))
         }
-        // The thread holds the question until it is answered.
+        // The thread retains the question until it is answered.
         let reference = unsafe Unmanaged.passRetained(Question(host, port: port, answer: answer))
         var thread = pthread_t()
         let code = unsafe pthread_create(

@@ -1,19 +1,20 @@
 package import Telemetry
 
-/// A part of a process that runs until it is told to stop: a stage, the broker, an HTTP listener.
+/// A part of a process that runs until the process stops it: a stage, the broker, an HTTP listener.
 package protocol Service: Sendable {
-    /// The operator's noun, as it stands in logs.
+    /// The operator's word for the service, as in logs.
     var name: String { get }
 
-    /// Returns when the service serves; throws when it cannot, and has then left nothing running.
-    /// Whatever fails later is told through the context.
+    /// Returns when the service serves. If it throws, nothing of the service is left running. Later failures
+    /// are reported through the context.
     func start(_ context: ServiceContext) async throws
 
-    /// Stops taking, finishes what is in flight until the deadline, then flushes, commits and closes.
+    /// Stops accepting work, finishes the work in flight until the deadline, then flushes, commits and
+    /// closes.
     func stop(by deadline: Instant) async
 }
 
-/// What a running service may ask of its process.
+/// The facilities of the process for a running service.
 package struct ServiceContext: Sendable {
     package let log: Log
     package let metrics: Metrics
@@ -25,7 +26,7 @@ package struct ServiceContext: Sendable {
         self.onFailure = onFailure
     }
 
-    /// The service cannot go on. The process stops in order and exits with the error: a supervisor
-    /// restarts it, which is the only repair that always works.
+    /// Reports that the service cannot continue. The process stops in order and exits with the error. A
+    /// supervisor then restarts it, which is the only repair that always works.
     package func fail(_ error: any Error) { onFailure(error) }
 }

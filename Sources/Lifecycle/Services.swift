@@ -1,14 +1,14 @@
 package import Telemetry
 
-/// Runs services: started in order, because later ones lean on earlier ones; stopped in reverse, all
-/// within one limit. It never leaves a service running whose start it saw succeed.
+/// The runner of services. It starts them in order, because later services depend on earlier ones, and stops
+/// them in reverse order within one time limit. Every service that started is stopped.
 package struct Services: Sendable {
     private let services: [any Service]
     private let log: Log
     private let metrics: Metrics
-    /// How long all services together may take to stop.
+    /// The time limit for stopping all services together.
     private let drainMilliseconds: Int
-    /// Called when they did not; never returns to a process that would hang.
+    /// Called if they exceed the limit. It must end the process and not return.
     private let onOverrun: @Sendable (_ service: String) -> Void
 
     package init(
@@ -22,10 +22,10 @@ package struct Services: Sendable {
         self.onOverrun = onOverrun
     }
 
-    /// Returns after an orderly stop; throws the error of the service that could not start or go on,
-    /// when everything else has been stopped.
+    /// Returns after an orderly stop. Otherwise throws the error of the service that could not start or
+    /// continue, after all other services have stopped.
     ///
-    /// - Parameter onServing: told when all have started.
+    /// - Parameter onServing: Called when all services have started.
     package func run(until shutdown: Shutdown, onServing: @Sendable () -> Void = {}) async throws {
         var running: [any Service] = []
         for service in services where !shutdown.isRequested {
@@ -51,7 +51,7 @@ package struct Services: Sendable {
         let deadline = Instant.now().advanced(byMilliseconds: drainMilliseconds)
         let watchdog = DrainWatchdog(deadline: deadline) { [onOverrun, log] name in
             log.error(
-                "did not stop in time; the process exits as if killed, and nothing acknowledged is lost",
+                "the service did not stop in time; the process exits as if killed, and no acknowledged data is lost",
                 .field("service", name))
             onOverrun(name)
         }

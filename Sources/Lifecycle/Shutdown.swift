@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The request to stop: made once, by a signal or by a service that failed; whoever comes later
-/// changes nothing.
+/// The request to stop. The first request, from a signal or a failed service, counts. Later requests have no
+/// effect.
 package final class Shutdown: Sendable {
     package enum Reason: Sendable {
         case signal(String)

@@ -1,39 +1,40 @@
 internal import CLinux
 internal import Glibc
 
-/// The signals of an operator: TERM and INT ask for an orderly stop, a second one for an exit at
-/// once; HUP asks to read files again. Each is taken by one thread with `sigwait`, because hardly
-/// anything may be called inside a handler.
+/// The signals of an operator. TERM and INT request an orderly stop, and a second one requests an immediate
+/// exit. HUP requests a reload of files. One thread takes them with `sigwait`, because almost no function may
+/// be called inside a signal handler.
 package enum Signals {
     private static let watched: [(number: Int32, name: String)] = [
         (SIGTERM, "SIGTERM"), (SIGINT, "SIGINT"), (SIGHUP, "SIGHUP"),
     ]
 
-    /// Keeps the watched signals for `watch`. Must run before the process has a second thread:
-    /// threads inherit the mask of the one that made them.
+    /// Blocks the watched signals for `watch`. It must run before the process has a second thread, because
+    /// threads inherit the mask of their creator.
     package static func block() {
         var set = makeSet()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// What the main thread does while others work. Its signals are blocked, so it never wakes.
+    /// Parks the main thread while others work. Its signals are blocked, so it never wakes.
     package static func sleepForever() -> Never {
         while true { pause() }
     }
 
-    /// A peer that hangs up is an error of one write, not the end of the process.
+    /// Ignores SIGPIPE, so that a peer that hangs up causes an error of one write instead of ending the
+    /// process.
     package static func ignorePipe() {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// A file that reaches a limit of its size is an error of one write, as a full disk is.
+    /// Ignores SIGXFSZ, so that a file at its size limit causes an error of one write, like a full disk.
     package static func ignoreFileSize() {
         signal(SIGXFSZ, SIG_IGN)
     }
 
     /// - Parameters:
-    ///   - reload: called on HUP.
-    ///   - exitNow: called on the second request to stop; does not return.
+    ///   - reload: Called on HUP.
+    ///   - exitNow: Called on the second request to stop. It must not return.
     package static func watch(
         _ shutdown: Shutdown, reload: @escaping @Sendable () -> Void,
         exitNow: @escaping @Sendable () -> Void
@@ -42,7 +43,7 @@ package enum Signals {
         var thread = pthread_t()
         let argument = unsafe Unmanaged.passRetained(watcher).toOpaque()
         let status = unsafe pthread_create(&thread, nil, watcherThread, argument)
-        precondition(status == 0, "no thread for signals: \(status)")
+        precondition(status == 0, "cannot start the signal thread: error \(status)")
         pthread_detach(thread)
     }
 

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// An IPv4 or IPv6 address with a port, as the system's calls take it.
+/// An IPv4 or IPv6 address with a port, in the form of the system calls.
 package struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage = sockaddr_storage()
     private var length = socklen_t(0)
@@ -29,7 +29,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address a socket is bound to (`getsockname`) or connected to (`getpeername`).
+    /// Returns the address that a socket is bound to (`getsockname`) or connected to (`getpeername`).
     static func local(of descriptor: Int32) -> SocketAddress? {
         unsafe read { unsafe getsockname(descriptor, $0, $1) }
     }
@@ -81,10 +81,10 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// What a name stands for right now, in the order to try. Nothing is cached: an address that moved
-    /// is found with the next connection.
+    /// Returns the present addresses of a name, in the order to try them. The result is not cached, so the
+    /// next connection finds an address that moved.
     ///
-    /// Blocks for as long as DNS takes, unless `numericOnly`.
+    /// Blocks for the DNS lookup, unless `numericOnly`.
     static func resolve(host: String, port: Int, listening: Bool = false, numericOnly: Bool = false)
         -> Result<[SocketAddress], ResolveError>
     {
@@ -106,7 +106,7 @@ extension SocketAddress {
     }
 }
 
-/// A name without an address.
+/// An error for a name without an address.
 package struct ResolveError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// The sending side of a non-blocking socket: what waits, and whether the kernel is full, which only
-/// EAGAIN proves and only an event of the loop disproves.
+/// The sending side of a non-blocking socket: the waiting bytes, and whether the kernel's buffer is full.
+/// Only EAGAIN sets that state, and only an event of the loop clears it.
 struct SocketOutput: ~Copyable {
     var waiting = OutboundBuffer()
     private var isBlocked = false
@@ -11,13 +11,13 @@ struct SocketOutput: ~Copyable {
 
     var canSend: Bool { !isBlocked }
 
-    /// The loop says that the kernel has room; true when that was missing.
+    /// Notes that the kernel has space. Returns whether it had none before.
     mutating func unblock() -> Bool {
         defer { isBlocked = false }
         return isBlocked
     }
 
-    /// Sends until nothing waits or the kernel is full.
+    /// Sends until no bytes wait or the kernel's buffer is full.
     mutating func flush(to descriptor: Int32) throws(SystemError) {
         while !waiting.isEmpty, !isBlocked {
             let bytes = unsafe waiting.bytes
@@ -30,7 +30,8 @@ struct SocketOutput: ~Copyable {
         }
     }
 
-    /// What waits and new bytes in one call; only what the kernel does not take is copied.
+    /// Sends the waiting and the new bytes in one call. Only bytes that the kernel does not accept are
+    /// copied.
     mutating func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
         let first = unsafe waiting.bytes
         let sent =

@@ -1,5 +1,5 @@
-/// Numbers that look random and are the same for the same state, on every machine. Small, fast, and good
-/// enough for choosing; never for secrets.
+/// A deterministic pseudo-random generator, equal on every machine for equal states. It is small, fast, and
+/// good enough for choices. It must never be used for secrets.
 @usableFromInline package struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
@@ -13,7 +13,7 @@
         return number
     }
 
-    /// The number that the generator gives in this state.
+    /// Returns the generator's number for this state.
     @inlinable
     package static func mixed(_ state: UInt64) -> UInt64 {
         var z = state &+ 0x9E37_79B9_7F4A_7C15

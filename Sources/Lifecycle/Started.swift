@@ -1,4 +1,5 @@
-/// What a service has started: `start` puts it in, `stop` takes it out, and anybody may look meanwhile.
+/// The started parts of a service. `start` puts them in, `stop` takes them out, and any thread may read them
+/// in between.
 package final class Started<Parts>: Sendable {
     private let held = TracedLock(Parts?.none)
 
@@ -9,7 +10,7 @@ package final class Started<Parts>: Sendable {
 
     package func put(_ parts: Parts) { held.withLock { $0 = parts } }
 
-    /// They are the caller's to stop, and nobody finds them here any more.
+    /// Removes and returns the parts. The caller must stop them.
     package func take() -> Parts? {
         held.withLock { held in
             defer { held = nil }

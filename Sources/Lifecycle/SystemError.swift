@@ -1,14 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// A call to the operating system that failed: what was being done, the system's word for why, and
-/// where one is known, the remedy.
+/// A failed call to the operating system: the action, the system's reason, and the remedy if one is known.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
-    /// `errno`, for callers that tell causes apart.
+    /// The `errno`, for callers that distinguish causes.
     package let code: Int32
     package let description: String
 
-    /// "cannot \(action): \(system's words); \(remedy)"
+    /// Makes the text "cannot \(action): \(system's words); \(remedy)".
     package init(_ action: String, code: Int32, remedy: String? = nil) {
         self.code = code
         let cause = SystemError.words(for: code)
@@ -16,7 +15,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         description = "cannot \(action): \(cause)" + (advice.map { "; \($0)" } ?? "")
     }
 
-    /// What the system calls this error, in lower case.
+    /// Returns the system's text for this error, in lower case.
     package static func words(for code: Int32) -> String {
         guard let text = unsafe linux_error_words(code) else { return "system error \(code)" }
         let words = unsafe String(cString: text)

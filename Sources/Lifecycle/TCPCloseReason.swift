@@ -1,14 +1,14 @@
-/// Why a connection is no more. A value: whether that is a fault is its owner's to say.
+/// The reason that a connection ended. It is a value: its owner decides whether it is a fault.
 package enum TCPCloseReason: Sendable, CustomStringConvertible {
     /// The owner closed it.
     case closedHere
-    /// The peer ended it in good order.
+    /// The peer closed it properly.
     case closedByPeer
-    /// It broke: reset, timed out, unreachable.
+    /// The connection broke: reset, timed out or unreachable.
     case broken(SystemError)
-    /// It was never there.
+    /// The connection was never established.
     case notConnected(String)
-    /// More was sent than `TCPOptions.outboundBytesMax` lets wait.
+    /// More bytes wait to be sent than `TCPOptions.outboundBytesMax` allows.
     case outboundFull(bytes: Int)
 
     package var description: String {

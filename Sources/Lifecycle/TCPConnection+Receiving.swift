@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension TCPConnection {
-    /// Stops reading: the kernel's buffer fills and the peer must wait.
+    /// Stops reading. The kernel's buffer then fills up, and the peer must wait.
     package func pauseReading() { isReading = false }
 
     package func resumeReading() {
@@ -15,7 +15,8 @@ extension TCPConnection {
         let buffer = unsafe loop.readBuffer
         let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
         if count > 0 {
-            // A short read has emptied the socket; but the peer's end was one edge with the data.
+            // A short read has emptied the socket. But if the peer's end came with the data, there was only
+            // one edge for both.
             mayRead = count == buffer.count || peerIsDone
             if isOpen {
                 unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -33,8 +34,8 @@ extension TCPConnection {
         }
     }
 
-    /// After `finish`, bytes are read only to learn of the peer's end. One that sends on and on is not
-    /// waited for.
+    /// Counts bytes after `finish`. They are read only to see the peer's end. A peer that continues to send
+    /// is closed at a limit.
     private func drop(_ count: Int) {
         droppedBytes += count
         if droppedBytes > TCPConnection.droppedBytesMax { end(.closedHere) }

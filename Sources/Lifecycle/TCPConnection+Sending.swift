@@ -1,11 +1,11 @@
 internal import Glibc
 
 extension TCPConnection {
-    /// Bytes accepted by `send` that the kernel has not taken yet.
+    /// The bytes that `send` accepted and the kernel has not.
     package var bytesWaiting: Int { output.waiting.count }
 
-    /// Takes all the bytes. False means: enough for now, go on at `writable`. After the end they are
-    /// dropped, and the delegate learns of the end by `closed`.
+    /// Accepts all the bytes. False means that the caller must pause until `writable`. After the end the
+    /// bytes are dropped, and the delegate gets `closed`.
     @discardableResult
     package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
@@ -24,8 +24,8 @@ extension TCPConnection {
         unsafe bytes.withUnsafeBytes { unsafe send($0) }
     }
 
-    /// As `send`, with up to `count` bytes that `fill` writes straight into the connection's own buffer;
-    /// it returns how many. For what would otherwise be copied twice, such as a read from a file.
+    /// Sends up to `count` bytes that `fill` writes into the connection's buffer. `fill` returns their
+    /// number. It avoids a second copy, for example of a read from a file.
     @discardableResult
     package func send(upTo count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         loop.preconditionOnLoop()
@@ -37,8 +37,8 @@ extension TCPConnection {
         return hasRoom()
     }
 
-    /// As `send`, but now and not at the turn's end: for an owner that gathers by itself. False when
-    /// the kernel is full; `writable` then comes when everything has left.
+    /// Sends at once instead of at the end of the iteration, for an owner that batches by itself. Returns
+    /// false if the kernel's buffer is full. `writable` then comes when all bytes have left.
     @discardableResult
     package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
@@ -61,7 +61,7 @@ extension TCPConnection {
         case .connecting, .open: break
         case .finishing, .ending, .closed: return false
         }
-        precondition(!shutsOutput, "sent after the end of output")
+        precondition(!shutsOutput, "a send came after the end of output")
         guard output.waiting.count + count <= options.outboundBytesMax else {
             end(.outboundFull(bytes: output.waiting.count))
             return false

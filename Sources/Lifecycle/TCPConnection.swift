@@ -1,29 +1,30 @@
 internal import CLinux
 internal import Glibc
 
-/// A non-blocking TCP connection on an event loop. What is sent in a turn is gathered and leaves in
-/// one call at the turn's end; what is received comes in pieces of up to `EventLoop.readBufferBytes`.
+/// A non-blocking TCP connection on an event loop. The output of an iteration is collected and sent in one
+/// call at its end. Input comes in pieces of up to `EventLoop.readBufferBytes`.
 ///
-/// It is watched edge-triggered for both directions at once, so that `epoll_ctl` is called once in its
-/// life; the price is to remember here whether the socket may have more to read or room to write.
+/// The socket is watched edge-triggered for both directions at once, so that `epoll_ctl` is called only once.
+/// In return, this object must remember whether the socket may have more input or space for output.
 ///
-/// Confined to its loop, which every method checks.
+/// It is confined to its loop, and every method checks that.
 package final class TCPConnection: EventHandler, TurnHook {
     enum Phase {
         case connecting
         case open
-        /// The owner is done: what waits is sent, then the peer's end of input is awaited.
+        /// The owner is done. The waiting bytes are sent, then the connection waits for the peer's end of
+        /// input.
         case finishing
-        /// `closed` is still to be told.
+        /// The delegate has not received `closed` yet.
         case ending(TCPCloseReason)
         case closed
     }
 
-    /// A `send` that brings the bytes waiting to this much writes at once, from the caller's memory.
+    /// The threshold of waiting bytes at which `send` writes at once, from the caller's memory.
     static let flushBytes = 64 * 1024
-    /// How long `finish` waits for a peer that neither reads nor closes.
+    /// The time that `finish` waits for a peer that neither reads nor closes.
     private static let lingerMilliseconds = 5_000
-    /// How much a peer may send after `finish`; then the connection is closed.
+    /// The bytes that a peer may send after `finish`. Beyond them the connection is closed.
     static let droppedBytesMax = 1 << 20
 
     package let loop: EventLoop
@@ -38,7 +39,7 @@ package final class TCPConnection: EventHandler, TurnHook {
     var output = SocketOutput()
     private var isHooked = false
     var owesWritable = false
-    /// How little must wait for `writable` to come.
+    /// The number of waiting bytes at or below which `writable` is called.
     var writableAtBytes = 0
     var shutsOutput = false
     var outputIsShut = false
@@ -49,9 +50,9 @@ package final class TCPConnection: EventHandler, TurnHook {
     var inputIsEnded = false
     var droppedBytes = 0
 
-    // MARK: Coming to be
+    // MARK: Creation
 
-    /// For a listener: a connected socket, which this object now owns, and what to do when it is gone.
+    /// Wraps an accepted socket, which this object then owns. `onClose` runs after its end.
     init(accepted descriptor: Int32, on loop: EventLoop, options: TCPOptions, onClose: @escaping () -> Void) {
         self.loop = loop
         self.options = options
@@ -67,8 +68,8 @@ package final class TCPConnection: EventHandler, TurnHook {
         phase = .connecting
     }
 
-    /// Resolves the host and tries its addresses one after the other until `deadline`. The delegate
-    /// hears `connected`, or `closed` with a sentence that says why not.
+    /// Resolves the host and tries its addresses in turn until `deadline`. The delegate gets `connected`, or
+    /// `closed` with the reason.
     package static func connect(
         host: String, port: Int, on loop: EventLoop, deadline: Instant, options: TCPOptions = TCPOptions(),
         delegate: any TCPConnectionDelegate
@@ -96,7 +97,7 @@ package final class TCPConnection: EventHandler, TurnHook {
         delegate?.connected()
     }
 
-    /// Begins an accepted connection's life.
+    /// Starts an accepted connection.
     func begin(with delegate: any TCPConnectionDelegate) {
         self.delegate = delegate
         if isOpen { _ = watch() }
@@ -118,15 +119,15 @@ package final class TCPConnection: EventHandler, TurnHook {
 
     // MARK: Ending
 
-    /// Ends output after what waits; input goes on.
+    /// Ends output after the waiting bytes. Input continues.
     package func shutdownOutput() {
         loop.preconditionOnLoop()
         shutsOutput = true
         hook()
     }
 
-    /// Sends what waits, ends output, and closes when the peer has closed too or after five seconds:
-    /// closing at once could reset the connection before the peer has read the last bytes.
+    /// Sends the waiting bytes and ends output. The connection closes when the peer has closed, or after five
+    /// seconds. An immediate close could reset the connection before the peer has read the last bytes.
     package func finish() {
         loop.preconditionOnLoop()
         guard isOpen else { return close() }
@@ -140,10 +141,10 @@ package final class TCPConnection: EventHandler, TurnHook {
         hook()
     }
 
-    /// Closes now; what waits is dropped. `closed` comes at the end of the turn.
+    /// Closes at once and drops the waiting bytes. `closed` comes at the end of the iteration.
     package func close() { end(.closedHere) }
 
-    /// As `close`, and the peer is told by RST that its connection broke.
+    /// Closes at once and sends RST, so that the peer sees a broken connection.
     package func reset() {
         if descriptor >= 0 { _ = linux_reset_on_close(descriptor) }
         close()

@@ -1,13 +1,14 @@
-/// Owner of a `TCPConnection`. All calls come on the connection's loop and never from within a call
-/// that the owner makes. The connection holds its delegate until `closed`, which always comes, once.
+/// The owner of a `TCPConnection`. All calls come on the connection's loop and never inside a call of the
+/// owner. The connection retains its delegate until `closed`, which always comes exactly once.
 package protocol TCPConnectionDelegate: AnyObject {
-    /// A connection asked for with `TCPConnection.connect` is there. Not called for accepted ones.
+    /// Called when a connection of `TCPConnection.connect` is established. Not called for accepted
+    /// connections.
     func connected()
-    /// Bytes from the peer, lent for this call.
+    /// Called with bytes from the peer, which are valid for this call.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// There is room again after a `send` returned false.
+    /// Called when `send` can be used again after it returned false.
     func writable()
-    /// The peer has sent its last byte; asked for with `TCPOptions.keepsOpenAfterInputEnds`.
+    /// Called when the peer has sent its last byte, if `TCPOptions.keepsOpenAfterInputEnds` is set.
     func inputEnded()
     func closed(_ reason: TCPCloseReason)
 }

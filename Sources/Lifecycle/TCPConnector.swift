@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// One attempt to reach a host: its name is resolved off the loop, then its addresses are tried one
-/// after the other, each for a fair share of the time that is left. Reports once, unless cancelled.
-/// Confined to its loop.
+/// One attempt to connect to a host. Its name is resolved outside the loop. Then its addresses are tried in
+/// turn, each for an equal share of the remaining time. It reports exactly once, unless it is cancelled. It
+/// is confined to its loop.
 final class TCPConnector: EventHandler {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -21,7 +21,7 @@ final class TCPConnector: EventHandler {
     private var lastCause = ""
     private var timer: LoopTimer?
 
-    /// The descriptor reported is connected and the receiver's to close.
+    /// Creates a connector. The receiver of the connected descriptor must close it.
     init(
         host: String, port: Int, on loop: EventLoop, deadline: Instant,
         report: @escaping (Result<Int32, Failure>) -> Void
@@ -72,7 +72,7 @@ final class TCPConnector: EventHandler {
         finish(.failure(Failure(description: "cannot connect to \(host):\(port): \(lastCause)\(many)")))
     }
 
-    /// False when this address is already known not to answer.
+    /// Returns false if this address failed at once.
     private func begin(_ address: SocketAddress) -> Bool {
         descriptor = linux_tcp_socket(address.family)
         guard descriptor >= 0 else { return failed(errno) }

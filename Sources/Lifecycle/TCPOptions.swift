@@ -1,24 +1,26 @@
 internal import CLinux
 internal import Glibc
 
-/// How a connection treats its peer.
+/// The settings of a connection.
 package struct TCPOptions: Sendable {
-    /// Unacknowledged bytes after this many milliseconds end the connection (TCP_USER_TIMEOUT); the
-    /// kernel counts a peer that does not read among them. Nil leaves it to the kernel's quarter hour.
+    /// The limit in milliseconds for unacknowledged bytes (TCP_USER_TIMEOUT). Beyond it the connection ends.
+    /// The bytes of a peer that does not read count as unacknowledged. Nil means the kernel's limit, about 15
+    /// minutes.
     package var unacknowledgedMillisecondsMax: Int?
-    /// Idle seconds after which the kernel asks whether the peer is there; given up after 3 questions.
+    /// The idle seconds before the kernel probes the peer. The connection ends after 3 failed probes.
     package var keepAliveSeconds = 30
-    /// Bytes waiting at which `send` says stop; `writable` comes when half of them are gone.
+    /// The waiting bytes at which `send` returns false. `writable` comes when half of them are sent.
     package var highWaterBytes = 1024 * 1024
-    /// Bytes waiting beyond which the connection is ended: an owner that does not stop has a fault.
+    /// The limit of waiting bytes. Beyond it the connection ends, because an owner that ignores `false` has a
+    /// bug.
     package var outboundBytesMax = 256 * 1024 * 1024
-    /// Ask `inputEnded` when the peer has sent its last byte, instead of closing at once.
+    /// Whether the delegate gets `inputEnded` at the peer's last byte, instead of an immediate close.
     package var keepsOpenAfterInputEnds = false
 
     package init() {}
 
     func apply(to descriptor: Int32) {
-        // What the kernel refuses here is a comfort, not a need.
+        // These options are optional, so errors are ignored.
         _ = linux_socket_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         _ = linux_socket_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         _ = linux_socket_option(

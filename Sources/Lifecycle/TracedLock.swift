@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// A lock around a value, that tools can follow. The library's `Mutex` sleeps where ThreadSanitizer sees
-/// nothing, and two threads that meet there look like a race; where threads meet often, this one is used.
+/// A lock around a value that tools can trace. ThreadSanitizer does not see the waits of the library's
+/// `Mutex` and reports false races. This lock is used where threads meet often.
 ///
-/// `@unchecked Sendable`: the value is touched with the lock held only.
+/// `@unchecked Sendable`: The value is used with the lock held only.
 @safe package final class TracedLock<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value

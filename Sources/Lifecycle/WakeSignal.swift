@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// Lets one thread sleep until another has work for it. Raising it early is remembered.
+/// A signal that lets one thread sleep until another raises it. An early raise is remembered.
 @safe package final class WakeSignal: Sendable {
-    /// Made for being shared, by `sem_post` and `sem_wait`.
+    /// A semaphore may be shared between threads by `sem_post` and `sem_wait`.
     nonisolated(unsafe) private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {
@@ -22,7 +22,7 @@ internal import Glibc
         while unsafe sem_wait(semaphore) != 0 && errno == EINTR {}
     }
 
-    /// False when the deadline has passed and nobody has raised it.
+    /// Returns false if the deadline passed without a raise.
     package func wait(until deadline: Instant) -> Bool {
         while true {
             let left = max(0, deadline.milliseconds(since: .now()))

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A thread for work that blocks: a stage's loop, syncs, compaction. It runs one function to its end; whoever started
-/// it waits for that.
+/// A thread for work that blocks: a stage's loop, syncs, compaction. It runs one function to its end. Its
+/// creator must join it.
 package final class WorkerThread: Sendable {
     private final class Body {
         let name: String
@@ -27,7 +27,7 @@ package final class WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Recovers the body that `init` retained and runs it.
+    /// Takes over the body that `init` retained, and runs it.
     private static func begin(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let reference = unsafe reference else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(reference).takeRetainedValue()

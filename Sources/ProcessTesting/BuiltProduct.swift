@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The path of one of our own executables, from the build that the running test belongs to.
+/// Returns the path of one of our executables, from the build of the running test.
 package func builtProduct(_ name: String) -> String {
     let test = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     return test.deletingLastPathComponent().appendingPathComponent(name).path

@@ -1,18 +1,18 @@
 package import Foundation
 internal import Synchronization
 
-/// A real process beside a test: one of ours, or a peer that nobody here wrote. Its output is kept;
-/// it is killed with the test that started it, whatever happens.
+/// A real process beside a test: our own program or an independent peer. Its output is kept, and it is killed
+/// with the test that started it.
 ///
-/// Made with `posix_spawn` and not with Foundation's `Process`: a child must not inherit the signals
-/// that the test's threads block, and the sanitizers must find nothing here that is not the test's.
+/// It uses `posix_spawn` instead of Foundation's `Process`. A child must not inherit the signals that the
+/// test's threads block, and the sanitizers must report only problems of the test.
 package final class ChildProcess: Sendable {
     private struct Ending {
-        /// As `waitpid` gave it; nil while the process runs.
+        /// The status of `waitpid`, or nil while the process runs.
         var status: Int32?
     }
 
-    /// Of the environment: where tests find their cluster, and the seed of its weather.
+    /// The environment variables with the tests' cluster and the seed of its weather.
     package static let testVariables = ["FLOTILLA_KAFKA", "FLOTILLA_WEATHER"]
 
     private let name: String
@@ -22,10 +22,10 @@ package final class ChildProcess: Sendable {
     private let ending = Mutex(Ending())
 
     /// - Parameters:
-    ///   - executable: a path, or a name that is looked up as a shell would.
-    ///   - environment: what is added to, or with an empty text hidden from, this process's own; without
-    ///     what steers the tests.
-    ///   - input: what the child reads, then the end; without it, nothing at all.
+    ///   - executable: A path, or a name that is looked up as in a shell.
+    ///   - environment: Additions to this process's environment. An empty text removes a variable. Variables
+    ///     that control the tests are not inherited.
+    ///   - input: The standard input of the child. Nil means empty input.
     package init(
         _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:],
         input: Data? = nil
@@ -33,7 +33,7 @@ package final class ChildProcess: Sendable {
         let path = try Self.find(executable)
         name = URL(fileURLWithPath: path).lastPathComponent
         var own = ProcessInfo.processInfo.environment
-        // The program would refuse them as settings that it does not know.
+        // The program would reject them as unknown settings.
         for name in Self.testVariables { own[name] = nil }
         let all = own.merging(environment) { $1 }.filter { !$0.value.isEmpty }
         let output = try PipeEnds()
@@ -54,7 +54,7 @@ package final class ChildProcess: Sendable {
     }
 
     deinit {
-        // Killed and waited for, so that nothing is left for the next test to trip over.
+        // Kills the process and waits for it, so that it does not disturb the next test.
         if statusIfEnded() == nil {
             kill(identifier, SIGKILL)
             var status: Int32 = 0
@@ -64,7 +64,7 @@ package final class ChildProcess: Sendable {
 
     private static func feed(_ input: Data, into descriptor: Int32) {
         Thread.detachNewThread {
-            // The child may be gone before it has read everything; that shows in its exit status.
+            // The child may end before it has read everything. Its exit status shows that.
             signal(SIGPIPE, SIG_IGN)
             unsafe input.withUnsafeBytes { bytes in
                 var offset = 0
@@ -79,9 +79,9 @@ package final class ChildProcess: Sendable {
     }
 
     package var isRunning: Bool { statusIfEnded() == nil }
-    /// Standard output so far.
+    /// The standard output so far.
     package var output: String { standardOutput.text }
-    /// Standard error so far.
+    /// The standard error so far.
     package var errors: String { standardError.text }
 
     package func send(signal: Int32) {
@@ -98,7 +98,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until either output holds the words.
+    /// Waits until either output contains the words.
     package func waitFor(_ words: String, seconds: Double = 60) async throws {
         try await eventually("“\(words)” in the output of \(name)", seconds: seconds) {
             let hasEnded = !isRunning
@@ -108,10 +108,10 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the end; the status is negative when a signal ended it.
+    /// Waits for the end. The status is negative if a signal ended the process.
     package func exitStatus(seconds: Double = 60) async throws -> Int32 {
         try await eventually("the end of \(name)", seconds: seconds) { !isRunning }
-        // What it said last may still be on its way; a grandchild may hold the pipe open for longer.
+        // The last output may still be in the pipe. A grandchild may hold the pipe open for longer.
         try? await eventually("the end of its output", seconds: 10) {
             standardOutput.hasEnded && standardError.hasEnded
         }
@@ -128,7 +128,7 @@ package final class ChildProcess: Sendable {
 
     private struct NotFound: Error, CustomStringConvertible {
         let name: String
-        var description: String { "\(name) is not installed; deploy/test installs what the tests need" }
+        var description: String { "\(name) is not installed; deploy/test installs it" }
     }
 
     private static func find(_ executable: String) throws -> String {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// What a child writes to one pipe, kept by a thread that ends with the pipe.
+/// The output of a child on one pipe, collected by a thread that ends with the pipe.
 final class CollectedOutput: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -10,7 +10,7 @@ final class CollectedOutput: Sendable {
 
     private let state = Mutex(State())
 
-    /// Owns the descriptor.
+    /// Takes ownership of the descriptor.
     init(_ descriptor: Int32) {
         Thread.detachNewThread { [self] in
             var buffer = [UInt8](repeating: 0, count: 64 * 1024)

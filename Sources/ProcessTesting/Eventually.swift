@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// A fact that did not come true in time.
+/// An error for a condition that did not become true in time.
 package struct NeverCameTrue: Error, CustomStringConvertible {
     let what: String
     let seconds: Double
-    package var description: String { "\(what) did not come true within \(seconds) s" }
+    package var description: String { "\(what) did not become true within \(seconds) s" }
 }
 
-/// Waits for a fact about something outside this process, which cannot tell us by itself when it comes true.
+/// Waits until a condition outside this process becomes true. It polls, because the outside cannot notify
+/// this process.
 package func eventually(
     _ what: String, seconds: Double = 120, isolation: isolated (any Actor)? = #isolation,
     _ holds: () async throws -> Bool

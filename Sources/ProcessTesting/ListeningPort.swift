@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Glibc
 
-/// The TCP port on which a process listens, so that the system can choose it; nil as long as there is none.
+/// Returns the TCP port on which a process listens, so that the system can choose the port. Returns nil if it
+/// does not listen yet.
 package func listeningPort(of identifier: Int32) -> Int? {
     let directory = "/proc/\(identifier)/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -19,8 +20,8 @@ package func listeningPort(of identifier: Int32) -> Int? {
     return nil
 }
 
-/// All connections of the machine, in the kernel's columns. Foundation reads a page of what has no size, and nothing
-/// behind it.
+/// Returns all connections of the machine, in the kernel's columns. It reads in a loop, because Foundation
+/// reads only one page of a file without a size.
 private func connectionTable() -> String {
     guard let file = FileHandle(forReadingAtPath: "/proc/net/tcp") else { return "" }
     defer { try? file.close() }
@@ -41,8 +42,8 @@ extension ChildProcess {
     }
 }
 
-/// A port that nobody has now: for what must come back where it was. It is none of those that the system gives to
-/// outgoing connections: one that tries to reach who is away could come from that very port, and would hold it.
+/// Returns a free port, for a process that must restart on the same port. It is outside the range of outgoing
+/// connections. Otherwise a connection attempt to the stopped process could use this very port and hold it.
 package func freePort() throws -> Int {
     struct NoPort: Error {}
     for _ in 0..<1_000 {
@@ -58,7 +59,7 @@ private func firstOutgoingPort() -> Int {
     return max(first ?? 32_768, 11_000)
 }
 
-/// Whether somebody takes connections there.
+/// Whether a process accepts connections on the port.
 package func isServed(_ port: Int) -> Bool { unsafe canUse(port) { unsafe connect($0, $1, $2) } }
 
 private func isFree(_ port: Int) -> Bool { unsafe canUse(port) { unsafe bind($0, $1, $2) } }

@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// What a child is started with. It blocks no signal and ignores none, whatever the thread does that
+/// The start parameters of a child. The child blocks and ignores no signals, independent of the thread that
 /// starts it.
 struct Spawn {
     let path: String
     let arguments: [String]
     let environment: [String]
-    /// Nil: the child reads nothing at all.
+    /// The child's input, or nil for empty input.
     let input: Int32?
     let output: Int32
     let errors: Int32
 
-    /// The process id.
+    /// Starts the child and returns its process id.
     func run() throws -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -45,7 +45,7 @@ struct Spawn {
         return identifier
     }
 
-    /// A list of C strings that ends in a null, for one call.
+    /// Calls `body` with a null-terminated list of C strings.
     private func withStrings<R>(
         _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
     ) -> R {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A directory that is there as long as this object.
+/// A directory that exists as long as this object.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
@@ -13,13 +13,13 @@ package final class TemporaryDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in it.
     package func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     package func write(_ name: String, _ text: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
-        // A secret may be read by few, and every file of a test may be one.
+        // Files with secrets must not be readable by others, and any file of a test may contain one.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file(name))
         return file(name)
     }

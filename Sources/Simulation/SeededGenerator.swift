@@ -1,7 +1,6 @@
 package import Lifecycle
 
-/// Random numbers that are the same for the same seed, on every machine: what a test did once it can
-/// do again.
+/// Random numbers that are equal for equal seeds on every machine, so that a test can repeat its run.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     @usableFromInline var numbers: SplitMix64
 
@@ -10,7 +9,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     @inlinable
     package mutating func next() -> UInt64 { numbers.next() }
 
-    /// A number from zero to below the limit.
+    /// Returns a number from zero to below the limit.
     package mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 
     package mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {

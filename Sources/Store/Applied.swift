@@ -1,15 +1,16 @@
 package import Telemetry
 
-/// How far the tables hold a partition. It changes in the transaction that changes the rows, so it is
-/// never ahead of them.
+/// The progress of the tables in a partition. It changes in the same transaction as the rows, so it is never
+/// ahead of them.
 package struct Applied: Sendable, Hashable {
     /// The next offset to read.
     package var offset: Int64
-    /// Everything written to the partition before this time is in the tables: the timestamp of the
-    /// last record, or the present once the end was reached. The file's age is counted from here; an
-    /// idle stage enters it again now and then.
+    /// The time up to which the tables are complete: the timestamp of the last record, or the present time if
+    /// the end was reached. The age of the file is counted from it. An idle stage updates it from time to
+    /// time.
     package var asOf: WallTime
-    /// The newest record among them, if there was one: it tells this topic from another of its name.
+    /// The newest record in the tables, if any. It distinguishes this topic from another topic of the same
+    /// name.
     package var last: LastRecord?
 
     static let tableName = ".applied"
@@ -38,14 +39,14 @@ package struct Applied: Sendable, Hashable {
 }
 
 extension Picture {
-    /// nil when nothing of the partition has been applied.
+    /// Returns nil if no record of the partition was applied.
     package func applied(_ partition: TopicPartition) throws(StoreError) -> Applied? {
         guard let bytes = try value(of: partition.key.span, in: appliedTable) else { return nil }
         guard let applied = Applied(bytes) else { throw unreadable }
         return applied
     }
 
-    /// The oldest time as of which any partition is held; nil when none is.
+    /// Returns the oldest `asOf` of all partitions, or nil without partitions.
     func oldestAsOf() throws(StoreError) -> WallTime? {
         var oldest: WallTime?
         var isWhole = true
@@ -65,7 +66,7 @@ extension Picture {
     }
 
     private var unreadable: StoreError {
-        .corrupt(path: path, what: "an applied offset is not an offset and a time")
+        .corrupt(path: path, what: "the row of an applied offset is malformed")
     }
 }
 

@@ -1,5 +1,5 @@
-/// Which run of the machine this is. What was written without sync is whole as long as the run is
-/// the same, whatever happened to the process.
+/// The id of the machine's current boot. Data that was written without sync is intact as long as the boot is
+/// the same, even if the process died.
 package struct BootID: Sendable, Hashable {
     package let text: String
 
@@ -8,7 +8,7 @@ package struct BootID: Sendable, Hashable {
     package static func current() throws(StoreError) -> BootID {
         let path = "/proc/sys/kernel/random/boot_id"
         guard let bytes = try SmallFile.read(path) else {
-            throw .system(action: "read", path: path, reason: "there is no such file; mount /proc")
+            throw .system(action: "read", path: path, reason: "the file does not exist; mount /proc")
         }
         return BootID(String(decoding: bytes.prefix { $0 > 0x20 }, as: UTF8.self))
     }

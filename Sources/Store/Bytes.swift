@@ -1,10 +1,10 @@
 internal import CLMDB
 
-// Where Swift's bounded bytes and LMDB's pairs of size and address meet.
+// The conversions between Swift spans and LMDB's pairs of size and address.
 
 extension Span<UInt8> {
-    /// Lends the bytes to one call. LMDB reads keys and values that it is given and never writes
-    /// them, though its types do not say so; a cursor writes only the pair.
+    /// Lends the bytes to one call. LMDB only reads the keys and values that it gets, although its types do
+    /// not say so. A cursor changes only the pair.
     @unsafe func withValue<R>(_ body: (inout MDB_val) -> R) -> R {
         unsafe withUnsafeBufferPointer { bytes in
             var value = unsafe MDB_val(
@@ -13,7 +13,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The bytes that LMDB points at; they live as long as the transaction, which the caller promises.
+    /// The bytes that LMDB points at. The caller ensures that the transaction outlives them.
     @unsafe @_lifetime(immortal)
     init(_ value: MDB_val) {
         let start = unsafe UnsafePointer(value.mv_data.assumingMemoryBound(to: UInt8.self))

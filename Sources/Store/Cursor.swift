@@ -1,7 +1,6 @@
 internal import CLMDB
 
-/// A position in a table within one transaction. Owned by one scope, which closes it before the
-/// transaction ends.
+/// A position in a table within one transaction. One scope owns it and closes it before the transaction ends.
 @safe struct Cursor: ~Copyable {
     let handle: OpaquePointer
 

@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// A directory that one process has for itself. Owned by one scope or object; the kernel lets go of
-/// it when the process ends, however it ends. Whoever finds it taken exits with EX_TEMPFAIL (75).
+/// The exclusive use of a directory by one process. One scope or object owns it. The kernel releases it when
+/// the process ends in any way. A process that finds the directory in use exits with EX_TEMPFAIL (75).
 package struct DirectoryLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Makes the directory, with its parents, when it is missing.
+    /// Locks the directory. Creates the directory and its parents if they are missing.
     package init(_ directory: String) throws(StoreError) {
         try Self.make(directory)
         let path = directory + "/lock"
@@ -24,18 +24,19 @@ package struct DirectoryLock: ~Copyable {
         self.descriptor = descriptor
     }
 
-    /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.
+    /// Unlocks explicitly, because a child process that is just starting may keep the descriptor open a
+    /// little longer.
     deinit {
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// The process that has a directory now; nil where none has.
+    /// Returns the process that has the directory now, or nil.
     package static func holder(of directory: String) -> Int32? {
         let path = directory + "/lock"
         let descriptor = unsafe linux_open(path, O_RDWR, 0)
         guard descriptor >= 0 else { return nil }
-        // Closing lets go of it again.
+        // Closing releases the shared lock.
         defer { close(descriptor) }
         return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? nil : written(path)
     }

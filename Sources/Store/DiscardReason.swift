@@ -1,13 +1,13 @@
-/// Why a file on disk was not used again. One sentence each, for the log line that says so.
+/// The reason that a file on disk was not reused. Each reason has one sentence for the log.
 package enum DiscardReason: Sendable, Equatable {
-    /// There are data and nothing that vouches for them.
+    /// There is data without a mark.
     case unmarked
     case unreadableMark
-    /// There is a mark, and the data it speaks of are gone.
+    /// There is a mark, but its data is gone.
     case missingData
     case otherSchema(found: Int, wanted: Int)
     case otherOrigin(found: String, wanted: String)
-    /// Deletions may have been compacted away in the topic since.
+    /// The topic may have compacted deletions away since.
     case tooOld(ageMilliseconds: Int64, limitMilliseconds: Int64)
     case machineWentDown
     case diedTwiceBeforeCommit
@@ -18,9 +18,9 @@ package enum DiscardReason: Sendable, Equatable {
 extension DiscardReason: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unmarked: "no mark says in which condition the data are"
+        case .unmarked: "the data have no mark"
         case .unreadableMark: "the mark beside the data cannot be read"
-        case .missingData: "the data are gone, only their mark is left"
+        case .missingData: "the data file is missing, only its mark is left"
         case .otherSchema(let found, let wanted):
             "the data are of schema \(found), this program needs \(wanted)"
         case .otherOrigin(let found, let wanted): "the data come from \(found), not from \(wanted)"
@@ -34,12 +34,12 @@ extension DiscardReason: CustomStringConvertible {
     }
 }
 
-/// How a state file began this time.
+/// The state in which a state file was opened.
 package enum Beginning: Sendable, Equatable {
-    /// There was nothing; build everything.
+    /// There was no file. Build everything.
     case empty
-    /// The tables are as they were left; go on at the applied offsets.
+    /// The tables are intact. Continue at the applied offsets.
     case resumed
-    /// There was something, and it is deleted; build everything, and tell why.
+    /// There was an unusable file, and it is deleted. Build everything and report the reason.
     case discarded(DiscardReason)
 }

@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// One LMDB file and its tables: any number of reads beside one write.
 ///
-/// It is written without sync, so what the machine loses at a power cut is lost (`StateFile` knows),
-/// and never through the map, so a full disk is an error of one write and not a signal. It must not
-/// be opened twice in a process, nor by two processes: `DirectoryLock` sees to that.
+/// The file is written without sync, so a power cut can lose data (`StateFile` detects it). It is never
+/// written through the map, so a full disk is an error of one write and not a signal. Neither one process nor
+/// two may open it twice. `DirectoryLock` ensures that.
 ///
-/// `@unchecked Sendable`. LMDB says: "a thread can only use one transaction at a time" (which scopes give, and for reads
-/// `MDB_NOTLS` lifts); the environment itself may be used by all threads. `handle` and `isClosed`
-/// change only while the gate is closed and by whoever has the turn: each of the two is enough to
-/// look at them.
+/// `@unchecked Sendable`. LMDB says: "a thread can only use one transaction at a time" (scopes ensure that,
+/// and `MDB_NOTLS` lifts it for reads). All threads may use the environment itself. `handle` and `isClosed`
+/// change only while the gate is closed and by the thread that holds the turn. So holding either of the two
+/// is enough to read them.
 @safe package final class Environment: @unchecked Sendable {
     package let path: String
     let limits: Limits
@@ -20,19 +20,19 @@ internal import Synchronization
     private let identity: Int
     private let gate = Gate()
     private let turn = Turn()
-    /// Nil when the file is closed, or could not be opened again so far.
+    /// Nil if the file is closed, or if it could not be reopened yet.
     private var handle: OpaquePointer?
     private var isClosed = false
-    /// A read that has ended, for the next one to go on with: one that begins anew takes memory, and a place among the
-    /// readers under a lock of the whole file, and that cost more than the look-up of a row. It sees nothing and holds
-    /// no pages.
+    /// A finished read transaction that the next read renews. A new one allocates memory and registers a
+    /// reader under a lock of the whole file, which cost more than the lookup of a row. While it rests it
+    /// sees no data and holds no pages.
     private let resting = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
     private static let identities = Atomic(0)
 
     /// Opens or creates `data.mdb` in the directory, with these tables.
     package init(directory: String, tables names: [String], limits: Limits = Limits()) throws(StoreError) {
-        precondition(Set(names).count == names.count, "each table is named once")
+        precondition(Set(names).count == names.count, "table names must be unique")
         self.limits = limits
         self.names = [Applied.tableName] + names
         path = directory + "/data.mdb"
@@ -52,14 +52,14 @@ internal import Synchronization
         if let handle = unsafe handle { unsafe mdb_env_close(handle) }
     }
 
-    /// Asking for a table that was not named at opening is a fault in the program.
+    /// Returns a table. A name that was not given at opening is a programming error.
     package func table(_ name: String) -> Table {
         guard let table = tables[name] else { preconditionFailure("table \(name) was not opened") }
         return table
     }
 
-    /// Runs the body on one unchanging picture. Never write to this environment within it: a write
-    /// that has to move the map would wait for this read.
+    /// Runs the body on one unchanging snapshot. The body must not write to this environment: a write that
+    /// must move the map would wait for this read.
     package func read<R>(_ body: (borrowing Picture) throws(StoreError) -> R) throws(StoreError) -> R {
         gate.enter()
         defer { gate.leave() }
@@ -68,10 +68,10 @@ internal import Synchronization
         return try body(unsafe Picture(transaction, of: self))
     }
 
-    /// Runs the body and commits what it did, or nothing of it when it throws or rolls back.
+    /// Runs the body and commits its changes. If the body throws or rolls back, it commits nothing.
     ///
-    /// When the map turns out to be too small, the changes are undone, the map grows, and the body
-    /// runs again from the start: it must have no effect but on its transaction.
+    /// If the map is too small, the changes are undone, the map grows, and the body runs again from the
+    /// start. So the body must have no effect outside its transaction.
     package func write<R>(_ body: (inout WriteTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
         turn.take()
         defer { turn.giveBack() }
@@ -85,7 +85,7 @@ internal import Synchronization
         }
     }
 
-    /// Waits until everything committed is on disk.
+    /// Waits until all commits are on disk.
     package func sync() throws(StoreError) {
         turn.take()
         defer { turn.giveBack() }
@@ -99,7 +99,7 @@ internal import Synchronization
         return unsafe LMDBFile.statistics(handle)
     }
 
-    /// Closes the file when the last read has ended. Using the environment afterwards throws.
+    /// Closes the file after the last read ended. Later calls throw.
     package func close() throws(StoreError) {
         turn.take()
         defer { turn.giveBack() }
@@ -111,10 +111,10 @@ internal import Synchronization
     }
 }
 
-// What reads and transactions ask.
+// Helpers of reads and transactions.
 extension Environment {
     func check(_ table: Table) {
-        precondition(table.environment == identity, "a table belongs to its environment")
+        precondition(table.environment == identity, "the table belongs to another environment")
     }
 
     func cursor(_ transaction: OpaquePointer, _ table: Table) throws(StoreError) -> Cursor {
@@ -155,14 +155,14 @@ extension Environment {
 
     private var closed: StoreError { .refused(path: path, reason: "it is closed") }
 
-    /// The open file; whoever asks has the turn. An opening that failed is tried again.
+    /// Returns the open file. The caller must hold the turn. A failed opening is retried.
     @unsafe private func opened() throws(StoreError) -> OpaquePointer {
         if isClosed { throw closed }
         if let handle = unsafe handle { return unsafe handle }
         return unsafe try reopen()
     }
 
-    /// Called, and returns, inside the gate.
+    /// Begins a read. It is called inside the gate and returns inside the gate.
     @unsafe private func beginRead() throws(StoreError) -> OpaquePointer {
         var transaction: OpaquePointer?
         var result = unsafe try startRead(&transaction)
@@ -174,7 +174,8 @@ extension Environment {
         return unsafe transaction
     }
 
-    /// A file that could not be opened again needs the same cure as one that LMDB has given up.
+    /// Starts a read. A file that could not be reopened is repaired in the same way as one that LMDB rejects:
+    /// both give MDB_PANIC.
     @unsafe private func startRead(_ transaction: inout OpaquePointer?) throws(StoreError) -> Int32 {
         if isClosed { throw closed }
         guard let handle = unsafe handle else { return MDB_PANIC }
@@ -197,13 +198,13 @@ extension Environment {
         unsafe resting.exchange(nil, ordering: .acquiringAndReleasing).map { OpaquePointer($0) }
     }
 
-    /// Before the file is closed, or its map moves.
+    /// Ends the resting read before the file is closed or its map moves.
     private func endResting() {
         if let rested = unsafe takeResting() { unsafe mdb_txn_abort(rested) }
     }
 
-    /// Called, and returns, inside the gate, but works outside: opening again needs to be alone. What
-    /// was looked at before has to be looked at again.
+    /// Reopens the file. It is called inside the gate and returns inside the gate, but leaves it in between,
+    /// because a reopening must be alone. The caller must check again what it checked before.
     private func heal() throws(StoreError) {
         gate.leave()
         defer { gate.enter() }
@@ -212,8 +213,8 @@ extension Environment {
         unsafe mdb_txn_abort(try begin())
     }
 
-    /// A failed write of LMDB's own head page makes the environment refuse every further
-    /// transaction; then the file is opened again, once.
+    /// Begins a write. After a failed write of its head page, LMDB rejects every further transaction. The
+    /// file is then reopened once.
     @unsafe private func begin() throws(StoreError) -> OpaquePointer {
         var transaction: OpaquePointer?
         var result = unsafe try mdb_txn_begin(opened(), nil, 0, &transaction)
@@ -224,8 +225,8 @@ extension Environment {
         return unsafe transaction
     }
 
-    /// LMDB wants a file closed before it is opened again: when that fails, there is none until the
-    /// next call succeeds.
+    /// Reopens the file. LMDB requires that it is closed first. If the reopening fails, there is no open file
+    /// until a later call succeeds.
     @unsafe private func reopen() throws(StoreError) -> OpaquePointer {
         unsafe try alone { () throws(StoreError) -> OpaquePointer in
             if let old = unsafe handle { unsafe mdb_env_close(old) }
@@ -236,7 +237,7 @@ extension Environment {
         }
     }
 
-    /// Makes room before a transaction could run out of it: a body that runs twice costs twice.
+    /// Grows the map before a transaction fills it, because a body that runs twice costs twice.
     private func growAhead() {
         let now = unsafe LMDBFile.statistics(handle)
         if now.usedBytes > now.mapBytes / 4 * 3 { try? grow() }

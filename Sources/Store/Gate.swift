@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Lets reads in side by side, and now and then one thing alone: moving the map, or opening the file
-/// again. Whoever wants to be alone waits for a limited time, so that a picture kept open too long costs
-/// an error and never a standstill.
+/// A gate for many concurrent reads or one exclusive action: moving the map or reopening the file. The
+/// exclusive action waits for a limited time. So a snapshot that stays open too long causes an error and
+/// never a standstill.
 @safe final class Gate: Sendable {
-    /// Made for threads; it lives at one address until `deinit`.
+    /// A pthread lock must keep one address until `deinit`.
     nonisolated(unsafe) private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
     init() {
         unsafe lock = .allocate(capacity: 1)
-        precondition(unsafe pthread_rwlock_init(lock, nil) == 0, "a lock can be made")
+        precondition(unsafe pthread_rwlock_init(lock, nil) == 0, "pthread_rwlock_init failed")
     }
 
     deinit {
@@ -18,12 +18,13 @@ internal import Glibc
     }
 
     func enter() {
-        precondition(unsafe pthread_rwlock_rdlock(lock) == 0, "reads within one thread are not unbounded")
+        precondition(unsafe pthread_rwlock_rdlock(lock) == 0, "too many nested reads")
     }
 
     func leave() { unsafe pthread_rwlock_unlock(lock) }
 
-    /// False when the others did not leave in time; otherwise `leave()` opens the gate again.
+    /// Closes the gate. Returns false if the readers did not leave in time. After true, `leave()` opens the
+    /// gate again.
     func close(withinMilliseconds limit: Int) -> Bool {
         var until = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &until)

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Keys that a table has not: from one that was looked for up to the next one that is there. It holds for as long as
-/// nothing is written to the table.
+/// A range of keys that a table does not have: from a searched key up to the next existing one. It is valid
+/// until the table is written.
 package struct KeyGap: Sendable {
     private let lower: [UInt8]
-    /// Nil where nothing comes behind it.
+    /// Nil if no key follows.
     private let upper: [UInt8]?
 
     init(from lower: [UInt8], upTo upper: [UInt8]?) {
@@ -20,7 +20,7 @@ package struct KeyGap: Sendable {
 }
 
 extension Picture {
-    /// - Returns: what is not there around the key; nil where the key is there.
+    /// - Returns: The gap around the key, or nil if the key exists.
     package func gap(at key: Span<UInt8>, in table: Table) throws(StoreError) -> KeyGap? {
         try Limits.check(key)
         let lower = key.array
@@ -37,12 +37,13 @@ extension Picture {
 }
 
 extension Span<UInt8> {
-    /// Byte by byte, as a table orders its keys: negative where these bytes come first, 0 where both are the same.
+    /// Compares bytes in the order of table keys. The result is negative if these bytes come first, and 0 if
+    /// both are equal.
     package func order(to other: Span<UInt8>) -> Int {
         let common = Swift.min(count, other.count)
         let order: Int32 = unsafe withUnsafeBytes { a in
             unsafe other.withUnsafeBytes { b in
-                // An empty one has no address.
+                // An empty span has no address.
                 guard let a = a.baseAddress, let b = b.baseAddress else { return 0 }
                 return unsafe memcmp(a, b, common)
             }

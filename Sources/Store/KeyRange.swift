@@ -1,8 +1,8 @@
-/// The keys from `lower`, included, up to `upper`, excluded. A scan in pages advances `lower`, so a
-/// range also says where a scan goes on: it can be kept, sent and resumed.
+/// The keys from `lower` inclusive to `upper` exclusive. A scan in pages advances `lower`, so the range is
+/// also the position of the scan. It can be kept, sent and resumed.
 package struct KeyRange: Sendable, Hashable {
     package private(set) var lower: [UInt8]
-    /// nil is the end of the table.
+    /// Nil means the end of the table.
     package let upper: [UInt8]?
 
     package init(from lower: [UInt8] = [], upTo upper: [UInt8]? = nil) {
@@ -10,7 +10,7 @@ package struct KeyRange: Sendable, Hashable {
         self.upper = upper
     }
 
-    /// Every key that begins with these bytes.
+    /// Every key with this prefix.
     package init(prefix: [UInt8]) {
         lower = prefix
         if let last = prefix.lastIndex(where: { $0 != 0xFF }) {
@@ -22,7 +22,7 @@ package struct KeyRange: Sendable, Hashable {
 
     package static let everything = KeyRange()
 
-    /// Leaves only what lies behind the key: its successor is the key and a zero byte.
+    /// Keeps only the keys behind `key`. Its successor is the key with a zero byte appended.
     package mutating func advance(behind key: Span<UInt8>) {
         lower.removeAll(keepingCapacity: true)
         lower.reserveCapacity(key.count + 1)

@@ -1,13 +1,13 @@
 internal import CLMDB
 internal import Glibc
 
-/// Opening the file, and telling what LMDB's numbers mean.
+/// The opening of the file, and the translation of LMDB's error numbers.
 enum LMDBFile {
-    /// LMDB counts its tables in the order of opening, behind the two that it keeps for itself.
-    /// The first is that of the applied offsets.
+    /// The number of the first table, which holds the applied offsets. LMDB numbers tables in the order of
+    /// opening, after two internal tables.
     static let firstTable: UInt32 = 2
 
-    /// Readers at once, over all threads.
+    /// The limit of concurrent readers over all threads.
     private static let readersMax: UInt32 = 512
 
     @unsafe static func open(
@@ -52,8 +52,8 @@ enum LMDBFile {
         unsafe try must(mdb_txn_commit(transaction))
     }
 
-    /// All tables are made in one transaction, with their sums, and none later: one that is missing then
-    /// was lost.
+    /// Opens the tables. All tables and their sums are created in one transaction. A table that is missing
+    /// later was lost.
     @unsafe private static func openTables(
         _ transaction: OpaquePointer?, _ tables: [String], areNew: Bool
     ) -> Int32 {
@@ -61,7 +61,7 @@ enum LMDBFile {
             var number: UInt32 = 0
             let result = unsafe mdb_dbi_open(transaction, name, areNew ? UInt32(MDB_CREATE) : 0, &number)
             guard result == 0 else { return result }
-            precondition(number == firstTable + UInt32(index), "tables are numbered as they are opened")
+            precondition(number == firstTable + UInt32(index), "LMDB numbered a table in another order")
         }
         guard areNew else { return 0 }
         let key = TableSums.key
@@ -88,7 +88,7 @@ enum LMDBFile {
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE:
             .corrupt(path: path, what: unsafe String(cString: mdb_strerror(result)))
         case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
-        // LMDB calls a write that was cut short an I/O error, and a full disk is why writes are cut.
+        // LMDB reports a short write as an I/O error. The usual cause of short writes is a full disk.
         case EIO where isFull(path): .diskFull(path: path)
         case 1...: .system(action: action, path: path, reason: unsafe String(cString: strerror(result)))
         default: .refused(path: path, reason: unsafe String(cString: mdb_strerror(result)))

@@ -1,21 +1,21 @@
-/// How large one environment may become, and how long it waits for its own readers.
+/// The size limits of one environment, and its wait for readers.
 ///
-/// The map is address space, not memory and not disk: the file takes what is written. It starts at
-/// `mapBytesAtStart`, doubles before it is full, and ends at `mapBytesMax`, where a write fails with
+/// The map is address space, and neither memory nor disk space: the file grows with the written data. The map
+/// starts at `mapBytesAtStart` and doubles before it is full. At `mapBytesMax` a write fails with
 /// `StoreError.mapFull` and changes nothing.
 package struct Limits: Sendable, Equatable {
-    /// LMDB takes 511; one byte is kept so that the key after any key is a key too.
+    /// LMDB allows 511. One byte is reserved, so that every key with an appended byte is a valid key too.
     package static let keyBytesMax = 510
 
     package var mapBytesAtStart: Int
     package var mapBytesMax: Int
-    /// How long a growing map waits for open reads before the write fails.
+    /// The time that a growing map waits for open reads before the write fails.
     package var readersWaitMilliseconds: Int
 
     package init(
         mapBytesAtStart: Int = 256 << 20, mapBytesMax: Int = 64 << 30, readersWaitMilliseconds: Int = 5000
     ) {
-        precondition(mapBytesAtStart > 0 && mapBytesAtStart <= mapBytesMax, "a map starts within its limit")
+        precondition(mapBytesAtStart > 0 && mapBytesAtStart <= mapBytesMax, "the map starts above its limit")
         self.mapBytesAtStart = mapBytesAtStart
         self.mapBytesMax = mapBytesMax
         self.readersWaitMilliseconds = readersWaitMilliseconds
@@ -25,7 +25,7 @@ package struct Limits: Sendable, Equatable {
         guard 1...keyBytesMax ~= key.count else { throw .keySize(bytes: key.count) }
     }
 
-    /// Twice as much, within the limit; nil at the limit.
+    /// Returns twice the size within the limit, or nil at the limit.
     func mapBytes(after bytes: Int) -> Int? {
         bytes >= mapBytesMax ? nil : min(mapBytesMax, bytes > mapBytesMax / 2 ? mapBytesMax : bytes * 2)
     }

@@ -1,12 +1,12 @@
-/// What is known about the data file beside it. It is trusted more than the data, so it is small, is
-/// replaced whole, and anything unexpected in it counts as "nothing is known".
+/// The small file that describes the data file beside it. It is trusted more than the data. So it is small,
+/// is replaced as a whole, and is ignored if anything in it is unexpected.
 struct Mark: Equatable {
     enum Condition: Equatable {
-        /// A process has it open, or died with it.
+        /// A process has the data open, or died with it open.
         case open
-        /// Everything is on disk, `bytes` of it, up to this transaction of LMDB's.
+        /// All data is on disk: `bytes` of it, up to this LMDB transaction.
         case clean(bytes: Int, transaction: Int)
-        /// Somebody found it unusable.
+        /// A process found the data unusable.
         case condemned(reason: String)
     }
 
@@ -14,9 +14,9 @@ struct Mark: Equatable {
     var schema: Int
     var origin: String
     var boot: BootID
-    /// Whether the process that has it open has committed anything.
+    /// Whether the process that has it open committed a transaction.
     var hasCommitted = false
-    /// How many processes in a row died before their first commit.
+    /// The number of consecutive processes that died before their first commit.
     var deaths = 0
 
     private static let title = "flotilla state 1"
@@ -36,7 +36,7 @@ struct Mark: Equatable {
 }
 
 extension Mark {
-    /// nil for anything but what `bytes` writes.
+    /// Returns nil for anything except the output of `bytes`.
     init?(_ bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -1,5 +1,5 @@
-/// One page of LMDB's file as it lies on disk (format 1, little-endian, 64 bit), read with every
-/// offset checked: what it returns lies within the page.
+/// One page of LMDB's file as it is on disk (format 1, little-endian, 64 bit). Every offset is checked, so
+/// all results are within the page.
 struct Page {
     static let headBytes = 16
     static let rootBytes = 48
@@ -12,9 +12,9 @@ struct Page {
         static let meta = Kind(rawValue: 0x08)
     }
 
-    /// What begins a tree: the same 48 bytes in the head pages and in the row of a named table.
+    /// The root of a tree: the same 48 bytes in the head pages and in the row of a named table.
     struct Root {
-        /// How its keys sort.
+        /// The order of its keys.
         var flags: Int
         var depth: Int
         var entries: Int
@@ -26,10 +26,10 @@ struct Page {
 
     var number: Int { integer(0, 8) }
     var kind: Kind { Kind(rawValue: UInt16(integer(10, 2))) }
-    /// Pages that a long value takes.
+    /// The number of pages of a long value.
     var overflowPages: Int { integer(12, 4) }
 
-    /// nil when the head does not fit the page.
+    /// Nil if the head does not fit the page.
     var nodeCount: Int? {
         let lower = integer(12, 2)
         let upper = integer(14, 2)
@@ -39,10 +39,10 @@ struct Page {
         return (lower - Self.headBytes) / 2
     }
 
-    /// What the page has given to its nodes, from its end on.
+    /// The bytes of the page that belong to its nodes, at its end.
     var nodeBytes: Int { bytes.count - integer(14, 2) }
 
-    /// Where the node lies; nil when it is not within the page.
+    /// Returns a node, or nil if it is not within the page.
     func node(_ index: Int) -> Node? {
         let start = integer(Self.headBytes + 2 * index, 2)
         guard start >= integer(14, 2), start + 8 <= bytes.count else { return nil }
@@ -87,12 +87,12 @@ struct Node {
     }
     var longPage: Int { page.integer(valueStart, 8) }
 
-    /// Where its bytes in this page end.
+    /// The end of its bytes in this page.
     var end: Int {
         if page.kind.contains(.branch) { return valueStart }
         return valueStart + (isLong ? 8 : valueBytes)
     }
 
-    /// What it takes of its page: LMDB leaves no odd addresses.
+    /// The space that it takes in its page. LMDB aligns nodes to even addresses.
     var size: Int { (end - start + 1) & ~1 }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Reads pages of a file that nobody has open, by number, and never beyond its end.
+/// A reader of pages by number, in a file that no process has open. It never reads beyond the end.
 struct PageReader {
     let descriptor: Int32
     let fileBytes: Int
@@ -17,7 +17,7 @@ struct PageReader {
         return other
     }
 
-    /// Whole pages in the file.
+    /// The number of complete pages in the file.
     var count: Int { fileBytes / pageBytes }
 
     func page(_ number: Int, pages: Int = 1) throws(TreeCheck.Damage) -> Page {

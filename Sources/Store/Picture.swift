@@ -1,16 +1,16 @@
 internal import CLMDB
 
-/// One unchanging picture of the tables. Bytes that it hands out lie in the file's map: nothing is
-/// copied, and the compiler refuses a span that outlives the picture, or a write while one is held.
+/// One unchanging snapshot of the tables. The returned bytes are in the file's map and are not copied. The
+/// compiler rejects a span that outlives the snapshot, and a write while a span is held.
 ///
-/// Owned by the scope of `Environment.read` or of a write transaction; it is never stored. Keep it
-/// short: pages that a picture can see are not reused while it is open, so a long scan reads page by
-/// page, each in its own picture.
+/// It belongs to the scope of `Environment.read` or of a write transaction and is never stored. Keep it
+/// short: pages that a snapshot can see are not reused while it is open. So a long scan reads page by page,
+/// each in its own snapshot.
 @safe package struct Picture: ~Copyable {
     private let transaction: OpaquePointer
     private let environment: Environment
 
-    // Inlined into a generic caller, it makes the optimizer of Swift 6.3.1 abort.
+    // If this is inlined into a generic caller, the optimizer of Swift 6.3.1 aborts.
     @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
         unsafe self.transaction = transaction
         self.environment = environment
@@ -25,7 +25,7 @@ internal import CLMDB
         return unsafe try environment.cursor(transaction, table)
     }
 
-    /// The value of a key, nil when there is none. One that is not what was written is corruption.
+    /// Returns the value of a key, or nil. A row with a wrong checksum is corruption.
     @_lifetime(borrow self)
     package func value(of key: Span<UInt8>, in table: Table) throws(StoreError) -> Span<UInt8>? {
         environment.check(table)
@@ -41,13 +41,13 @@ internal import CLMDB
         return stored.extracting(RowCheck.bytes..<stored.count)
     }
 
-    /// Hands out up to `rows` rows of the range in key order and leaves in `range` what was not read.
-    /// Returns whether there may be more. Who looks at a value asks `RowCheck` first.
+    /// Passes on up to `rows` rows of the range in key order and leaves the unread rest in `range`. Returns
+    /// whether more rows may follow. A body that reads a value must check it with `RowCheck` first.
     package func page(
         of table: Table, _ range: inout KeyRange, rows: Int,
         _ body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> Void
     ) throws(StoreError) -> Bool {
-        precondition(rows > 0, "a page has rows")
+        precondition(rows > 0, "rows must be positive")
         var left = rows
         var next = range
         try scan(table, range) { key, stored in
@@ -61,8 +61,8 @@ internal import CLMDB
         return left == 0
     }
 
-    /// Hands out the rows of the range in key order until the body has enough. A bound may be longer
-    /// than a key can be. Who looks at a value asks `RowCheck` first.
+    /// Passes on the rows of the range in key order until the body stops. A bound may be longer than any key.
+    /// A body that reads a value must check it with `RowCheck` first.
     package func scan(
         _ table: Table, _ range: KeyRange = .everything,
         body: (_ key: Span<UInt8>, _ stored: Span<UInt8>) -> ScanStep
@@ -85,12 +85,12 @@ internal import CLMDB
         guard result == 0 || result == MDB_NOTFOUND else { throw environment.failure(result, "scan") }
     }
 
-    /// The tables' sums, in the order in which they were opened.
+    /// Returns the sums of the tables in the order of opening.
     func sums() throws(StoreError) -> [TableSum] {
         let key = TableSums.key
         guard let value = try value(of: key.span, in: appliedTable),
             let sums = TableSums.read(value), sums.map(\.name) == environment.names
-        else { throw .corrupt(path: path, what: "the sums of the tables are not there") }
+        else { throw .corrupt(path: path, what: "the sums of the tables are missing") }
         return sums.map(\.sum)
     }
 

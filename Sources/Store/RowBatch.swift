@@ -1,5 +1,5 @@
-/// Rows to write or remove, side by side in one buffer: filled without an allocation per row, sorted
-/// if that pays, and applied in one transaction as often as that takes.
+/// Rows to write or remove, adjacent in one buffer. Filling needs no allocation per row. Sorting is optional.
+/// A batch is applied in one transaction, if necessary repeatedly.
 package struct RowBatch: ~Copyable {
     private var bytes: [UInt8] = []
     private var entries: [BatchedRow] = []
@@ -9,10 +9,10 @@ package struct RowBatch: ~Copyable {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// Keys and values together.
+    /// The size of all keys and values.
     package var byteCount: Int { bytes.count }
 
-    /// The memory that so many rows and bytes take, taken at once.
+    /// Reserves the memory for this many rows and bytes.
     package mutating func reserve(rows: Int, bytes byteCount: Int) {
         entries.reserveCapacity(rows)
         bytes.reserveCapacity(byteCount)
@@ -24,7 +24,7 @@ package struct RowBatch: ~Copyable {
         append(value)
     }
 
-    /// With the sum before the value that `Picture.value` wants.
+    /// Adds a row with the checksum that `Picture.value` requires before the value.
     package mutating func putChecked(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         entries.append(
             BatchedRow(start: bytes.count, key: key, valueBytes: RowCheck.bytes + value.count))
@@ -37,13 +37,13 @@ package struct RowBatch: ~Copyable {
         append(key)
     }
 
-    /// Forgets the rows and keeps the memory.
+    /// Removes the rows and keeps the memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Orders by key; changes of the same key keep their order, so the last one stands.
+    /// Sorts by key. Changes of one key keep their order, so that the last one wins.
     package mutating func sort() {
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe entries.withUnsafeMutableBufferPointer { unsafe RowSort.sort($0, keysIn: bytes) }
@@ -56,7 +56,7 @@ package struct RowBatch: ~Copyable {
         return bytes.span.extracting(entry.start..<entry.start + entry.keyBytes)
     }
 
-    /// nil for a removal.
+    /// Nil for a removal.
     @_lifetime(borrow self)
     package func value(_ index: Int) -> Span<UInt8>? {
         let entry = entries[index]
@@ -65,7 +65,7 @@ package struct RowBatch: ~Copyable {
         return bytes.span.extracting(start..<start + entry.valueBytes)
     }
 
-    /// Where a row begins in the batch: behind all that was put before it.
+    /// Returns the offset of a row in the batch, behind all earlier rows.
     package func start(_ index: Int) -> Int { entries[index].start }
 
     private mutating func append(_ span: Span<UInt8>) {
@@ -73,9 +73,9 @@ package struct RowBatch: ~Copyable {
     }
 }
 
-/// Where a row lies in its batch.
+/// The position of a row in its batch.
 struct BatchedRow {
-    /// Bytes of the key from a depth on, as a number that orders as they do; the sort decides the depth.
+    /// Bytes of the key from a depth on, as a number with the same order. The sort chooses the depth.
     var head: UInt64
     let start: Int
     private let keyCount: UInt32
@@ -94,13 +94,13 @@ struct BatchedRow {
 }
 
 extension Span<UInt8> {
-    /// The first eight bytes, the first of them the most significant; zeros where there are fewer. Where
-    /// two differ, so do the spans, in the same direction.
+    /// The first eight bytes as a big-endian number, padded with zeros. If the heads of two spans differ, the
+    /// spans differ in the same direction.
     package var head: UInt64 { unsafe withUnsafeBytes { unsafe $0.head(at: 0) } }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Eight bytes from an offset on, as `Span.head`.
+    /// Returns the eight bytes from an offset on, as in `Span.head`.
     func head(at offset: Int) -> UInt64 {
         if offset + 8 <= count {
             return unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))

@@ -1,17 +1,17 @@
 internal import CCRC32C
 
-/// A sum over a row's key and value that stands before the value in the file, for every row. The file's own
-/// format has none: without it, a byte that the disk changed would be served, or would say how long
-/// something is.
+/// A checksum over a row's key and value, stored before the value of every row. LMDB's format has none.
+/// Without it, a byte that the disk changed would be served or be used as a length.
 package enum RowCheck {
     package static let bytes = 4
 
-    /// The key's length is in it, so that the two cannot lend bytes to each other.
+    /// Returns the checksum. It includes the length of the key, so that a byte cannot move between key and
+    /// value unnoticed.
     static func sum(_ key: Span<UInt8>, _ value: Span<UInt8>) -> UInt32 {
         value.crc(from: key.crc(from: UInt32(truncatingIfNeeded: key.count)))
     }
 
-    /// The value with its sum before it, in a buffer that is used again.
+    /// Writes the checksum and the value to a reusable buffer.
     static func write(_ key: Span<UInt8>, _ value: Span<UInt8>, to buffer: inout [UInt8]) {
         buffer.removeAll(keepingCapacity: true)
         append(key, value, to: &buffer)
@@ -23,13 +23,13 @@ package enum RowCheck {
         unsafe value.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
     }
 
-    /// The sum that stands before a value, right or wrong; nil when there is none.
+    /// Returns the stored checksum, right or wrong, or nil if it is missing.
     static func sum(of stored: Span<UInt8>) -> UInt32? {
         guard stored.count >= bytes else { return nil }
         return unsafe stored.withUnsafeBytes { unsafe UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
     }
 
-    /// Whether the value behind the sum, `stored[bytes...]`, is what was written under this key.
+    /// Whether the value `stored[bytes...]` is the one that was written under this key.
     package static func holds(_ key: Span<UInt8>, _ stored: Span<UInt8>) -> Bool {
         guard let found = sum(of: stored) else { return false }
         return found == sum(key, stored.extracting(bytes..<stored.count))

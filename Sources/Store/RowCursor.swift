@@ -1,13 +1,13 @@
 internal import CLMDB
 
-/// A position in a table that its user moves, for walking several tables side by side. It belongs to one
-/// picture; the bytes that it hands out lie in the map and stay as long as the picture, wherever it moves.
+/// A position in a table that its user moves, for walking several tables in parallel. It belongs to one
+/// snapshot. Its bytes are in the map and stay valid as long as the snapshot, even if the cursor moves.
 @safe package struct RowCursor: ~Copyable, ~Escapable {
     private let cursor: Cursor
     private let environment: Environment
     private var currentKey = unsafe MDB_val()
     private var currentValue = unsafe MDB_val()
-    /// Whether it stands on a row.
+    /// Whether it is on a row.
     package private(set) var isOnRow = false
 
     @_lifetime(borrow picture)
@@ -16,7 +16,7 @@ internal import CLMDB
         self.environment = environment
     }
 
-    /// Traps when it stands on no row.
+    /// The key of the row. It traps if the cursor is not on a row.
     package var key: Span<UInt8> {
         @_lifetime(copy self)
         get {
@@ -25,7 +25,7 @@ internal import CLMDB
         }
     }
 
-    /// One that is not what was written is corruption. Traps when it stands on no row.
+    /// The value of the row. A wrong checksum is corruption. It traps if the cursor is not on a row.
     package var value: Span<UInt8> {
         @_lifetime(copy self)
         get throws(StoreError) {
@@ -36,7 +36,7 @@ internal import CLMDB
         }
     }
 
-    /// Goes to the first row whose key is not below this one; the bound may be longer than a key can be.
+    /// Moves to the first row whose key is not below the bound. The bound may be longer than any key.
     @_lifetime(self: copy self)
     package mutating func seek(_ bound: Span<UInt8>) throws(StoreError) {
         let bound = bound.extracting(first: Limits.keyBytesMax + 1)
@@ -50,7 +50,7 @@ internal import CLMDB
         unsafe try arrive(result, key: key, value: value)
     }
 
-    /// Goes to the row behind.
+    /// Moves to the next row.
     @_lifetime(self: copy self)
     package mutating func next() throws(StoreError) {
         var key = unsafe MDB_val()
@@ -74,9 +74,9 @@ extension Picture {
         RowCursor(try openCursor(table), environmentOfView, picture: self)
     }
 
-    /// At the first row whose key is not below this one.
+    /// Returns a cursor at the first row whose key is not below the bound.
     ///
-    /// - Parameter isNeeded: false leaves it on no row, which costs no look.
+    /// - Parameter isNeeded: False returns a cursor on no row, without a lookup.
     @_lifetime(borrow self)
     package func cursor(
         of table: Table, from bound: Span<UInt8>, isNeeded: Bool = true

@@ -1,12 +1,11 @@
 internal import Glibc
 
-/// Sorts the rows of a batch by key. Many rows are dealt out by eight bytes of their keys, a byte at a
-/// time, without comparing any two; those that agree in all eight go on with the next eight. Few rows
-/// are compared.
+/// A sort of a batch's rows by key. Many rows are sorted by radix over eight bytes of their keys, without
+/// comparisons. Rows with equal eight bytes continue with the next eight. Few rows are compared.
 ///
-/// Rows of one key keep their order.
+/// The sort is stable: rows of one key keep their order.
 enum RowSort {
-    /// Fewer than this are compared: dealing out looks at a table of 256 positions for each byte.
+    /// Fewer rows are compared, because a radix pass visits a table of 256 positions for each byte.
     private static let dealtMin = 64
 
     static func sort(
@@ -15,20 +14,20 @@ enum RowSort {
         guard rows.count >= dealtMin else { return unsafe compare(rows, bytes, from: 0) }
         let spare = UnsafeMutableBufferPointer<BatchedRow>.allocate(capacity: rows.count)
         defer { unsafe spare.deallocate() }
-        // On the heap: as a temporary of the stack, Swift 6.3.1 leaves the stack misaligned.
+        // On the heap, because Swift 6.3.1 misaligns the stack for a temporary of this size.
         let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: 8 * 256)
         defer { unsafe counts.deallocate() }
         unsafe counts.initialize(repeating: 0)
         unsafe sort(rows, spare: Spare(rows: spare, counts: counts), in: bytes, from: 0)
     }
 
-    /// Room to deal rows out, and how many of them have each value of each byte.
+    /// A second buffer for rows, and the counts of each value of each byte.
     @unsafe private struct Spare {
         let rows: UnsafeMutableBufferPointer<BatchedRow>
         let counts: UnsafeMutableBufferPointer<Int>
     }
 
-    /// All rows agree in the bytes before the depth, and their heads are of it.
+    /// Sorts rows that agree in all bytes before the depth and whose heads start there.
     private static func sort(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: Spare, in bytes: UnsafeRawBufferPointer,
         from depth: Int
@@ -58,7 +57,7 @@ enum RowSort {
         }
     }
 
-    /// One after the other, each to its position among those before it.
+    /// Sorts by insertion.
     private static func compare(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, _ bytes: UnsafeRawBufferPointer, from depth: Int
     ) {
@@ -85,7 +84,7 @@ enum RowSort {
         return order != 0 ? order < 0 : a.keyBytes < b.keyBytes
     }
 
-    /// By the eight bytes of the head, the last byte first; each pass keeps the order of the one before.
+    /// Sorts by the eight bytes of the head, the last byte first. Each pass is stable.
     private static func deal(_ rows: UnsafeMutableBufferPointer<BatchedRow>, _ spare: Spare) {
         let counts = unsafe spare.counts
         unsafe counts.update(repeating: 0)
@@ -100,7 +99,7 @@ enum RowSort {
         for digit in 0..<8 {
             let positions = unsafe counts.baseAddress! + 256 * digit
             let shift = UInt64(8 * digit)
-            // Where all rows agree there is nothing to deal out.
+            // If all rows agree in this byte, the pass is not needed.
             if unsafe positions[Int(from[0].head >> shift & 0xFF)] == rows.count { continue }
             var sum = 0
             for value in 0..<256 {

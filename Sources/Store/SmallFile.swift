@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// Files of a few hundred bytes that say what the large one is worth: read whole, replaced whole.
+/// Small files that describe a large one. They are read and replaced as a whole.
 enum SmallFile {
     private static let bytesMax = 4096
 
-    /// nil when there is no such file.
+    /// Returns nil if the file does not exist.
     static func read(_ path: String) throws(StoreError) -> [UInt8]? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         if descriptor < 0 {
@@ -23,8 +23,8 @@ enum SmallFile {
         return bytes
     }
 
-    /// Leaves the old or the new bytes under the name, never a part. When `synced`, the new ones
-    /// survive a power cut from here on.
+    /// Replaces the file atomically: the name has either the old or the new bytes. If `synced`, the new bytes
+    /// survive a power cut after the return.
     static func replace(_ path: String, with bytes: [UInt8], synced: Bool) throws(StoreError) {
         let next = path + ".next"
         let descriptor = unsafe linux_open(next, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -43,7 +43,7 @@ enum SmallFile {
         if synced { try syncDirectory(of: path) }
     }
 
-    /// A missing file is fine.
+    /// Removes a file. A missing file is not an error.
     static func remove(_ path: String) throws(StoreError) {
         if unsafe unlink(path) != 0, errno != ENOENT { throw systemError("remove", path) }
     }

@@ -1,28 +1,28 @@
 internal import Glibc
 package import Telemetry
 
-/// One environment as a cache of topics: it can always be built again, so it is written without sync,
-/// and the question at opening is only whether what is there may be believed. The mark beside the
-/// data answers it. The order of writes is the whole proof:
+/// One environment as a cache of topics. It can always be rebuilt, so it is written without sync. The only
+/// question at opening is whether its data can be trusted. The mark beside the data answers it. The proof is
+/// the order of the writes:
 ///
 ///     open mark, synced → changes → … → data synced → clean mark, synced
 ///
-/// A process that dies leaves an open mark and whole data, because the kernel has them. A machine that
-/// goes down leaves an open mark of another boot, and then the data are worth nothing. It must never
-/// serve rows of which it does not know that they are what was committed.
+/// A process that dies leaves an open mark and intact data, because the kernel has the data. A machine that
+/// goes down leaves an open mark of another boot, and the data is then worthless. The file must never serve
+/// rows that may differ from the committed rows.
 ///
-/// Its owner's thread writes through it; any thread may read through `environment`. LMDB has no checksums:
-/// what was changed while nobody had the file is found at the opening (`TreeCheck`, `TableSums`), and a row
-/// that the disk changes later when it is met (`RowCheck`). What it cannot see: a page between the rows that
-/// changes while the file is open, before the next opening; and a file that somebody cuts meanwhile ends
-/// the process with SIGBUS, and the next start finds the cut.
+/// The owner's thread writes through it. Any thread may read through `environment`. LMDB has no checksums.
+/// Changes to a closed file are detected at the opening (`TreeCheck`, `TableSums`). A row that the disk
+/// changes later is detected when it is read (`RowCheck`). Two kinds of damage are not detected at once. An
+/// inner page that changes while the file is open is detected only at the next opening. If an open file is
+/// truncated, SIGBUS ends the process, and the next start detects the truncation.
 package final class StateFile {
     package let beginning: Beginning
     package let environment: Environment
     private let directory: String
     private var lock: DirectoryLock?
     private var mark: Mark
-    /// False while the disk has not taken the news that this process has committed.
+    /// False if the disk did not accept the mark of this process's first commit.
     private var isMarkCurrent = true
 
     package init(
@@ -56,15 +56,15 @@ package final class StateFile {
         try environment.read(body)
     }
 
-    /// `Environment.write`, remembering that this process got as far as a commit.
+    /// Writes like `Environment.write` and records the first commit of this process.
     package func write<R>(_ body: (inout WriteTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
         let outcome = try environment.write(body)
         if !mark.hasCommitted || !isMarkCurrent { noteCommit() }
         return outcome
     }
 
-    /// Everything on disk first, then the mark that says so, then the directory is free. Without it, the next opening still finds
-    /// whole data, as long as the machine stays up.
+    /// Syncs the data, then writes the clean mark, then releases the directory. Without `close`, the next
+    /// opening still finds intact data if the machine stayed up.
     package func close() throws(StoreError) {
         try environment.sync()
         try environment.close()
@@ -76,7 +76,7 @@ package final class StateFile {
         lock = nil
     }
 
-    /// Closes the file for good: the next opening discards it and gives this reason.
+    /// Closes the file. The next opening discards it and reports this reason.
     package func condemn(_ reason: String) throws(StoreError) {
         mark.condition = .condemned(reason: reason)
         try SmallFile.replace(directory + "/mark", with: mark.bytes, synced: true)
@@ -84,7 +84,8 @@ package final class StateFile {
         lock = nil
     }
 
-    /// Not synced: it matters only when the process dies and the machine does not.
+    /// Records the commit without a sync, because it matters only if the process dies and the machine does
+    /// not.
     private func noteCommit() {
         mark.hasCommitted = true
         mark.deaths = 0
@@ -99,7 +100,7 @@ package final class StateFile {
         return .discarded(reason)
     }
 
-    /// What only the tables themselves can tell.
+    /// Returns a reason that only the tables can show.
     private static func unusable(
         _ directory: String, by terms: Terms, tables: [String], limits: Limits, now: WallTime
     ) throws(StoreError) -> DiscardReason? {

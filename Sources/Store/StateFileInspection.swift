@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// Judges what lies in a state directory before anything is mapped or written.
+/// The inspection of a state directory before anything is mapped or written.
 enum StateFileInspection {
     enum Verdict: Equatable {
         case nothing
-        /// `deaths`: how many processes in a row have died on it before a commit.
+        /// `deaths` is the number of consecutive processes that died before a commit.
         case sound(deaths: Int)
         case unsound(DiscardReason)
     }
@@ -27,7 +27,7 @@ enum StateFileInspection {
         var last: Int?
         if case .clean(let size, let transaction) = mark.condition {
             guard size == data else {
-                return .unsound(.damaged("the file has \(data) bytes, \(size) were written"))
+                return .unsound(.damaged("the file has \(data) bytes instead of \(size)"))
             }
             last = transaction
         }
@@ -45,7 +45,7 @@ enum StateFileInspection {
 }
 
 enum FileSize {
-    /// nil when there is no such file.
+    /// Returns nil if the file does not exist.
     static func of(_ path: String) -> Int? {
         var status = stat()
         return unsafe stat(path, &status) == 0 ? status.st_size : nil

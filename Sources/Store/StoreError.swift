@@ -1,26 +1,26 @@
-/// Why the store did not do what it was asked. Each sentence names the thing and the remedy; the two
-/// flags say which remedy a program has: to wait, or to throw the file away and build it again.
+/// An error of the store. Each sentence names the file and the remedy. Two flags tell a program its remedy:
+/// to wait, or to discard and rebuild the file.
 package enum StoreError: Error, Equatable {
     /// Another process holds the directory.
     case inUse(path: String, by: String)
     /// A system call on the file failed.
     case system(action: String, path: String, reason: String)
-    /// There is no space, or a quota or a file size limit is reached.
+    /// The disk, a quota or the file size limit is exhausted.
     case diskFull(path: String)
-    /// The file has reached the size that its limits allow.
+    /// The file reached its own size limit.
     case mapFull(path: String, limit: Int)
-    /// Reads did not end within the wait, so the map could not be moved.
+    /// Reads did not end in time, so the map could not move.
     case readersBusy(path: String, milliseconds: Int)
-    /// The bytes in the file are not a table.
+    /// The bytes in the file are not a valid table.
     case corrupt(path: String, what: String)
-    /// A key that no table can hold.
+    /// The length of the key is not allowed.
     case keySize(bytes: Int)
-    /// Anything else that LMDB says.
+    /// Any other error of LMDB.
     case refused(path: String, reason: String)
 }
 
 extension StoreError {
-    /// The same call can succeed later, when somebody made room or readers are done.
+    /// Whether the same call can succeed later, when the disk has space or the readers are done.
     package var passes: Bool {
         switch self {
         case .diskFull, .readersBusy: true
@@ -28,12 +28,12 @@ extension StoreError {
         }
     }
 
-    /// A row's sum is another one than its bytes have.
+    /// The checksum of a row does not match its bytes.
     package static func changedRow(_ path: String) -> StoreError {
-        .corrupt(path: path, what: "a row is not what was written")
+        .corrupt(path: path, what: "a row fails its checksum")
     }
 
-    /// The file is worth nothing any more: condemn it and rebuild.
+    /// Whether the file is worthless and must be condemned and rebuilt.
     package var isCorruption: Bool {
         if case .corrupt = self { true } else { false }
     }
@@ -48,13 +48,13 @@ extension StoreError: CustomStringConvertible {
             "cannot \(action) \(path): \(reason)"
         case .diskFull(let path):
             "cannot write \(path): no space left, or a quota or file size limit is reached; make room, "
-                + "it goes on by itself"
+                + "writing then continues by itself"
         case .mapFull(let path, let limit):
             "cannot grow \(path) beyond its limit of \(limit) bytes; raise the limit and restart"
         case .readersBusy(let path, let milliseconds):
             "cannot enlarge \(path): a read has been open for more than \(milliseconds) ms; try again"
         case .corrupt(let path, let what):
-            "file \(path) is corrupt: \(what); it is a cache and is rebuilt when it is discarded"
+            "file \(path) is corrupt: \(what); it is a cache that is discarded and rebuilt"
         case .keySize(let bytes):
             "key of \(bytes) bytes cannot be stored: keys have 1 to \(Limits.keyBytesMax) bytes"
         case .refused(let path, let reason):

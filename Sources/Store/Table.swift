@@ -1,7 +1,7 @@
-/// One named table of one environment: byte keys in byte order, one value each. Using it with another
-/// environment is a fault in the program and traps.
+/// One named table of one environment: byte keys in byte order, with one value each. Use with another
+/// environment is a programming error and traps.
 package struct Table: Sendable, Hashable {
     let number: UInt32
-    /// Which environment it belongs to; numbers are not reused within a process.
+    /// The environment of the table. Numbers are not reused within a process.
     let environment: Int
 }

@@ -1,6 +1,6 @@
-/// What a table holds, as one number: the sums of its rows added up, and each row counted in the upper
-/// half. A row that is changed, missing, there twice or from another time makes it another number. Adding
-/// asks for no order, so a write corrects it by the rows that it changes.
+/// The content of a table as one number: the sum of its rows' checksums in the lower half, and the count of
+/// rows in the upper half. A changed, missing, duplicate or outdated row changes the number. Addition needs
+/// no order, so a write updates the number by the changed rows.
 struct TableSum: Hashable {
     private(set) var number: UInt64 = 0
 
@@ -11,12 +11,12 @@ struct TableSum: Hashable {
     mutating func remove(_ row: UInt32) { number &-= 1 << 32 | UInt64(row) }
 }
 
-/// The sums of all tables of a file, by the tables' names: one row beside the applied offsets, written in
-/// the transaction that changes the rows. By them the opening knows that it has found all tables and all
-/// rows, and nothing else: the tree says only how many rows it has, and a page of another time has whole
+/// The sums of all tables of a file, by table name: one row beside the applied offsets, written in the
+/// transaction that changes the rows. With them the opening verifies that it found exactly the committed rows
+/// of all tables. The tree alone cannot show it: it contains only a row count, and an outdated page has valid
 /// rows too.
 enum TableSums {
-    /// The key of no partition: no topic's name is empty.
+    /// A key that no partition has, because no topic name is empty.
     static let key: [UInt8] = [0]
 
     static func isKey(_ key: Span<UInt8>) -> Bool { key.count == 1 && key[0] == 0 }
@@ -25,7 +25,7 @@ enum TableSums {
         unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What stands under the key, with its own sum.
+    /// Returns the row for the key, with its checksum.
     static func row(_ names: [String], _ sums: [TableSum]) -> [UInt8] {
         let size = names.reduce(0) { $0 + 1 + $1.utf8.count + 8 }
         var bytes: [UInt8] = []
@@ -43,7 +43,7 @@ enum TableSums {
         return row
     }
 
-    /// nil for anything but the value that `row` writes.
+    /// Returns nil for anything except the value that `row` writes.
     static func read(_ bytes: Span<UInt8>) -> [(name: String, sum: TableSum)]? {
         var sums: [(name: String, sum: TableSum)] = []
         sums.reserveCapacity(8)

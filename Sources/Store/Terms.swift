@@ -1,10 +1,10 @@
-/// What a state file must match to be used again.
+/// The conditions under which a state file is reused.
 package struct Terms: Sendable, Equatable {
-    /// The layout of the tables; another number is another layout.
+    /// The version of the tables' layout.
     package var schema: Int
-    /// Whose records these are: cluster, topic and partition, in the caller's words.
+    /// The source of the records: cluster, topic and partition, as the caller names them.
     package var origin: String
-    /// The topic's `delete.retention.ms`: whoever was away longer may have missed deletions.
+    /// The topic's `delete.retention.ms`. An older file may have missed deletions.
     package var ageMaxMilliseconds: Int64
 
     package init(schema: Int, origin: String, ageMaxMilliseconds: Int64) {

@@ -1,4 +1,4 @@
-/// Names one partition whose records the tables hold.
+/// A partition whose records the tables hold.
 package struct TopicPartition: Sendable, Hashable {
     package let topic: String
     package let partition: Int32
@@ -8,7 +8,7 @@ package struct TopicPartition: Sendable, Hashable {
         self.partition = partition
     }
 
-    /// The name, a zero byte, which no topic name has, and the number.
+    /// The name, a zero byte, which no topic name contains, and the number.
     var key: [UInt8] {
         Array(topic.utf8) + [0] + Int64(partition).bigEndianBytes
     }

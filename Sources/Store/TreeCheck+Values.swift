@@ -1,6 +1,6 @@
-/// What stands behind a key: a row with its sum, where a table begins, or pages that are free.
+/// The checks of values: a row with its checksum, the root of a table, or free pages.
 extension TreeCheck {
-    /// Returns what the row adds to its table's sum.
+    /// Returns the row's part of its table's sum.
     mutating func checkValue(_ node: Node, _ tree: Tree) throws(Damage) -> UInt32? {
         guard !node.hasUnknownFlags, node.isTable == (tree == .names) else {
             throw Damage("page \(node.page.number) has a row of an unknown kind")
@@ -25,8 +25,8 @@ extension TreeCheck {
     private mutating func checkTable(_ node: Node) throws(Damage) {
         guard !node.isLong, node.valueBytes == Page.rootBytes else { throw Damage("a table has no root") }
         let root = node.page.root(node.valueStart)
-        // They would say that keys sort in another way.
-        guard root.flags == 0 else { throw Damage("a table is of another kind") }
+        // Flags would change the order of keys.
+        guard root.flags == 0 else { throw Damage("a table has unknown flags") }
         try walk(table: TableSums.name(node.key), root)
     }
 
@@ -34,7 +34,7 @@ extension TreeCheck {
         in node: Node, stored: Span<UInt8>, of tree: Tree
     ) throws(Damage) -> UInt32? {
         guard RowCheck.holds(node.key, stored), let sum = RowCheck.sum(of: stored) else {
-            throw Damage("page \(node.page.number): a row is not what was written")
+            throw Damage("page \(node.page.number): a row fails its checksum")
         }
         guard tree == .applied, TableSums.isKey(node.key) else { return sum }
         guard let sums = TableSums.read(stored.extracting(RowCheck.bytes..<stored.count)) else {
@@ -44,7 +44,7 @@ extension TreeCheck {
         return nil
     }
 
-    /// The pages of a value that is too long for its row's page; nil when it is not.
+    /// Returns the pages of a value that is too long for its row's page, or nil.
     private mutating func longValue(_ node: Node) throws(Damage) -> Page? {
         guard node.isLong else { return nil }
         let first = try pages.page(node.longPage)
@@ -57,15 +57,15 @@ extension TreeCheck {
         return try pages.page(node.longPage, pages: needed)
     }
 
-    /// Under the number of the transaction that freed them: a count, then as many page numbers, the highest
-    /// first.
+    /// Checks a list of free pages. Its key is the transaction that freed them. The value is a count and the
+    /// page numbers, the highest first.
     private mutating func checkFreePages(_ node: Node, _ page: Page, at start: Int) throws(Damage) {
         let bytes = node.valueBytes
         guard bytes >= 8, bytes % 8 == 0, (0..<bytes / 8).contains(page.integer(start, 8)) else {
             throw Damage("the list of free pages has a wrong length")
         }
         guard (0...head.transaction).contains(node.page.integer(node.keyStart, 8)) else {
-            throw Damage("the list of free pages has a transaction that was not")
+            throw Damage("the list of free pages has an unknown transaction")
         }
         var last = Int.max
         for index in 0..<page.integer(start, 8) {

@@ -1,35 +1,34 @@
 internal import CLinux
 internal import Glibc
 
-/// Walks every tree of a closed file before LMDB maps it. LMDB has no checksums and follows what it
-/// finds: a wrong page number ends the process, a page that is free and in use loses rows later, and a
-/// row behind a wrong key is not found. So: each page where it should be, used once and filled as LMDB
-/// fills it, keys in order, counts as announced, the tables that were made and no other, each row as its
-/// sum says, and all of a table's rows as theirs does. It reads the file once, which also warms the page
-/// cache.
+/// A check of every tree of a closed file before LMDB maps it. LMDB has no checksums and follows every
+/// pointer. A wrong page number ends the process. A page that is both free and in use loses rows later. A row
+/// behind a wrong key is not found. So the check verifies the place and single use of each page, and its
+/// fill. It verifies the order of keys, the counts and the set of tables. It verifies the checksum of each
+/// row and the sum of each table. It reads the file once, which also warms the page cache.
 ///
-/// What it lets pass can be read, searched and changed, and is what one transaction committed.
+/// A file that passes can be read, searched and changed, and is the result of one committed transaction.
 struct TreeCheck: ~Copyable {
     struct Damage: Error {
         let what: String
         init(_ what: String) { self.what = what }
     }
 
-    /// What is wrong, nil when nothing is.
+    /// Returns the damage, or nil for an intact file.
     ///
-    /// - Parameter last: the number of the last transaction, where it is known.
+    /// - Parameter last: The number of the last transaction, if it is known.
     static func damage(in path: String, of last: Int? = nil) throws(StoreError) -> String? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw systemError("read", path) }
         defer { close(descriptor) }
         do throws(Damage) {
-            guard let size = FileSize.of(path) else { throw Damage("it is gone") }
-            // LMDB writes its head first; a process can die before that.
+            guard let size = FileSize.of(path) else { throw Damage("the file is missing") }
+            // LMDB writes its head first. A process can die before that.
             if size == 0 { return nil }
             let pages = PageReader(descriptor: descriptor, fileBytes: size)
             let head = try Head(pages)
             if let last, last != head.transaction {
-                throw Damage("its last transaction is \(head.transaction), \(last) was written")
+                throw Damage("its last transaction is \(head.transaction) instead of \(last)")
             }
             var check = TreeCheck(pages: pages.withPageBytes(head.pageBytes), head: head)
             try check.run()
@@ -39,7 +38,7 @@ struct TreeCheck: ~Copyable {
         }
     }
 
-    /// The number of the transaction that a closed file is of.
+    /// Returns the number of the last transaction of a closed file.
     static func lastTransaction(in path: String) throws(StoreError) -> Int {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw systemError("read", path) }
@@ -53,14 +52,14 @@ struct TreeCheck: ~Copyable {
     }
 
     private static let depthMax = 32
-    /// Pages that one transaction may reserve at the end of the file and not write.
+    /// The pages that one transaction may reserve at the end of the file without writing them.
     private static let unwrittenPagesMax = 1 << 17
 
     let pages: PageReader
     let head: Head
-    /// One bit for each page that a tree or the list of free pages has.
+    /// One bit for each page that belongs to a tree or to the list of free pages.
     private var taken: [UInt64]
-    /// What the walk has found in each table, and what the last transaction says that it has.
+    /// The sums that the walk found, and the sums that the last transaction announced.
     private var found: [String: TableSum] = [:]
     var announced: [String: TableSum]?
 
@@ -73,12 +72,12 @@ struct TreeCheck: ~Copyable {
 
     private mutating func run() throws(Damage) {
         guard (1...pages.count + Self.unwrittenPagesMax).contains(head.lastPage) else {
-            throw Damage("it has \(pages.count) pages and speaks of \(head.lastPage)")
+            throw Damage("it has \(pages.count) pages, and its last page is \(head.lastPage)")
         }
         try take(0, pages: 2)
         _ = try walk(head.free, .free)
         _ = try walk(head.main, .names)
-        // A process can die before the first transaction, which makes the tables.
+        // A process can die before the first transaction, which creates the tables.
         if head.transaction == 0, head.main.entries == 0 { return }
         guard found == announced else { throw Damage("its tables do not have the rows that were committed") }
     }
@@ -86,18 +85,19 @@ struct TreeCheck: ~Copyable {
     enum Tree {
         /// The list of free pages.
         case free
-        /// The names of the tables and where they begin.
+        /// The names and roots of the tables.
         case names
         case applied
         case rows
     }
 
-    /// What a walk carries from leaf to leaf. No key is empty: that stands for none.
+    /// The state that a walk carries from leaf to leaf. An empty key means no key, because no real key is
+    /// empty.
     private struct Progress {
         var entries = 0
         var sum = TableSum()
         var last: [UInt8] = []
-        /// The branch key that the next leaf's first key must reach.
+        /// The branch key that is the lower bound of the next leaf's first key.
         var floor: [UInt8] = []
     }
 
@@ -114,7 +114,7 @@ struct TreeCheck: ~Copyable {
         var progress = Progress()
         try visit(root.page, level: root.depth, of: tree, progress: &progress)
         guard progress.entries == root.entries else {
-            throw Damage("a tree has \(progress.entries) rows, \(root.entries) are announced")
+            throw Damage("a tree has \(progress.entries) rows instead of \(root.entries)")
         }
         return progress.sum
     }
@@ -149,7 +149,7 @@ struct TreeCheck: ~Copyable {
                 if let row = try checkValue(node, tree) { progress.sum.add(row) }
             }
         }
-        // LMDB puts the next row where the head says that the others end.
+        // LMDB writes the next row where the head says that the other rows end.
         guard filled == page.nodeBytes else { throw Damage("page \(number) has gaps between its rows") }
     }
 
@@ -175,7 +175,7 @@ struct TreeCheck: ~Copyable {
 
 extension TreeCheck.Tree {
     func precedes(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
-        // The list of free pages is keyed by little-endian numbers.
+        // The list of free pages has little-endian numbers as keys.
         if self == .free, a.count == 8, b.count == 8 {
             for index in (0..<8).reversed() where a[index] != b[index] { return a[index] < b[index] }
             return false
@@ -191,7 +191,7 @@ extension TreeCheck.Tree {
 }
 
 extension [UInt8] {
-    /// Keeps the memory: a walk does this for each row.
+    /// Replaces the bytes and keeps the memory, because a walk does this for each row.
     fileprivate mutating func replace(with bytes: Span<UInt8>) {
         removeAll(keepingCapacity: true)
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Whose turn it is to write: one thread at a time, in LMDB as here. Taking a second turn within the
-/// first would wait for itself, so it traps.
+/// The exclusive right to write: one thread at a time, in LMDB as here. A nested turn would wait for itself,
+/// so it traps.
 @safe final class Turn: Sendable {
-    /// Made for threads; it lives at one address until `deinit`.
+    /// A pthread mutex must keep one address until `deinit`.
     nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     init() {
@@ -11,7 +11,7 @@ internal import Glibc
         var attributes = pthread_mutexattr_t()
         unsafe pthread_mutexattr_init(&attributes)
         unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ERRORCHECK))
-        precondition(unsafe pthread_mutex_init(mutex, &attributes) == 0, "a mutex can be made")
+        precondition(unsafe pthread_mutex_init(mutex, &attributes) == 0, "pthread_mutex_init failed")
         unsafe pthread_mutexattr_destroy(&attributes)
     }
 
@@ -21,7 +21,7 @@ internal import Glibc
     }
 
     func take() {
-        precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write does not begin within a write")
+        precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write began within a write")
     }
 
     func giveBack() { unsafe pthread_mutex_unlock(mutex) }

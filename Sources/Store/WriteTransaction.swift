@@ -1,23 +1,23 @@
 internal import CLMDB
 
-/// Changes that become visible together or not at all. Owned by the scope of `Environment.write` and
-/// pinned to its thread: it can be neither stored nor sent, and is committed or aborted when the
-/// scope ends, whatever happens inside. It reads its own changes through `view`.
+/// Changes that become visible together or not at all. The scope of `Environment.write` owns it, and it is
+/// pinned to its thread. It can be neither stored nor sent. It is committed or aborted when the scope ends.
+/// It reads its own changes through `picture`.
 @safe package struct WriteTransaction: ~Copyable {
     package let picture: Picture
     private let transaction: OpaquePointer
     private let environment: Environment
-    /// The first failure that LMDB does not forgive; the transaction then ends as an abort, even when
-    /// the body swallowed the error.
+    /// The first fatal failure of LMDB. The transaction is then aborted, even if the body swallowed the
+    /// error.
     private(set) var failure: StoreError?
     private(set) var isRolledBack = false
     private var stored: [UInt8] = []
-    /// One for each table that was changed, at its last change.
+    /// One cursor for each changed table, at its last change.
     private var cursors: [OpaquePointer?]
-    /// What the tables hold by now; empty as long as nothing was changed.
+    /// The present sums of the tables. Empty before the first change.
     private var sums: [TableSum] = []
 
-    // Not inlined for the reason given at `Picture`.
+    // It is not inlined for the reason given at `Picture`.
     @inline(never) init(_ transaction: OpaquePointer, of environment: Environment) {
         unsafe self.transaction = transaction
         self.environment = environment
@@ -38,7 +38,7 @@ internal import CLMDB
         unsafe leave(open)
     }
 
-    /// Returns whether there was such a row.
+    /// Removes a row and returns whether it existed.
     @discardableResult
     package mutating func remove(_ key: Span<UInt8>, in table: Table) throws(StoreError) -> Bool {
         var open = unsafe try open(table)
@@ -47,7 +47,7 @@ internal import CLMDB
         return wasThere
     }
 
-    /// Removes the first `rowsMax` rows of the range and returns how many there were.
+    /// Removes the first `rowsMax` rows of the range and returns their number.
     @discardableResult
     package mutating func remove(_ range: KeyRange, in table: Table, rowsMax: Int) throws(StoreError) -> Int {
         var keys = RowBatch()
@@ -68,8 +68,8 @@ internal import CLMDB
         unsafe leave(open)
     }
 
-    /// Makes every change of the batch in its order; what it puts was put with its sum. A sorted batch is
-    /// faster when its rows are neighbours: the cursor stays on its page.
+    /// Applies every change of the batch in order. Its rows must contain their checksums. A sorted batch is
+    /// faster for neighboring rows, because the cursor stays on its page.
     package mutating func apply(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
         var open = unsafe try open(table)
         for index in 0..<batch.count {
@@ -82,13 +82,12 @@ internal import CLMDB
         unsafe leave(open)
     }
 
-    /// The same for rows that come in order and behind everything that the table has: nothing is looked
-    /// for, and pages become full.
+    /// Appends sorted rows behind all rows of the table. It needs no search, and it fills the pages.
     package mutating func append(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
         var open = unsafe try open(table)
         for index in 0..<batch.count {
             guard let stored = batch.value(index) else {
-                preconditionFailure("no removal is behind the last row")
+                preconditionFailure("an appended batch must not contain removals")
             }
             let key = batch.key(index)
             try Limits.check(key)
@@ -103,7 +102,7 @@ internal import CLMDB
         unsafe leave(open)
     }
 
-    /// Where a table is written. LMDB closes the cursor with the transaction.
+    /// A table that is being written. LMDB closes the cursor with the transaction.
     @unsafe private struct OpenTable {
         let index: Int
         let cursor: OpaquePointer
@@ -127,15 +126,16 @@ internal import CLMDB
         return unsafe OpenTable(index: index, cursor: cursor, sum: sums[index])
     }
 
-    /// When a change fails, the transaction has no use for its sum.
+    /// Stores the sum of the table. After a failed change it is not called, because the transaction is
+    /// aborted.
     private mutating func leave(_ open: OpenTable) { unsafe sums[open.index] = unsafe open.sum }
 
     private static func sum(_ stored: Span<UInt8>) -> UInt32 {
-        guard let sum = RowCheck.sum(of: stored) else { preconditionFailure("a row is put with its sum") }
+        guard let sum = RowCheck.sum(of: stored) else { preconditionFailure("a row has no checksum") }
         return sum
     }
 
-    /// The row that it replaces is met on the way.
+    /// Writes a row. The put finds the replaced row, so no separate lookup is needed.
     private mutating func write(
         _ key: Span<UInt8>, _ stored: Span<UInt8>, to open: inout OpenTable
     ) throws(StoreError) {
@@ -169,7 +169,7 @@ internal import CLMDB
         return true
     }
 
-    /// The last of its writes.
+    /// Writes the sums. It is the last write of the transaction.
     mutating func enterSums() throws(StoreError) {
         if sums.isEmpty { return }
         let key = TableSums.key
@@ -182,7 +182,7 @@ internal import CLMDB
         if result != 0 { throw fail(result, "write") }
     }
 
-    /// Belongs into the transaction that changes the rows; see `Applied`.
+    /// Sets the applied offset. It must be in the transaction that changes the rows (see `Applied`).
     package mutating func setApplied(_ applied: Applied, of partition: TopicPartition) throws(StoreError) {
         try put(partition.key.span, applied.bytes.span, in: environment.appliedTable)
     }

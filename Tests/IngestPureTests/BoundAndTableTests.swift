@@ -5,7 +5,7 @@ import Testing
 @testable import Ingest
 
 @Suite struct BoundAndTableTests {
-    @Test func `each failure halves what a transaction takes, each success doubles it up to the most`() {
+    @Test func `a failure halves the records of a transaction, a success doubles them up to the limit`() {
         var bound = TransactionBound(recordsMax: 1000)
         bound.failed(700)
         #expect(bound.records == 350)
@@ -19,13 +19,13 @@ import Testing
         #expect(bound.records == 1000)
     }
 
-    @Test func `numbers are found again by hash, whatever else has that hash`() {
+    @Test func `numbers are found by hash even if hashes collide`() {
         var random = SeededGenerator(1)
         var table = NumberTable()
         for _ in 0..<3 {
             var hashes: [UInt32] = []
             for _ in 0..<5000 {
-                // A seventh of them share a few hashes, the others what a division by 16 leaves.
+                // A seventh of them share three hashes. The others are multiples of 16.
                 let hash = random.below(7) == 0 ? UInt32(random.below(3)) : UInt32(random.below(1 << 20)) << 4
                 table.add(hash)
                 hashes.append(hash)

@@ -3,31 +3,32 @@ import Testing
 
 @testable import Ingest
 
-/// Our clock against stamps, without any of the two: times are minutes after noon.
+/// The local clock against record stamps, without a real clock or broker. Times are minutes after noon.
 @Suite struct ClockCheckTests {
     private static let minute: Int64 = 60_000
     private static let noon: Int64 = 1_790_000_000_000
     private static let day = 24 * 60
 
     private func wall(_ minutes: Int) -> Int64 { Self.noon + Int64(minutes) * Self.minute }
-    /// A machine that has been up for a while; it knows nothing of the time of day.
+    /// The steady time of a machine that has been up for a while. It contains no time of day.
     private func steady(_ minutes: Int) -> Instant {
         Instant(nanoseconds: 77_000_000_000).advanced(byMilliseconds: minutes * 60_000)
     }
 
-    /// What is said at a minute of the cluster's clock, where ours shows so many minutes more.
+    /// Returns the verdict at a minute of the cluster's clock, with the local clock `ahead` minutes ahead of
+    /// it.
     private func verdict(_ check: inout ClockCheck, at minute: Int, ours ahead: Int) -> ClockCheck.Verdict {
         check.judge(wall(minute + ahead), at: steady(minute))
     }
 
-    @Test func `without a stamp nothing is known, and our clock is what there is`() {
+    @Test func `without a stamp the verdict is unproven and the local clock counts`() {
         var check = ClockCheck()
         #expect(verdict(&check, at: 0, ours: 0) == .unproven)
         #expect(check.time(wall(0), at: steady(0)) == wall(0))
     }
 
     @Test(arguments: [0, 1, -1])
-    func `a stamp that is hardly a minute away agrees`(ahead: Int) {
+    func `a stamp within about a minute agrees`(ahead: Int) {
         var check = ClockCheck()
         check.saw(wall(0), in: 0, age: nil, at: steady(0))
         #expect(verdict(&check, at: 0, ours: ahead) == .agrees)
@@ -36,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [-2, -5, -6, -60, -Self.day])
-    func `a stamp that lies ahead of our clock proves that ours is behind`(ahead: Int) {
+    func `a stamp ahead of the local clock proves that the local clock is behind`(ahead: Int) {
         var check = ClockCheck()
         check.saw(wall(0), in: 3, age: nil, at: steady(0))
         let wanted = ClockCheck.Verdict.wrong(.ours, aheadMilliseconds: Int64(ahead) * Self.minute)
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [2, 60, Self.day, 8 * Self.day])
-    func `an old stamp proves nothing, a fresh one proves that our clock is ahead`(ahead: Int) {
+    func `an old stamp proves nothing, a fresh one proves that the local clock is ahead`(ahead: Int) {
         var check = ClockCheck()
         check.saw(wall(0), in: 0, age: nil, at: steady(0))
         #expect(verdict(&check, at: 0, ours: ahead) == .unproven)
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [-Self.day, -5, 5, Self.day, 8 * Self.day])
-    func `a step of our clock shows at once, and so does its end`(ahead: Int) {
+    func `a step of the local clock shows at once, and so does its end`(ahead: Int) {
         var check = ClockCheck()
         check.saw(wall(0), in: 0, age: 50, at: steady(0))
         #expect(verdict(&check, at: 1, ours: 0) == .agrees)
@@ -68,7 +69,7 @@ import Testing
         #expect(verdict(&check, at: 2, ours: 0) == .agrees)
     }
 
-    @Test func `the broker whose clock is wrong is named where another agrees with ours`() {
+    @Test func `a broker with a wrong clock is named if another broker agrees with the local clock`() {
         var check = ClockCheck()
         check.saw(wall(0), in: 0, age: 50, at: steady(0))
         check.saw(wall(10), in: 5, age: 50, at: steady(0))
@@ -78,7 +79,7 @@ import Testing
         #expect(verdict(&check, at: 0, ours: 0) == .agrees)
     }
 
-    @Test func `a doubt is looked at again after a while, for the clock that was set may be a broker's`() {
+    @Test func `a doubt is checked again after a while, because a broker's clock may have been corrected`() {
         var check = ClockCheck()
         check.saw(wall(30), in: 0, age: 50, at: steady(0))
         #expect(verdict(&check, at: 0, ours: 0).isWrong)
@@ -88,16 +89,16 @@ import Testing
         #expect(verdict(&check, at: 10, ours: 0) == .agrees)
     }
 
-    @Test func `what looked fresh and was not is put right by a report that is young`() {
+    @Test func `a young report corrects a stamp that only seemed fresh`() {
         var check = ClockCheck()
-        // Nothing could be fetched for ten minutes, and nobody noticed.
+        // For ten minutes nothing was fetched, and no check noticed it.
         check.saw(wall(0), in: 0, age: 50, at: steady(10))
         #expect(verdict(&check, at: 10, ours: 0).isWrong)
         check.reaches(wall(9), in: 0, at: steady(10))
         #expect(verdict(&check, at: 10, ours: 0) == .agrees)
     }
 
-    @Test func `what no clock shows is not counted with`() {
+    @Test func `stamps that no clock can show are ignored`() {
         var check = ClockCheck()
         for stamp in [Int64.min, -1, .max] { check.saw(stamp, in: 0, age: nil, at: steady(0)) }
         #expect(verdict(&check, at: 0, ours: 0) == .unproven)

@@ -19,7 +19,7 @@ import Testing
         phone.state(.dismissed, of: "B", at: 4)
     }
 
-    @Test func `nothing is left of an installation that is erased, and no late word brings it back`() {
+    @Test func `an erased installation keeps no data, and no late report brings it back`() {
         fill()
         #expect(phone.rows.count > 4)
         phone.says(.erase, at: 10)
@@ -35,14 +35,14 @@ import Testing
         #expect(phone.run.divergence.isEmpty)
     }
 
-    @Test func `a wish to erase that comes late leaves what was said since`() {
+    @Test func `a late erasure keeps the reports that came after its time`() {
         fill()
         phone.startToken("dd", type: "Order", at: 20)
         phone.says(.erase, at: 30, happened: 10)
         #expect(phone.rows == ["i:i start:Order dd"])
     }
 
-    @Test func `when no older word can come any more, nothing remembers the installation`() {
+    @Test func `an erased installation is forgotten when no older report can arrive`() {
         fill()
         phone.says(.erase, at: 10)
         phone.sweep(at: 10 + 10 * day - 1)
@@ -51,7 +51,7 @@ import Testing
         #expect(phone.run.installation == nil && phone.run.registry.values.isEmpty)
     }
 
-    @Test func `a user is erased from the installations that were the user's, and from no other`() {
+    @Test func `a user is erased only from the installations of that user`() {
         fill()
         let user = Recipient.user("anna")
         func erasures(at minutes: Int) -> Erasures {
@@ -63,15 +63,15 @@ import Testing
             return erasures
         }
         phone.run.sweep(at: Phone.at(11), erasures(at: 1))
-        #expect(phone.rows.contains("u:anna start:Match aa"), "anna came since")
+        #expect(phone.rows.contains("u:anna start:Match aa"), "anna came since => anna logged in later")
         phone.run.sweep(at: Phone.at(12), erasures(at: 10))
         #expect(phone.rows.isEmpty && phone.run.installation?.recipient == .installation("i"))
-        // A phone that changes hands since then was somebody else's.
+        // The phone changed hands after the erased time, so its earlier user does not matter.
         phone.startToken("aa", at: 20)
         phone.says(.profile, at: 21) { $0.user = "ben" }
         phone.run.sweep(at: Phone.at(22), erasures(at: 10))
         #expect(phone.rows.contains("u:ben start:Match aa"))
-        // What is left under the name that it had goes too.
+        // The rows under the recipient that it left are erased too.
         phone.says(.profile, at: 23) { $0.user = "anna" }
         phone.says(.profile, at: 24) { $0.user = "ben" }
         #expect(phone.rows.contains("u:anna start:Match aa>u:ben"))
@@ -81,13 +81,13 @@ import Testing
         #expect(phone.run.divergence.isEmpty)
     }
 
-    @Test func `the rows of erased users lie before all installations of their app`() {
+    @Test func `the rows of erased users sort before all installations of their app`() {
         let key = Erasures.key(app: "shop", user: "anna")
         #expect(key.lexicographicallyPrecedes(Installation(app: "shop", subject: .installation("!")).key))
         #expect(key != Installation(app: "shop", subject: .user("anna")).key)
     }
 
-    @Test func `an erasure behind a login that came late brings the tokens back`() {
+    @Test func `an erasure older than a late login brings the tokens back`() {
         phone.startToken("aa", at: 20)
         phone.says(.heartbeat, at: 30, happened: 5) { $0.user = "anna" }
         phone.says(.erase, at: 10)
@@ -95,7 +95,7 @@ import Testing
         #expect(phone.run.installation?.moved.isEmpty == true && phone.run.divergence.isEmpty)
     }
 
-    @Test func `an installation with nothing to start with is forgotten when it has been silent for long`() {
+    @Test func `an installation without a start token is forgotten after a long silence`() {
         let silence = Int(Retention.tokenlessMilliseconds / Phone.minute)
         phone.says(.profile, at: 0) { $0.tags = ["vip"] }
         phone.says(.heartbeat, at: day)
@@ -108,7 +108,7 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa"], "a start token does not expire")
     }
 
-    @Test func `an app that the catalogue has lost keeps its installations for a while`() {
+    @Test func `an app that is missing from the catalog keeps its installations for a while`() {
         let (app, hour) = (History.app, 3_600_000)
         let merges = AppMerges(nil, tokenlessMilliseconds: 1) { [app.id: app] }
         let now = Instant.now()
@@ -120,7 +120,7 @@ import Testing
         let unread = AppMerges(nil, tokenlessMilliseconds: 1) { nil }
         #expect(!unread.isGone("bank", forMilliseconds: 0) && !unread.isGone("bank", forMilliseconds: 0))
         fill()
-        guard let installation = phone.run.installation else { return #expect(Bool(false), "nothing known") }
+        guard let installation = phone.run.installation else { return #expect(Bool(false), "none") }
         let buried = Merge.bury(installation)
         #expect(buried.installation == nil && buried.changes.allSatisfy { $0.row == nil })
         #expect(Set(buried.changes.map(\.key)) == Set(phone.run.registry.keys))

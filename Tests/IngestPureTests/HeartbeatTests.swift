@@ -10,7 +10,7 @@ import Testing
         if case .merged(let merged) = outcome { merged.isDue } else { nil }
     }
 
-    @Test func `a thousand repetitions of a day are written once`() {
+    @Test func `a thousand repetitions in one day are written once`() {
         phone.startToken("aa", at: 0)
         let written = phone.run.written
         for minute in 1...1000 { phone.startToken("aa", at: minute) }
@@ -20,33 +20,33 @@ import Testing
         #expect(phone.events == ["n:lst"])
     }
 
-    @Test func `the day's first repetition refreshes the row`() {
+    @Test func `the first repetition of a day refreshes the row`() {
         phone.startToken("aa", at: 0)
         #expect(isDue(phone.startToken("aa", at: 24 * 60)) == true)
         #expect(phone.row("start:Match")?.registeredAt == Phone.at(24 * 60))
     }
 
-    @Test func `what is known already is nothing`() {
+    @Test func `a known report has no effect`() {
         phone.startToken("aa", at: 5)
         #expect(isDue(phone.startToken("aa", at: 5)) == nil)
         #expect(isDue(phone.startToken("bb", at: 6, happened: 4)) == nil)
-        #expect(isDue(phone.startToken("aa", at: 7)) == false, "it only says it later")
+        #expect(isDue(phone.startToken("aa", at: 7)) == false, "only its time is later")
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
-    @Test func `a list of what runs is a set`() {
+    @Test func `the order of a list of running activities is irrelevant`() {
         phone.says(.reconcile, at: 0) { $0.running = ["A", "B"] }
         #expect(isDue(phone.says(.reconcile, at: 1) { $0.running = ["B", "A"] }) == false)
     }
 
-    @Test func `a login is written each time, so that no late word on another user can stand`() {
+    @Test func `every login is written, so that a late report about another user cannot win`() {
         phone.says(.profile, at: 0) { $0.user = "anna" }
         #expect(isDue(phone.says(.profile, at: 3, happened: 3) { $0.user = "anna" }) == true)
         #expect(isDue(phone.says(.profile, at: 4, happened: 2) { $0.user = "ben" }) == nil)
         #expect(phone.run.installation?.recipient == .user("anna"))
     }
 
-    @Test func `an update token expires unless its activity is heard of`() {
+    @Test func `an update token expires if no report names its activity`() {
         phone.updateToken("aa", of: "A", at: 0)
         phone.updateToken("bb", of: "B", at: 0)
         phone.updateToken("cc", of: "C", at: 0)
@@ -65,7 +65,7 @@ import Testing
         #expect(phone.run.installation?.activities.isEmpty == true)
     }
 
-    @Test func `each activity type has its own life`() {
+    @Test func `each activity type has its own token lifetime`() {
         phone.updateToken("aa", of: "A", type: "Order", at: 0)
         #expect(phone.row("update:A")?.expiresAt == Phone.at(60))
         phone.says(.heartbeat, at: 30) { $0.activity = "A" }
@@ -76,7 +76,7 @@ import Testing
         #expect(phone.rows == [])
     }
 
-    @Test func `a life that the app has changed reaches the rows that are there`() {
+    @Test func `a changed token lifetime reaches existing rows`() {
         phone.updateToken("aa", of: "A", type: "Order", at: 0)
         #expect(phone.row("update:A")?.expiresAt == Phone.at(60))
         var app = History.app
@@ -92,7 +92,7 @@ import Testing
         #expect(phone.rows.isEmpty && phone.run.divergence.isEmpty)
     }
 
-    @Test func `a word that comes late brings an expired token back`() {
+    @Test func `a late report brings an expired token back`() {
         phone.updateToken("aa", of: "A", type: "Order", at: 0)
         phone.sweep(at: 70)
         #expect(phone.rows == [])
@@ -100,7 +100,7 @@ import Testing
         #expect(phone.rows == ["i:i update:A aa"])
     }
 
-    @Test func `the next sweep is known, and a sweep before it does nothing`() {
+    @Test func `the next sweep has a known time, and an earlier sweep does nothing`() {
         phone.updateToken("aa", of: "A", at: 0)
         let due = phone.run.installation.flatMap { phone.run.merge.nextSweep($0) }
         #expect(due == Phone.at(24 * 60))
@@ -108,7 +108,7 @@ import Testing
             phone.run.installation.flatMap { phone.run.merge.sweep($0, now: Phone.at(24 * 60) - 1) } == nil)
     }
 
-    @Test func `past the limit of all types the one not heard of for longest is forgotten`() {
+    @Test func `past the limit of start tokens the one with the oldest report is forgotten`() {
         var app = History.app
         app.types = (0...Installation.startsMax).map { ActivityType(name: "T\($0)") }
         let phone = Phone(app: app)
@@ -117,7 +117,7 @@ import Testing
         #expect(phone.run.divergence.isEmpty)
     }
 
-    @Test func `past a limit the one not heard of for longest is forgotten`() {
+    @Test func `past a limit the entry with the oldest report is forgotten`() {
         for index in 0...Installation.activitiesMax {
             phone.updateToken("aa", of: "A\(index)", at: index)
         }

@@ -2,19 +2,20 @@ import JSON
 import LiveActivity
 import Simulation
 
-/// A report, the server's time on its record, and the offset where it lay first.
+/// A report, the server's time on its record, and the offset at which it was first stored.
 struct Received {
     var report: Report
     var at: Int64
     var offset: Int64 = 0
 }
 
-/// What an app's phones, backend and senders might say within two days: rotations, logins, refusals,
-/// contradictions, clocks that are wrong, reports that come late.
+/// The reports of an app's phones, backend and senders within two days: rotations, logins, refusals,
+/// contradictions, wrong clocks, and late reports.
 struct History {
     static let start: Int64 = 1_763_000_000_000
     static let hour: Int64 = 3_600_000
-    /// No longer than a report may be late, so that nothing is forgotten that could still be contradicted.
+    /// At most the longest delay of a report. So nothing is forgotten that a late report could still
+    /// contradict.
     static let length = 47 * hour
 
     static let app: App = {
@@ -33,13 +34,13 @@ struct History {
     let end: Int64
 
     init(_ random: inout SeededGenerator) {
-        // Two days or a few minutes: within a grain nothing is written by chance.
+        // Two days or a few minutes. Within one write interval no write happens by chance.
         let longest = [Self.length, Self.hour, Self.hour / 10][random.below(3)]
         let length = longest / 2 + Int64(random.below(Int(longest / 2)))
         end = Self.start + length
         let seal = TokenSeal(nil)
         for _ in 0..<(1 + random.below(14)) {
-            // Few different times: ties are where orders go wrong.
+            // Only a few different times, because ties are the likeliest place for wrong orders.
             let at = Self.start + Int64(random.below(24)) * (length / 24)
             var report = Self.report(&random, at: at, seal)
             switch random.below(6) {
@@ -54,8 +55,8 @@ struct History {
         giveOrder(&random)
     }
 
-    /// Some came in bodies, and were given their places there; the others lay somewhere. Neither goes
-    /// with the times, so that only the rules can say what was last.
+    /// Gives some reports a sequence within a request body, and all of them an offset. Both are independent
+    /// of the times, so that only the rules decide which report is the last.
     private mutating func giveOrder(_ random: inout SeededGenerator) {
         let share = random.below(3)
         for (offset, index) in list.indices.shuffled(using: &random).enumerated() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ingest
 
-/// A million histories are `deploy/prove ingest-histories`.
+/// `deploy/prove ingest-histories` runs a million histories.
 @Suite struct HistoryTests {
     private func check(
         _ what: String, _ histories: Int = trials(500),
@@ -38,7 +38,7 @@ import Testing
             }.joined()
     }
 
-    @Test func `reports in the order of the server make what the model says`() {
+    @Test func `reports in the order of the server give the rows of the model`() {
         check("in order") { history, run, random in
             for received in history.list.sorted(by: { $0.at < $1.at }) {
                 run.hear(received)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `any order and any repetition of the same reports make the same registry`() {
+    @Test func `any order and any repetition of the same reports give the same registry`() {
         check("shuffled") { history, run, random in
             var list = history.list
             for _ in 0..<random.below(10) { list.append(list[random.below(list.count)]) }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `reading the reports again from any place changes nothing`() {
+    @Test func `reading the reports again from any offset changes nothing`() {
         check("replayed") { history, run, random in
             let list = history.list.sorted { $0.at < $1.at }
             for received in list { run.hear(received) }
@@ -67,13 +67,13 @@ import Testing
         }
     }
 
-    @Test func `a report heard twice in a row changes nothing, writes nothing and says nothing`() {
+    @Test func `a report merged twice in a row changes nothing, writes nothing and emits no event`() {
         check("twice") { history, run, _ in
             for received in history.list {
                 run.hear(received, now: history.end)
                 let (truth, written, events) = (run.truth, run.written, run.events.count)
                 let again = run.hear(received, now: history.end)
-                if case .unchanged = again {} else { Issue.record("heard again: \(again)") }
+                if case .unchanged = again {} else { Issue.record("merged again: \(again)") }
                 #expect(run.truth == truth && run.written == written && run.events.count == events)
             }
         }

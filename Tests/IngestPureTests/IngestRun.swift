@@ -4,9 +4,9 @@ import LiveActivity
 
 @testable import Ingest
 
-/// Ingest without I/O: the truth, and the registry as the changes have made it.
+/// Ingest without I/O: the installations, and the registry that results from their changes.
 final class IngestRun {
-    /// Made anew where the app has changed.
+    /// Replaced if the app changes.
     var merge: Merge
     private let reader = JSONReader()
     private(set) var truth: [Recipient: Installation] = [:]
@@ -65,14 +65,14 @@ final class IngestRun {
         events += merged.events
     }
 
-    /// The truth is what its record says.
+    /// Stores the installation as its record decodes.
     private func remember(_ installation: Installation) {
         guard let read = try? Installation.decode(installation.encoded(), with: reader), read == installation
         else { preconditionFailure("does not read back: \(installation)") }
         truth[installation.subject] = read
     }
 
-    /// What the truth stands for now.
+    /// The rows of the present installations.
     var rows: [RegistryKey: RegistryRow] {
         var rows: [RegistryKey: RegistryRow] = [:]
         for installation in truth.values {
@@ -99,7 +99,8 @@ final class IngestRun {
         }
     }
 
-    /// Where the registry differs from the truth, but for times within a grain.
+    /// The keys at which the registry differs from the installations, apart from times within one write
+    /// interval.
     var divergence: [RegistryKey] {
         let (registry, rows) = (registry, rows)
         return Set(registry.keys).union(rows.keys).filter { key in

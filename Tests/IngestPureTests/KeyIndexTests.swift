@@ -2,9 +2,9 @@ import Simulation
 import Stages
 import Testing
 
-/// The index of keys against a dictionary: with hashes of which many are the same, or stand side by side.
+/// The key index against a dictionary. Many hashes are equal or adjacent.
 @Suite struct KeyIndexTests {
-    @Test func `what is entered, removed and renumbered in whatever order is found as in a dictionary`() {
+    @Test func `after any inserts, removals and renumberings the index finds the same as a dictionary`() {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         for seed in base..<base + UInt64(trials(200)) {

@@ -3,11 +3,11 @@ import Testing
 @testable import Ingest
 @testable import LiveActivity
 
-/// The rules that others were burnt by, one by one.
+/// The merge rules whose violation broke other systems, one by one.
 @Suite struct MergeRuleTests {
     let phone = Phone()
 
-    @Test func `a report without a token erases none`() {
+    @Test func `a report without a token erases no token`() {
         phone.startToken("aa", at: 0)
         phone.updateToken("bb", of: "A", group: "m1", at: 0)
         phone.says(.heartbeat, at: 1)
@@ -18,7 +18,7 @@ import Testing
         #expect(phone.rows == ["i:i profile vip", "i:i start:Match aa", "i:i update:A bb"])
     }
 
-    @Test func `a field that a report does not have keeps its value`() {
+    @Test func `a field that a report lacks keeps its value`() {
         phone.updateToken("bb", of: "A", group: "m1", at: 0)
         phone.says(.heartbeat, at: 1) {
             $0.os = "18.1"
@@ -31,17 +31,17 @@ import Testing
         #expect(row?.os == "18.1" && row?.frequentPushesEnabled == true && row?.activitiesEnabled == false)
     }
 
-    @Test func `an activity that has ended takes no newer one's token with it`() {
+    @Test func `an ended activity does not remove the token of a newer one`() {
         phone.updateToken("aa", of: "A", group: "m1", at: 0)
         phone.updateToken("bb", of: "B", group: "m1", at: 10)
         phone.state(.ended, of: "A", at: 11)
-        // It even reports its token once more.
+        // The ended activity reports its token once more.
         phone.updateToken("aa", of: "A", group: "m1", at: 12)
         #expect(phone.rows == ["i:i update:B bb"])
         #expect(phone.events == ["n:lut A", "n:lut B", "n:lac A ended"])
     }
 
-    @Test func `a dismissed activity does not come back, and its group is told`() {
+    @Test func `a dismissed activity does not come back, and its row names the group`() {
         phone.updateToken("aa", of: "A", group: "m1", at: 0)
         phone.state(.dismissed, of: "A", at: 1)
         phone.updateToken("bb", of: "A", group: "m1", at: 2)
@@ -52,7 +52,7 @@ import Testing
         #expect(phone.events == ["n:lut A", "n:lac A dismissed"])
     }
 
-    @Test func `a person's hand counts more than the end that comes with it`() {
+    @Test func `a dismissal by the person outranks the end that comes with it`() {
         phone.updateToken("aa", of: "A", at: 0)
         phone.state(.ended, of: "A", at: 1)
         phone.state(.dismissed, of: "A", at: 2)
@@ -61,12 +61,12 @@ import Testing
         #expect(phone.events == ["n:lut A", "n:lac A ended"])
     }
 
-    @Test func `what goes long after its end was taken away by the system, and vetoes nothing`() {
+    @Test func `a dismissal long after the end was done by the system and blocks nothing`() {
         phone.updateToken("aa", of: "A", group: "m1", at: 0)
         phone.state(.ended, of: "A", at: 1)
         phone.state(.dismissed, of: "A", at: 3)
         #expect(phone.rows.isEmpty && phone.events.last == "n:lac A ended")
-        // Whichever is heard first.
+        // The order of arrival does not matter.
         phone.updateToken("bb", of: "B", group: "m1", at: 4)
         phone.state(.dismissed, of: "B", at: 240, happened: 239)
         #expect(phone.rows == ["i:i update:B dismissed"])
@@ -81,14 +81,14 @@ import Testing
         phone.startToken("aa", at: 2)
         #expect(phone.rows == ["i:i start:Match aa"])
         #expect(phone.events == ["n:lst", "n:lst", "n:lst"])
-        // And when B's report comes last, or all of it once more.
+        // The result stays if B's report comes last, or if all reports come again.
         for (token, happened) in [("bb", 1), ("aa", 0), ("bb", 1), ("aa", 2)] {
             phone.startToken(token, at: 9, happened: happened)
         }
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
-    @Test func `a rotation that is reported late loses even to a mere repetition`() {
+    @Test func `a late report of a rotation loses even to a repetition`() {
         phone.startToken("aa", at: 0, happened: 0)
         phone.startToken("aa", at: 20, happened: 20)
         phone.startToken("bb", at: 21, happened: 10)
@@ -113,7 +113,7 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa", "i:i start:Order bb"])
     }
 
-    @Test func `a refusal that is older than the token's last report removes nothing`() {
+    @Test func `a refusal older than the token's last report removes nothing`() {
         phone.startToken("aa", at: 0)
         phone.startToken("aa", at: 10)
         phone.refusal(of: "aa", since: 5, dispatched: 11, at: 12)
@@ -122,7 +122,7 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
-    @Test func `without a time of APNs the time of the push decides`() {
+    @Test func `without a time from APNs the time of the push decides`() {
         phone.startToken("aa", at: 10)
         phone.refusal(of: "aa", since: nil, dispatched: 9, at: 12)
         #expect(phone.rows == ["i:i start:Match aa"])
@@ -130,7 +130,7 @@ import Testing
         #expect(phone.rows == [])
     }
 
-    @Test func `what a clock that was ahead has ended comes back when the clock is right`() {
+    @Test func `tokens that a fast clock expired come back when the clock is right`() {
         phone.updateToken("bb", of: "A", group: "m1", at: 0)
         let rows = phone.rows
         #expect(rows == ["i:i update:A bb"])
@@ -161,7 +161,7 @@ import Testing
         #expect(phone.rows == ["u:ben start:Match aa"])
     }
 
-    @Test func `who logs out and in again is at home, and the others are marked`() {
+    @Test func `a user who logs out and in again keeps the tokens, and the other rows are marked as moved`() {
         phone.says(.startToken, at: 0) {
             $0.token = "aa"
             $0.user = "anna"
@@ -172,12 +172,12 @@ import Testing
         #expect(phone.rows == ["i:i start: aa", "u:anna start: aa>i:i"])
         phone.says(.profile, at: 3) { $0.user = "anna" }
         #expect(phone.rows == ["i:i start: aa>u:anna", "u:anna start: aa"])
-        // A late word about a login in between does not move it.
+        // A late report about a login in between does not move it.
         phone.says(.profile, at: 4, happened: 2) { $0.user = "ben" }
         #expect(phone.rows == ["i:i start: aa>u:anna", "u:anna start: aa"])
     }
 
-    @Test func `an installation that had nothing to start with has not moved`() {
+    @Test func `an installation without a start token has not moved`() {
         phone.says(.heartbeat, at: 0)
         phone.says(.startToken, at: 1) {
             $0.token = "aa"
@@ -187,7 +187,7 @@ import Testing
         #expect(phone.row("start:")?.movedAt == nil)
     }
 
-    @Test func `unregistering forgets a type and its activities, until it is registered again`() {
+    @Test func `unregistering removes a type and its activities until the type is registered again`() {
         phone.startToken("aa", at: 0)
         phone.startToken("bb", type: "Order", at: 0)
         phone.updateToken("cc", of: "A", at: 0)
@@ -200,26 +200,26 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa", "i:i start:Order bb"])
     }
 
-    @Test func `the list of what runs ends the rest, but nothing that is newer than the list`() {
+    @Test func `the list of running activities ends all others except those newer than the list`() {
         phone.updateToken("aa", of: "A", at: 0)
         phone.updateToken("bb", of: "B", at: 0)
         phone.updateToken("cc", of: "C", at: 9)
         phone.says(.reconcile, at: 10, happened: 5) { $0.running = ["B"] }
         #expect(phone.rows == ["i:i update:B bb", "i:i update:C cc"])
         #expect(phone.events.last == "n:lac A notRunning")
-        // What was reported late was not running either.
+        // An activity that is reported late was not running either.
         phone.updateToken("dd", of: "D", at: 11, happened: 4)
         #expect(phone.rows == ["i:i update:B bb", "i:i update:C cc"])
         #expect(phone.events.last == "n:lut D")
     }
 
-    @Test func `the same list again ends what was reported in between and has gone since`() {
+    @Test func `the same list again ends an activity that was reported in between`() {
         phone.says(.reconcile, at: 0) { $0.running = ["B"] }
         phone.updateToken("aa", of: "A", at: 1)
         #expect(phone.rows == ["i:i update:A aa"])
         phone.says(.reconcile, at: 2) { $0.running = ["B"] }
         #expect(phone.rows == [])
-        // And a sign of life, even in the same minute, shows that it runs after all.
+        // A sign of life, even in the same minute, shows that the activity still runs.
         phone.says(.heartbeat, at: 2) { $0.activity = "A" }
         #expect(phone.rows == ["i:i update:A aa"])
     }
@@ -235,14 +235,14 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
-    @Test func `a start token without a type serves every type, beside those with one`() {
+    @Test func `a start token without a type serves every type, beside typed tokens`() {
         phone.startToken("aa", type: nil, at: 0)
         phone.startToken("bb", at: 0)
         #expect(phone.rows == ["i:i start: aa", "i:i start:Match bb"])
         #expect(phone.row("start:")?.attributesType == nil)
     }
 
-    @Test func `a backend's profile of a user stands by itself`() {
+    @Test func `a backend's profile of a user needs no installation`() {
         var report = Report(app: "shop", profileOf: "anna")
         report.tags = ["vip"]
         phone.run.hear(report, at: Phone.at(0))
@@ -251,7 +251,7 @@ import Testing
         #expect(phone.run.events.map(\.user) == ["anna"] && phone.run.installation == nil)
     }
 
-    @Test func `a tap is told once, with the schedule behind it`() {
+    @Test func `a tap emits one event, with its schedule`() {
         phone.updateToken("aa", of: "A", group: "m1", at: 0)
         for minutes in [5, 6] {
             phone.says(.tap, at: minutes, happened: 4) {
@@ -267,7 +267,7 @@ import Testing
         #expect(phone.run.events.filter { $0.code == .tap }.count == 2)
     }
 
-    @Test func `taps that come out of order count, and one that comes again does not`() {
+    @Test func `taps out of order count, and a repeated tap does not`() {
         func taps() -> Int { phone.run.events.filter { $0.code == .tap }.count }
         func tap(_ id: String?, happened: Int, at minutes: Int) {
             phone.says(.tap, at: minutes, happened: happened) {
@@ -285,12 +285,13 @@ import Testing
             tap(nil, happened: 4, at: minutes)
         }
         #expect(taps() == 3)
-        // Two people on two phones may tap at one time, and so may one report beside another.
+        // Two people on two phones can tap at the same time. Two reports of one phone can have the same time
+        // too.
         tap("three", happened: 4, at: 15)
         #expect(taps() == 4)
     }
 
-    @Test func `past the taps that are remembered none counts twice`() {
+    @Test func `beyond the limit of remembered taps no tap counts twice`() {
         let last = Installation.tapsMax + 4
         for number in 0...last {
             phone.says(.tap, at: number) {
@@ -318,22 +319,22 @@ import Testing
         #expect(phone.rows == ["i:i start: aa", "i:i start:Order aa"])
     }
 
-    @Test func `a type that was unregistered is started by no token for every type either`() {
+    @Test func `a token for all types does not start an unregistered type`() {
         phone.startToken("aa", type: nil, at: 0)
         phone.says(.unregister, at: 1) { $0.attributesType = "Order" }
         phone.says(.unregister, at: 1) { $0.attributesType = "Match" }
         #expect(phone.row("start:")?.exceptTypes == ["Match", "Order"])
-        // An app that gives its token again at each start has not asked for the type.
+        // An app that reports its general token at each start has not asked for the type.
         phone.startToken("bb", type: nil, at: 2)
         #expect(phone.row("start:")?.exceptTypes == ["Match", "Order"])
         phone.startToken("cc", type: "Match", at: 3)
         #expect(phone.row("start:")?.exceptTypes == ["Order"])
         phone.startToken("dd", type: "Match", at: 20 * 24 * 60)
-        #expect(phone.row("start:")?.exceptTypes == ["Order"], "nor does time make it ask")
+        #expect(phone.row("start:")?.exceptTypes == ["Order"], "time does not count as asking either")
         #expect(phone.run.divergence.isEmpty)
     }
 
-    @Test func `a type is asked for again also by a token that cannot be used`() {
+    @Test func `a token that cannot be used still registers its type again`() {
         phone.startToken("aa", type: nil, at: 0)
         phone.says(.startToken, at: 1) {
             $0.token = "bb"
@@ -342,7 +343,7 @@ import Testing
         phone.says(.unregister, at: 2) { $0.attributesType = "Order" }
         phone.says(.startToken, at: 10, environment: .sandbox) { $0.token = "aa" }
         #expect(phone.row("start:")?.exceptTypes == ["Order"])
-        // The same token as before, of the environment that the phone has left meanwhile.
+        // The same token as before, in the environment that the phone has left.
         phone.says(.startToken, at: 11, happened: 3) {
             $0.token = "bb"
             $0.attributesType = "Order"
@@ -351,7 +352,7 @@ import Testing
         #expect(phone.run.divergence.isEmpty)
     }
 
-    @Test func `tokens are sealed for their row, and a repetition seals nothing anew`() throws {
+    @Test func `tokens are sealed for their row, and a repetition is not sealed again`() throws {
         let key = String(repeating: "0", count: 64)
         let keys = try SealingKeys(lines: Array("hash \(key)\nkey 1 \(key)\n".utf8)[...])
         let seal = TokenSeal(keys)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ingest
 
-/// Reports of one phone, in the order of their times.
+/// Returns the obstacles after reports of one phone, in the order of their times.
 private func told(_ reports: Report...) -> [String] {
     let run = IngestRun()
     for (place, report) in reports.enumerated() { run.hear(report, at: 1_000_000 + Int64(place)) }
@@ -26,16 +26,16 @@ private let update = report(.updateToken) {
 }
 
 struct ObstacleTests {
-    @Test func `what reaches its phone has no obstacle`() { #expect(told(start, update) == []) }
+    @Test func `a reachable phone has no obstacle`() { #expect(told(start, update) == []) }
 
-    @Test func `a phone says what keeps pushes from it`() {
+    @Test func `a phone reports the settings that block its pushes`() {
         #expect(told(report(.heartbeat)) == [" nothing_reported"])
         #expect(told(start, report(.heartbeat) { $0.activitiesEnabled = false }) == [" switched_off"])
         #expect(told(start, report(.heartbeat) { $0.os = "16.4" }) == [" system"])
         #expect(told(start, report(.heartbeat) { $0.os = "17.2" }) == [])
     }
 
-    @Test func `a start token says why it starts nothing`() {
+    @Test func `a start token has the reason that it starts nothing`() {
         #expect(told(start, report(.unregister)) == ["start:Match unregistered"])
         #expect(told(start, report(.unregister), start) == [])
         let sandbox = report(.heartbeat) { $0.environment = .sandbox }
@@ -48,7 +48,7 @@ struct ObstacleTests {
         #expect(told(start, dead) == ["start:Match refused"])
     }
 
-    @Test func `an activity says why it is not updated`() {
+    @Test func `an activity has the reason that it is not updated`() {
         func state(_ state: Report.State) -> Report {
             report(.state) {
                 $0.activity = "a"

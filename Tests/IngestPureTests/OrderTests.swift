@@ -3,21 +3,21 @@ import Testing
 
 @testable import Ingest
 
-/// What was said later stands, also where the times are one.
+/// The later report wins, even if the times are equal.
 @Suite struct OrderTests {
     private let phone = Phone()
 
-    /// Who gives a report its order.
+    /// The writer that gives a report its order.
     enum Writer: CaseIterable {
-        /// The gateway, which writes the place in the body.
+        /// The gateway writes the position in the request body.
         case gateway
-        /// A service that writes records itself.
+        /// A service writes records to the topic itself.
         case service
-        /// A phone whose clock is a day ahead: all its times are cut to the server's.
+        /// A phone whose clock is a day ahead. All its times are cut to the server's time.
         case fastClock
     }
 
-    /// Reports that came in together, in one millisecond; heard in that order, or the other way round.
+    /// Merges reports that arrived together, in one millisecond, in their order or in reverse.
     private func body(_ reports: [Report], by writer: Writer, isReversed: Bool) -> Phone {
         let phone = Phone()
         var list = reports.enumerated().map { place, report in
@@ -29,7 +29,7 @@ import Testing
             case .service: break
             case .fastClock:
                 received.report.eventTime = Phone.at(24 * 60) + Int64(place)
-                // The gateway was given them in another order.
+                // The gateway received them in another order.
                 received.report.sequence = reports.count - place
             }
             return received
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Writer.allCases, [false, true])
-    func `a logout behind a login stands, and a login behind a logout`(_ writer: Writer, _ isReversed: Bool) {
+    func `the later of a login and a logout wins`(_ writer: Writer, _ isReversed: Bool) {
         let login = phone.report(.profile) { $0.user = "ben" }
         let logout = phone.report(.profile) { $0.isLoggedOut = true }
         let out = body([login, logout], by: writer, isReversed: isReversed)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Writer.allCases, [false, true])
-    func `who unregisters a type and then gives its token can be reached`(
+    func `a type that is unregistered and then gets a token can be reached`(
         _ writer: Writer, _ isReversed: Bool
     ) {
         let unregister = phone.report(.unregister) { $0.attributesType = "Match" }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Writer.allCases, [false, true])
-    func `of two tokens in one body the second stands`(_ writer: Writer, _ isReversed: Bool) {
+    func `the second of two tokens in one body wins`(_ writer: Writer, _ isReversed: Bool) {
         for (first, second) in [("aa", "bb"), ("bb", "aa")] {
             let both = body([startToken(first), startToken(second)], by: writer, isReversed: isReversed)
             #expect(both.rows == ["i:i start:Match \(second)"])
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: Writer.allCases, [false, true])
-    func `a list of what runs ends what was said before it, and not what is said behind it`(
+    func `a list of running activities ends earlier reports and not later ones`(
         _ writer: Writer, _ isReversed: Bool
     ) {
         let token = phone.report(.updateToken) {
@@ -88,14 +88,14 @@ import Testing
         #expect(body([list, token], by: writer, isReversed: isReversed).rows == ["i:i update:A aa"])
     }
 
-    @Test func `a report that was forwarded keeps the order that it had`() {
-        // Both lay in a wrong partition and come home with one time, the second first.
+    @Test func `a forwarded report keeps its order`() {
+        // Both were in a wrong partition and return with one time, the second first.
         let reports = [startToken("aa"), startToken("bb")]
         for offset in [1, 0] { phone.run.hear(reports[offset], at: Phone.at(1), offset: Int64(offset)) }
         #expect(phone.rows == ["i:i start:Match bb"])
     }
 
-    @Test func `a clock that was ahead does not stand over the next day's reports`() {
+    @Test func `a clock that was ahead does not outrank the reports of the next day`() {
         phone.startToken("aa", at: 0, happened: 90_000)
         phone.startToken("bb", at: 1, happened: 1)
         #expect(phone.rows == ["i:i start:Match bb"])

@@ -3,7 +3,7 @@ import Simulation
 import Stages
 import Testing
 
-/// The overlay against its words: two tables, one of what was committed and one of what was repeated.
+/// The overlay against a plain model: one table of committed records and one of repeated ones.
 @Suite struct OverlayTests {
     private struct Model {
         var committed: [String: (record: [UInt8], outstanding: Int, since: Instant)] = [:]
@@ -23,7 +23,7 @@ import Testing
 
         mutating func apply(_ key: String) {
             guard let row = committed[key] else {
-                // Of a transaction that nobody knew to have happened: newer than what was repeated.
+                // A transaction whose outcome was unknown did commit. It is newer than the repeated record.
                 repeated[key] = nil
                 return
             }
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `whatever happens in whatever order, it knows what two plain tables know`() {
+    @Test func `after any sequence of steps the overlay equals two plain tables`() {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         for seed in base..<base + UInt64(trials(200)) {

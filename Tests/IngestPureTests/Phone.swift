@@ -2,7 +2,7 @@ import LiveActivity
 
 @testable import Ingest
 
-/// One phone that reports, at times in minutes, and what the registry then has.
+/// One phone that sends reports, at times in minutes, and the resulting registry.
 struct Phone {
     static let start = History.start
     static let minute: Int64 = 60_000
@@ -13,8 +13,8 @@ struct Phone {
     static func at(_ minutes: Int) -> Int64 { start + Int64(minutes) * minute }
 
     /// - Parameters:
-    ///   - minutes: when the server has it.
-    ///   - happened: when it happened by the phone's clock; nil where it does not say.
+    ///   - minutes: The time at which the server receives it.
+    ///   - happened: The time by the phone's clock, or nil if the report has none.
     @discardableResult
     func says(
         _ kind: Report.Kind, at minutes: Int, happened: Int? = nil,
@@ -93,7 +93,7 @@ struct Phone {
         }.sorted()
     }
 
-    /// - Parameter recipient: whose lane it stands in; nil for the present one's.
+    /// - Parameter recipient: The recipient that owns the row. Nil means the present one.
     func row(_ entry: String, of recipient: Recipient? = nil) -> TokenRow? {
         let found = run.registry.first {
             $0.key.entry.text == entry && $0.key.recipient == recipient ?? run.installation?.recipient

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Ingest
 
-/// The short way to what changes against the long one.
+/// The changes of touched rows against the comparison of all rows.
 @Suite struct PresentChangesTests {
-    @Test func `what changes is what a comparison of all rows says`() {
+    @Test func `the changes of touched rows equal a comparison of all rows`() {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         var compared = 0
@@ -38,7 +38,7 @@ import Testing
         #expect(compared > 0)
     }
 
-    /// The activities that are over now, and were not.
+    /// The activities that are over now and were not before.
     private func ended(_ old: Installation?, _ new: Installation) -> Set<String> {
         let over = new.activities.filter { activity in
             guard new.overBy(activity) != nil else { return false }

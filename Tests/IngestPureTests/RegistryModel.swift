@@ -1,13 +1,13 @@
 import LiveActivity
 
-/// What the registry must hold after a set of reports, said as plainly as possible: every question is
-/// answered by looking through all the reports, with no record kept and no order of arrival.
+/// The expected registry after a set of reports, in the plainest form. Every question is answered by a search
+/// through all reports. The model keeps no record and no order of arrival.
 struct RegistryModel {
     let reports: [Received]
     let now: Int64
     private let seal = TokenSeal(nil)
 
-    /// The rows under present recipients, without `movedAt`, which only the order of arrival could tell.
+    /// The rows under present recipients, without `movedAt`, which depends on the order of arrival.
     var rows: [RegistryKey: RegistryRow] {
         var rows: [RegistryKey: RegistryRow] = [:]
         for user in History.users {
@@ -31,7 +31,7 @@ struct RegistryModel {
         RegistryKey(app: History.app.id, recipient: recipient, installation: installation, entry: entry)
     }
 
-    // MARK: Who says what, when
+    // MARK: Reports in their order
 
     private var phone: [Received] { since(erased: everSaid) }
 
@@ -39,7 +39,7 @@ struct RegistryModel {
         reports.filter { $0.report.installation != nil && $0.report.kind != .deadToken }
     }
 
-    /// What was said behind the last wish to forget.
+    /// Returns the reports after the last erasure.
     private func since(erased words: [Received]) -> [Received] {
         let (wishes, rest) = (
             words.filter { $0.report.kind == .erase }, words.filter { $0.report.kind != .erase }
@@ -57,14 +57,14 @@ struct RegistryModel {
         if event > received.at { event = received.at }
         if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
         let claim = received.report.eventTime ?? received.at
-        // Who gives no place in a body is ordered by where the report lay, behind those who do.
+        // Reports without a position in a body sort by their offset, after those with a position.
         let order: [Int64] = received.report.sequence.map { [0, Int64($0)] } ?? [1, received.offset]
         return [event, received.at, claim] + order
     }
 
     private func isBefore(_ a: [Int64], _ b: [Int64]) -> Bool { a.lexicographicallyPrecedes(b) }
 
-    /// The last word: by time and order, and where both are one the word that sorts last.
+    /// Returns the last value by time and order. A tie goes to the text that sorts last.
     private func last<T>(
         _ reports: [Received], _ value: (Report) -> T?, _ text: (T) -> String
     ) -> (value: T, time: [Int64])? {
@@ -114,7 +114,7 @@ struct RegistryModel {
         }
     }
 
-    /// The row of the newest of these tokens, unless it is of no use.
+    /// Returns the row of the newest of these tokens, unless it is useless.
     private func tokenRow(_ reports: [Received]) -> (row: TokenRow, time: [Int64])? {
         func hash(_ report: Report) -> String {
             String(decoding: Hex.encode(seal.hash(PushToken(hex: report.token!)!)), as: UTF8.self)
@@ -149,7 +149,7 @@ struct RegistryModel {
         return row
     }
 
-    /// Unregistered, and no token of this very type since.
+    /// Whether the type was unregistered and has no later token of this type.
     private func isUnwanted(_ type: String) -> Bool {
         guard let gone = unregistered(type) else { return false }
         let tokens = phone.filter { $0.report.kind == .startToken && $0.report.attributesType == type }
@@ -158,7 +158,7 @@ struct RegistryModel {
 
     private func updateRow(_ id: String) -> TokenRow? {
         let words = phone.filter { $0.report.activity == id && $0.report.kind != .tap }
-        // That an activity is over is never forgotten.
+        // The end of an activity is never forgotten.
         let ends = everSaid.filter {
             $0.report.activity == id && ($0.report.state == .ended || $0.report.state == .dismissed)
         }
@@ -170,7 +170,7 @@ struct RegistryModel {
         let token = last(tokens, { $0 }, { _ in "" })?.time
         let dismissal = ends.filter { $0.report.state == .dismissed }.map(time).sorted(by: isBefore).first
         let ending = ends.filter { $0.report.state == .ended }.map(time).sorted(by: isBefore).first
-        // A minute after the end nobody's hand has done it.
+        // A dismissal more than a minute after the end was not done by the person.
         let byPerson = dismissal.flatMap { gone in
             ending.map { gone[0] - $0[0] > 60_000 } == true ? nil : gone
         }

@@ -15,7 +15,7 @@ import Testing
         Report(app: "shop", environment: .production, installation: "i", kind: kind)
     }
 
-    @Test func `the codes are stable, and each says what to do`() {
+    @Test func `the codes are stable`() {
         #expect(
             ReportMisfit.Code.allCases.map(\.rawValue) == [
                 "received_in_future", "too_old", "environment_not_allowed", "incomplete", "bad_token",
@@ -23,7 +23,7 @@ import Testing
             ])
     }
 
-    @Test func `a record from the future is refused, a small difference of clocks is not`() {
+    @Test func `a record from the future is rejected, a small difference of clocks is not`() {
         let now = History.start
         #expect(code(report(.heartbeat), at: now + Retention.clockMilliseconds, now: now) == nil)
         #expect(
@@ -31,13 +31,13 @@ import Testing
         )
     }
 
-    @Test func `what is older than all that is remembered is refused`() {
+    @Test func `a record older than the retention is rejected`() {
         let now = History.start
         #expect(code(report(.heartbeat), at: now - Retention.reportMilliseconds, now: now) == nil)
         #expect(code(report(.heartbeat), at: now - Retention.reportMilliseconds - 1, now: now) == .tooOld)
     }
 
-    @Test func `an environment that the app does not use is refused`() {
+    @Test func `an environment that the app does not use is rejected`() {
         var app = History.app
         app.environments = [.sandbox]
         let outcome = Merge(app: app, seal: TokenSeal(nil)).merge(
@@ -50,7 +50,7 @@ import Testing
         #expect("\(rejection)".contains("production"))
     }
 
-    @Test(arguments: Report.Kind.allCases) func `a report without its parts is refused and changes nothing`(
+    @Test(arguments: Report.Kind.allCases) func `a report that lacks a field is rejected and changes nothing`(
         _ kind: Report.Kind
     ) {
         let isComplete = [.heartbeat, .profile, .erase].contains(kind)
@@ -58,7 +58,7 @@ import Testing
         #expect((run.installation == nil) == !isComplete)
     }
 
-    @Test func `a token that is none is refused`() {
+    @Test func `an invalid token is rejected`() {
         var report = report(.startToken)
         for token in ["", "abc", "xy", String(repeating: "a", count: 2 * PushToken.bytesMax + 2)] {
             report.token = token

@@ -21,7 +21,7 @@ private func startToken(_ digits: String = "c0ffee") -> Report {
     return report
 }
 
-@Test func `a sealed report says what the same report in the clear says`() throws {
+@Test func `a sealed report has the same effect as the same report in the clear`() throws {
     let seal = try makeSeal()
     let (clear, sealed) = (IngestRun(seal: seal), IngestRun(seal: seal))
     var report = startToken()
@@ -31,11 +31,11 @@ private func startToken(_ digits: String = "c0ffee") -> Report {
     sealed.hear(report, at: 1_000_000)
     #expect(sealed.rejections == [] && !sealed.registry.isEmpty)
     #expect(sealed.truth == clear.truth && sealed.registry == clear.registry)
-    // Either repeats the other.
+    // The clear report repeats the sealed one.
     if case .merged(let merged) = sealed.hear(startToken(), at: 1_000_001) { #expect(!merged.isDue) }
 }
 
-@Test func `a token that was sealed with other keys, or for another type, is set aside`() throws {
+@Test func `a token sealed with other keys or for another type is rejected`() throws {
     let seal = try makeSeal()
     let run = IngestRun(seal: seal)
     var other = startToken()

@@ -4,7 +4,7 @@ import Testing
 @testable import Ingest
 @testable import LiveActivity
 
-/// Tokens on their way through `reports` and `dead-letters`, with sealing keys.
+/// Tokens in `reports` and `dead-letters`, with sealing keys.
 @Suite struct SealingTests {
     private static let digits = String(repeating: "5e", count: 32)
     private static let token = String(repeating: "ab", count: 40)
@@ -26,7 +26,7 @@ import Testing
         run.installation?.starts.first?.token?.sealed
     }
 
-    @Test func `a token that comes sealed and one that comes in the clear come to the same`() throws {
+    @Test func `a sealed token and a clear token give the same result`() throws {
         let seal = try seal(keys: 1)
         var sealed = startToken()
         seal.seal(tokenOf: &sealed)
@@ -37,11 +37,10 @@ import Testing
         #expect(first.truth == second.truth && first.registry == second.registry)
         #expect(second.registry.count == 1)
         second.hear(startToken(), at: History.start + 1)
-        #expect(second.written == 1, "the same again")
+        #expect(second.written == 1, "the report is a repetition")
     }
 
-    @Test func `a due repetition is sealed with the newest key, one that is not due changes nothing`() throws
-    {
+    @Test func `only a due repetition is sealed with the newest key`() throws {
         let old = IngestRun(seal: try seal(keys: 1))
         old.hear(startToken(), at: History.start)
         let run = IngestRun(seal: try seal(keys: 2), truth: old.truth)
@@ -59,21 +58,21 @@ import Testing
         #expect(isOpen == Array(Self.token.utf8))
     }
 
-    @Test func `what was in the clear is sealed when it is due`() throws {
+    @Test func `a clear token is sealed when it is due`() throws {
         let old = IngestRun()
         old.hear(startToken(), at: History.start)
-        // Hashes are keyed too: to these keys it is another token, and news.
+        // Hashes are keyed too. With these keys the hash differs, so the token counts as new.
         let run = IngestRun(seal: try seal(keys: 1), truth: old.truth)
         run.hear(startToken(), at: History.start + 1)
         #expect(storedToken(run)?.hasPrefix("s1.") == true)
     }
 
-    @Test func `a token that these keys do not open is set aside and says why`() throws {
+    @Test func `a token that these keys do not open is rejected with a reason`() throws {
         var report = startToken()
         try seal(keys: 2).seal(tokenOf: &report)
         let run = IngestRun(seal: try seal(keys: 1))
         guard case .rejected(let rejection) = run.hear(report, at: History.start) else {
-            Issue.record("it was taken")
+            Issue.record("it was accepted")
             return
         }
         #expect(rejection.code == .sealedToken)
@@ -84,7 +83,7 @@ import Testing
         #expect(run.rejections.last == .sealedToken, "it was sealed for another row")
     }
 
-    // MARK: What goes on as it came
+    // MARK: Records that are passed on unchanged
 
     private func letters(keys count: Int = 1) throws -> LetterSeal {
         LetterSeal(seal: try seal(keys: count), reader: JSONReader())
@@ -94,7 +93,7 @@ import Testing
         try letters().sealed(Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `of a report the token alone is sealed, and it is still a report`() throws {
+    @Test func `only the token of a report is sealed, and the record is still a report`() throws {
         let fields =
             #""v":1,"app":"shop","environment":"production","installationId":"i","kind":"startToken""#
         let text = #"{"unheardOf" : 1,"token": "\#(Self.token)",\#(fields)}"#
@@ -109,7 +108,7 @@ import Testing
         #expect(try sealed(spelled)?.contains("b" + Self.token.dropFirst(2)) == false)
     }
 
-    @Test func `in what cannot be read everything that looks like a token is sealed`() throws {
+    @Test func `in an unreadable record everything that looks like a token is sealed`() throws {
         let hash = String(repeating: "0f", count: 16)
         let text = #"{"token":"\#(Self.token)","hash":"\#(hash)","odd":"\#(Self.token)c"#
         let found = try #require(try sealed(text))
@@ -120,7 +119,7 @@ import Testing
         #expect(try sealed("") == nil)
     }
 
-    @Test func `without keys everything stays as it is`() {
+    @Test func `without keys every record stays as it is`() {
         let letters = LetterSeal(seal: TokenSeal(nil), reader: JSONReader())
         #expect(letters.sealed(startToken().encoded().span) == nil)
     }

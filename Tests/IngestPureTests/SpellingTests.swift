@@ -4,11 +4,12 @@ import Testing
 
 @testable import Ingest
 
-/// Names are bytes: what Swift takes for one text in two spellings, and for one character in two pieces.
+/// Names are compared as bytes. Swift treats two spellings of a text as equal, and two pieces as one
+/// character.
 @Suite struct SpellingTests {
     private static let (whole, pieces) = ("Ren\u{E9}", "Rene\u{301}")
 
-    @Test func `a user in another spelling is another user, whichever came first`() {
+    @Test func `a user in another spelling is another user, in any order of arrival`() {
         #expect(Self.whole == Self.pieces)
         func rows(_ order: [(user: String, happened: Int)]) -> [[UInt8]] {
             let phone = Phone()
@@ -36,7 +37,7 @@ import Testing
         #expect(row.tags.map { Array($0.utf8) } == [Array(Self.pieces.utf8)])
     }
 
-    @Test func `an id may begin with what belongs to the character before it`() {
+    @Test func `an id may begin with a combining character`() {
         for first in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{1F3FD}"] {
             let phone = Phone()
             phone.says(.startToken, at: 0) {
@@ -45,7 +46,7 @@ import Testing
                 $0.user = first + "alice"
             }
             phone.updateToken("bb", of: first + "A", at: 1)
-            // The run reads each record back, and fails where it is another.
+            // The run reads each record back and fails if it differs.
             #expect(phone.run.registry.count == 2)
             for key in phone.run.registry.keys {
                 let read = unsafe key.bytes.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `which activity is forgotten is no matter of the order of reports of one time`() {
+    @Test func `reports of equal times are forgotten independently of their order`() {
         func kept(_ numbers: [Int]) -> Set<String> {
             let phone = Phone()
             for number in numbers { phone.updateToken("bb", of: "activity-\(number)", at: 0) }
@@ -65,7 +66,7 @@ import Testing
         #expect(kept(numbers).count == Installation.activitiesMax)
     }
 
-    @Test func `a refusal from the future ends what was reported before it was heard, and no more`() {
+    @Test func `a refusal from the future removes only tokens reported before its arrival`() {
         let phone = Phone()
         phone.startToken("aa", at: 0)
         phone.refusal(of: "aa", since: 1_000_000, dispatched: 1, at: 2)
@@ -74,8 +75,7 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
-    @Test func `the deepest attributes that a report may have stand in every record that holds them`() throws
-    {
+    @Test func `attributes of the maximum depth fit into every record that holds them`() throws {
         let depth = Report.attributesDepthMax
         let text =
             String(repeating: "{\"a\":[", count: depth / 2) + "\"]}\\\""

@@ -6,9 +6,10 @@ import Store
 import Telemetry
 import Testing
 
-/// A view's file against a set of keys: what was entered is there at once, whatever was asked for before.
+/// The file of a view against a set of keys. An inserted key is visible at once, even if it was looked up
+/// before.
 @Suite struct TopicViewTests {
-    @Test func `a row is there from when it is entered until it is taken out, however often it is asked for`()
+    @Test func `a row exists from its insertion to its removal, however often it is looked up`()
         throws
     {
         var seeds = SystemRandomNumberGenerator()

@@ -16,7 +16,7 @@ struct AddresseeTests {
         AddresseeMarks.contains(AddresseeMarks.mark(of: recipient, app: app), in: marks.span)
     }
 
-    @Test func `whom a receipt names is found`() {
+    @Test func `every recipient of a receipt is found`() {
         let marks = marks()
         #expect(marks.count == 3 * AddresseeMarks.bytes)
         for recipient in [Recipient.user("ann"), .user("ünal"), .installation("phone-2")] {
@@ -35,7 +35,7 @@ struct AddresseeTests {
         #expect(!isFound)
     }
 
-    @Test func `each line of a receipt is its addressee's, in the order of lines`() throws {
+    @Test func `each line of a receipt belongs to its addressee, in the order of lines`() throws {
         var receipt = RandomDay(seed: 1).receipt
         var rejected = LineSet()
         rejected.append(7)

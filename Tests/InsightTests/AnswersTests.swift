@@ -11,22 +11,21 @@ import Topics
 
 @testable import Insight
 
-/// What people are told, against what was written.
+/// The answers to people against the records that were written.
 @Suite struct AnswersTests {
     private static let now = RandomDay.begin + 90_000_000
     private static let version: Int64 = 1_795_000_000
 
-    @Test func `a send, its group and a phone of it are told as the topics have them`() async throws {
+    @Test func `the answers about a send, its group and its phone equal the topics`() async throws {
         let cluster = try TestCluster()
         let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
         try Self.writeStory(to: bed)
         try await Self.tellStory(bed, directory) { _ in }
-        // Caches of the topics: without them the same is told.
+        // The files are caches of the topics. Without them the answers are the same.
         try FileManager.default.removeItem(atPath: directory.path + "/slot-0/insight")
         try await Self.tellStory(bed, directory) { stage in
             try Self.erase("ann", in: bed)
-            try await eventually("nothing is told of who was erased, though ingest has not come to the phone")
-            {
+            try await eventually("an erased user has no data in answers before ingest reaches the phone") {
                 let events = try await stage.answer(.events)["events"] as? [[String: Any]]
                 let user = try await stage.answer(.user, id: "ann")
                 return events?.isEmpty == true
@@ -40,12 +39,12 @@ import Topics
         }
     }
 
-    /// A process that has entered everything tells the story, and then there is more.
+    /// Starts a process, waits for the answers of the whole story, and runs the rest of the test.
     private static func tellStory(
         _ bed: IngestBed, _ directory: TemporaryDirectory, then: (RunningInsight) async throws -> Void
     ) async throws {
         let stage = try await RunningInsight(bed, directory: directory.path)
-        try await eventually("everything is entered") {
+        try await eventually("all records are in the files") {
             if stage.failure != nil { return true }
             let report = try await stage.answer(.report, id: "s-2")
             let group = try await stage.answer(.group, id: "match")
@@ -94,7 +93,7 @@ import Topics
         #expect(try await stage.answer(.report, id: "s-2", app: "bank")["accepted"] as? Int == 0)
     }
 
-    @Test func `two processes answer as one, and one alone says what is missing`() async throws {
+    @Test func `two processes answer as one, and a single one reports the missing lanes`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: InsightDay.lanes)
         let (one, other) = try (TemporaryDirectory(), TemporaryDirectory())
@@ -139,7 +138,7 @@ import Topics
 
         await second.stop()
         let alone = try await counted(first)
-        // On a busy machine it may have all of them by now, or in the middle of what follows.
+        // On a busy machine it may have all lanes already, or may get them during the following calls.
         #expect((alone.missing > 0) == (alone.events < wanted))
         for (name, parameters) in [
             (InsightCall.Name.user, [:]), (.installation, [:]), (.group, [:]), (.timeline, [:]),
@@ -148,16 +147,16 @@ import Topics
             let answer = try? await first.answer(name, id: "nobody", app: "flash", parameters)
             let code = (answer?["error"] as? [String: Any])?["code"] as? String
             if code == "insight_partial" { continue }
-            #expect(try await counted(first).missing == 0, "\(name) said \(code ?? "all")")
+            #expect(try await counted(first).missing == 0, "\(name) answered \(code ?? "all")")
         }
-        try await eventually("the one that is left has all lanes") {
+        try await eventually("the remaining process has all lanes") {
             let whole = try await counted(first)
             return whole.missing == 0 && whole.events == wanted
         }
         await first.stop()
     }
 
-    /// Every figure of every send, against an independent count.
+    /// Compares every figure of every send with an independent count.
     private static func judgeReports(of bed: IngestBed, _ stage: RunningInsight) async throws {
         let reader = JSONReader()
         let receipts = try TopicContent(.receipts, bed).records.map {
@@ -192,7 +191,8 @@ import Topics
         }
     }
 
-    /// Two sends to a group: of the second one was accepted, one refused, and one is to go. One tap.
+    /// Writes two sends to a group. One push of the second is accepted, one rejected, and one is unfinished.
+    /// There is one tap.
     private static func writeStory(to bed: IngestBed) throws {
         let app = "shop"
         let progress = try ReportSender(bed, to: .progress)
@@ -277,7 +277,7 @@ import Topics
         #expect(deliveries.allSatisfy(\.isStored) && !deliveries.isEmpty)
     }
 
-    /// As ingest writes a wish into every partition.
+    /// Writes an erasure into every partition, as ingest does.
     private static func erase(_ user: String, in bed: IngestBed) throws {
         let sender = try ReportSender(bed, to: .installations)
         var wish = Installation(app: "shop", subject: .user(user))
@@ -286,7 +286,7 @@ import Topics
             sender.send(
                 key: RecordKey.join("shop", "e:" + user), value: wish.encoded(), partition: lane)
         }
-        // What was the profile.
+        // The user's former profile.
         sender.send(key: wish.key, value: wish.encoded())
         #expect(sender.finish())
     }

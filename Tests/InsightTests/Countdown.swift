@@ -1,6 +1,6 @@
 import Lifecycle
 
-/// Over at its nth question.
+/// A condition that becomes true at the nth call.
 final class Countdown: Sendable {
     private let left: TracedLock<Int>
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Insight
 
 struct ForgettingTests {
-    @Test func `rows that are old go from every table, and what is young stays`() throws {
+    @Test func `old rows leave every table, and young rows stay`() throws {
         let directory = try TemporaryDirectory()
         let file = try ReceiptFile(
             directory.path, of: Kafka.TopicPartition("receipts", 0), cluster: "here", limits: Limits(),

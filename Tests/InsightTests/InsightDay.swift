@@ -10,7 +10,7 @@ import Topics
 
 @testable import Insight
 
-/// Receipts and events of a random day, written to their topics.
+/// The receipts and events of a random day, written to their topics.
 struct InsightDay {
     static let lanes = 3
     private var day: RandomDay
@@ -21,7 +21,7 @@ struct InsightDay {
         numbers = SeededGenerator(seed &+ 1000)
     }
 
-    /// All of a sheet's receipts lie in one lane, as its jobs do.
+    /// Writes records. All receipts of a sheet are in one lane, like its jobs.
     mutating func write(sheets: Int, events: Int, to bed: IngestBed) throws {
         let producer = try Producer(bed.settings, name: "day", log: .silent, metrics: Metrics())
         let topic = try producer.topic(bed.layout.name(.receipts))
@@ -45,7 +45,7 @@ struct InsightDay {
             let event = nextEvent()
             sender.send(key: event.key, value: event.encoded())
         }
-        // What nobody can read does not stop the rest.
+        // An unreadable record does not stop the others.
         sender.send(key: nil, value: Array("{".utf8), partition: 0)
         #expect(sender.finish())
     }
@@ -70,7 +70,7 @@ struct InsightDay {
     }
 }
 
-/// What the files say, against an independent count over the topics.
+/// Compares the files with an independent count of the topics.
 func judge(_ bed: IngestBed, directory: String) throws {
     let reader = JSONReader()
     let records = try TopicContent(.receipts, bed).records
@@ -110,7 +110,7 @@ func judge(_ bed: IngestBed, directory: String) throws {
     #expect(eventRows == events && events > 0)
 }
 
-/// The files of one lane, which nobody has open.
+/// The files of one lane that no process has open.
 struct InsightFiles {
     let receipts: ReceiptFile
     let events: EventFile

@@ -7,9 +7,9 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// The small form of `deploy/prove insight-kills`.
+/// The short form of `deploy/prove insight-kills`.
 @Suite struct InsightKillTests {
-    @Test func `two processes that die, and find files deleted and damaged, tell every figure of a day`()
+    @Test func `two processes that die and lose files still answer every figure of a day`()
         async throws
     {
         let cluster = try TestCluster()

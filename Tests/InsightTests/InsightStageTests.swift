@@ -8,7 +8,7 @@ import Testing
 import Topics
 
 @Suite struct InsightStageTests {
-    @Test func `figures are those of an independent count, also after a restart`() async throws {
+    @Test func `the figures equal an independent count, also after a restart`() async throws {
         let cluster = try TestCluster()
         let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
         var day = InsightDay(seed: 1)
@@ -22,7 +22,7 @@ import Topics
         try judge(bed, directory: directory.path)
     }
 
-    @Test func `files that are gone or damaged are built anew, and equal`() async throws {
+    @Test func `lost or damaged files are rebuilt with equal content`() async throws {
         let cluster = try TestCluster()
         let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
         var day = InsightDay(seed: 2)
@@ -45,7 +45,7 @@ import Topics
     @Test(arguments: [
         InsightStep.opened, .receiptsEntered, .eventsEntered, .batchEntered, .rowsEntered,
     ])
-    func `a process that is killed leaves figures that go on exactly`(step: InsightStep) async throws {
+    func `after a kill the figures continue exactly`(step: InsightStep) async throws {
         let cluster = try TestCluster()
         let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
         var day = InsightDay(seed: 3)
@@ -69,11 +69,11 @@ import Topics
         try judge(bed, directory: directory.path)
     }
 
-    /// - Returns: how many files it discarded.
+    /// - Returns: The number of files that it discarded.
     @discardableResult
     private func run(_ bed: IngestBed, _ directory: TemporaryDirectory) async throws -> Int {
         let stage = try await RunningInsight(bed, directory: directory.path)
-        try await eventually("everything is entered") {
+        try await eventually("all records are in the files") {
             try stage.hasReadAll(of: bed) || stage.failure != nil
         }
         #expect(stage.failure == nil)

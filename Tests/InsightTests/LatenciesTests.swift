@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 struct LatenciesTests {
-    @Test func `a class holds its own times, and no percentile is too low`() throws {
+    @Test func `a class contains its times, and no percentile is too low`() throws {
         for time in [0, 1, 7, 8, 9, 15, 16, 17, 100, 1023, 1024, 86_400_000, Latencies.millisecondsMax] {
             var latencies = Latencies()
             latencies.add(time)
@@ -12,7 +12,7 @@ struct LatenciesTests {
         }
     }
 
-    @Test func `clocks that differ make no time below zero, and a century counts as the longest`() throws {
+    @Test func `differing clocks give no negative time, and a century counts as the longest time`() throws {
         var latencies = Latencies()
         latencies.add(-5)
         latencies.add(.max)
@@ -21,7 +21,7 @@ struct LatenciesTests {
         #expect(Latencies().percentile(0.5) == nil)
     }
 
-    @Test func `what was written is read, and what nobody writes is refused`() throws {
+    @Test func `written latencies are read back, and malformed ones are rejected`() throws {
         var latencies = Latencies()
         for time in [Int64](stride(from: 0, to: 100_000, by: 37)) { latencies.add(time, times: 3) }
         var json = JSONWriter(capacity: 1024)

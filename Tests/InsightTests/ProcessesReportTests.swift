@@ -13,7 +13,7 @@ struct ProcessesReportTests {
             startedAt: 5)
     }
 
-    @Test func `settings that differ are told with who has them, and what is each one's own is not`() {
+    @Test func `differing settings are shown with their processes, without each process's own settings`() {
         let report = ProcessesReport(
             [
                 process("a", ["sender.permits": "5", "log.level": "info", "insight.listen": "h:1"]),
@@ -23,7 +23,7 @@ struct ProcessesReportTests {
         #expect(report.differences == [.init(key: "sender.permits", values: ["5": ["a"], "6": ["b"]])])
     }
 
-    @Test func `a breaker is told to its own app alone`() {
+    @Test func `a breaker is shown only to its own app`() {
         var one = process("a", [:])
         one.openBreakers = [.init(app: "bank", environment: "production")]
         func written(_ app: String) -> String {
@@ -37,7 +37,7 @@ struct ProcessesReportTests {
         #expect(written("bank").contains(#""openBreakers":[{"process":"a","environment":"production"}]"#))
     }
 
-    @Test func `members tell processes and owners of lanes apart, and what ended is gone`() throws {
+    @Test func `members distinguish processes from owners of lanes, and ended ones disappear`() throws {
         var table = MemberTable()
         let reader = JSONReader()
         var facts = process("a", ["log.level": "info"])

@@ -6,7 +6,7 @@ import Testing
 @testable import Insight
 
 struct QuestionTests {
-    @Test func `a question and what was found come through the wire as they are`() throws {
+    @Test func `a question and its findings are unchanged by the wire`() throws {
         var question = Question(.events, app: "shop")
         (question.names, question.group, question.user) = (["a", "b"], "match", "ünal")
         (question.from, question.to, question.times) = (5, 9, [1, 2])
@@ -37,7 +37,7 @@ struct QuestionTests {
         #expect(Findings.read(found.encoded(), with: JSONReader()) == found)
     }
 
-    @Test func `of a list a process tells what comes first in all of its lanes`() {
+    @Test func `a process returns the first list entries of all its lanes`() {
         func event(_ at: Int64) -> Listed<Event> {
             Listed(
                 place: ListPlace(at: at, rest: [1]),
@@ -51,7 +51,7 @@ struct QuestionTests {
         #expect(found.events.map(\.place.at) == [9, 7] && oldest.events.map(\.place.at) == [1, 3])
     }
 
-    @Test func `a lane that two processes tell of counts once`() {
+    @Test func `a lane that two processes answer for counts once`() {
         var (one, other) = (Findings(), Findings())
         (one.lanes, one.running, one.taps) = ([1], ["g": 2], [1])
         (other.lanes, other.running, other.taps) = ([2], ["g": 3], [4])
@@ -62,7 +62,7 @@ struct QuestionTests {
     }
 
     @Test(arguments: ["", "x", "-1.", "1.!", "99999999999999999999."])
-    func `what is no cursor is refused`(text: String) {
+    func `a malformed cursor is rejected`(text: String) {
         #expect(ListPlace(cursor: text) == nil)
     }
 
@@ -87,7 +87,7 @@ struct QuestionTests {
         #expect(problem([("from", "9"), ("to", "1")])?.contains(#""field":"from""#) == true)
     }
 
-    @Test func `a field of an export is text to a spreadsheet, whatever stands in it`() {
+    @Test func `a field of an export is text to a spreadsheet, whatever it contains`() {
         #expect(EventExport.quoted("a") == "a")
         #expect(EventExport.quoted("a,\"b\"\n") == "\"a,\"\"b\"\"\n\"")
         #expect(EventExport.quoted("=1+1") == "'=1+1")

@@ -4,11 +4,11 @@ import LiveActivity
 import Simulation
 import Telemetry
 
-/// Receipts as senders write them: a sheet's outcomes in several records, jobs that wait and come again, and
-/// processes that did not know that another had the sheet.
+/// Receipts as senders write them: outcomes of a sheet in several records, jobs that wait and return, and
+/// processes that did not know that another one had the sheet.
 struct RandomDay {
     private var numbers: SeededGenerator
-    /// A day ago: what is a week old is forgotten.
+    /// A day ago, because data that is a week old is forgotten.
     static let begin = (WallTime.now().milliseconds / 3_600_000 - 26) * 3_600_000
     private static let outcomes: [(ReceiptOutcome, String?)] = [
         (.accepted, nil), (.accepted, nil), (.accepted, nil), (.rejected, "BadDeviceToken"),
@@ -54,11 +54,11 @@ struct RandomDay {
                 all.append(next)
             }
         }
-        // What the lanes' senders write lies in any order.
+        // Receipts of different lanes are in no order.
         return all.shuffled(using: &numbers)
     }
 
-    /// Some of the lines, each in one part.
+    /// Returns parts with some of the lines. Each line is in one part.
     private mutating func parts(_ jobs: Int) -> [Receipt.Part] {
         var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
         var run = numbers.below(Self.outcomes.count)
@@ -72,7 +72,7 @@ struct RandomDay {
     }
 }
 
-/// The same by a dictionary of every job.
+/// The same count with a dictionary of every job.
 struct FirstWords {
     private struct Job: Hashable {
         var place: JobPlace
@@ -88,7 +88,7 @@ struct FirstWords {
             let key = SendTally.Key(
                 app: receipt.app, send: receipt.send, environment: receipt.environment)
             for part in receipt.parts where part.outcome.isFinal {
-                // A receipt whose jobs all had their last word makes its send known all the same.
+                // A receipt whose jobs already have a final outcome still makes its send known.
                 if ends[key] == nil { ends[key] = [:] }
                 part.lines.forEachLine { line in
                     guard done.insert(Job(place: receipt.place, line: line)).inserted else { return }
@@ -102,7 +102,7 @@ struct FirstWords {
     }
 }
 
-/// Rows as they lie on disk: bytes.
+/// Rows in the form that they have on disk: bytes.
 struct MemoryRows: ReceiptRows {
     private(set) var lines: [JobPlace: [UInt8]] = [:]
     private(set) var tallies: [SendTally.Key: [UInt8]] = [:]

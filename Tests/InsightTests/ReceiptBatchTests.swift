@@ -4,10 +4,10 @@ import LiveActivity
 import Simulation
 import Testing
 
-/// Receipts of a random day against an independent count.
+/// The receipts of a random day against an independent count.
 struct ReceiptBatchTests {
     @Test(arguments: [1, 2, 3, 4])
-    func `every figure of a random day is that of an independent count`(seed: Int) throws {
+    func `every figure of a random day equals an independent count`(seed: Int) throws {
         var day = RandomDay(seed: seed)
         let receipts = day.receipts(sheets: trials(300))
         var rows = MemoryRows()
@@ -37,7 +37,7 @@ struct ReceiptBatchTests {
         }
     }
 
-    @Test func `lanes add up to what one lane would have counted`() throws {
+    @Test func `the sum of several lanes equals the count of one lane`() throws {
         var day = RandomDay(seed: 9)
         let receipts = day.receipts(sheets: 200)
         var apart: [Int32: MemoryRows] = [:]
@@ -93,7 +93,7 @@ struct ReceiptBatchTests {
         #expect(read == tally)
     }
 
-    @Test func `what became of jobs is told by their phones' system, as their lines name it`() throws {
+    @Test func `outcomes are counted by the system that the line of the phone names`() throws {
         func lines(_ numbers: Int...) -> LineSet {
             numbers.reduce(into: LineSet()) { $0.append($1) }
         }
@@ -104,7 +104,7 @@ struct ReceiptBatchTests {
             .init(.expired, lines(70)),
         ]
         var batch = ReceiptBatch()
-        // Of the last line nothing is said.
+        // The last line has no system.
         for _ in 0..<2 { try batch.hear(receipt, on: [17, 26, 18, 17], over: MemoryRows()) }
         let tally = try #require(batch.tallies.values.first)
         func counts(_ outcome: ReceiptOutcome) -> [Int] {
@@ -118,7 +118,7 @@ struct ReceiptBatchTests {
         #expect(two.systems[.accepted]?.count(on: 17) == 4 && two.ended == 8)
     }
 
-    @Test func `systems beyond the limit count as not said`() {
+    @Test func `systems beyond the limit count as unknown`() {
         var counts = SystemCounts()
         for system in (1...200 as ClosedRange<UInt8>).reversed() { counts.add(2, on: system) }
         #expect(counts.all.count == 33 && counts.count == 400)
@@ -126,7 +126,7 @@ struct ReceiptBatchTests {
         #expect(counts.count(on: 200) == 2 && counts.count(on: 0) == 336)
     }
 
-    @Test func `a mark on a job's way makes no row`() throws {
+    @Test func `an intermediate mark of a job makes no row`() throws {
         var receipt = RandomDay(seed: 1).receipt
         receipt.parts = [.init(.intent, LineSet(all: 3)), .init(.moved, LineSet(all: 1))]
         var batch = ReceiptBatch()

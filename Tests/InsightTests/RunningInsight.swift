@@ -12,7 +12,7 @@ import Topics
 
 @testable import Insight
 
-/// The stage in this process, on a bed.
+/// The stage in this process, on a test bed.
 final class RunningInsight: Sendable {
     private let service: InsightService
     private let environment: StageEnvironment
@@ -49,7 +49,7 @@ final class RunningInsight: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// As a gateway would hear it.
+    /// Returns the answer that a gateway would receive.
     func answer(
         _ name: InsightCall.Name, id: String? = nil, app: String = "shop",
         _ parameters: [String: String] = [:]
@@ -60,7 +60,7 @@ final class RunningInsight: Sendable {
         return try #require(JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
     }
 
-    /// Everything that was written has been entered, as the group says.
+    /// Whether all written records are in the files, by the group's committed offsets.
     func hasReadAll(of bed: IngestBed) throws -> Bool {
         let places = InsightTopic.allCases.map(\.name).flatMap { topic in
             (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
@@ -71,7 +71,7 @@ final class RunningInsight: Sendable {
         }
     }
 
-    /// Files that were not believed.
+    /// Returns the number of files that were discarded at opening.
     func discarded() -> Int {
         metrics.render().split(separator: "\n").reduce(0) { sum, line in
             guard line.hasPrefix("flotilla_insight_files_total"), line.contains("discarded"),

@@ -7,23 +7,22 @@ import Testing
 
 @testable import Members
 
-/// A process that is frozen takes questions and answers none.
+/// A frozen process receives questions and does not answer.
 @Suite struct SilentMemberTests {
-    @Test func `one that lets a question's time pass is not waited for until it answers again`() async throws
-    {
+    @Test func `a member that missed a deadline is not waited for until it answers again`() async throws {
         let member = try FrozenMember()
         async let first = member.ask(milliseconds: 3000)
         try await eventually("it has the first") { member.held == 1 }
         #expect(await !first)
-        // Who waited for it would wait a minute.
+        // Waiting for its answer would take a minute.
         let began = Instant.now()
         #expect(await !member.ask(milliseconds: 60_000))
         #expect(Instant.now().seconds(since: began) < 30)
-        try await eventually("one question went to see") { member.held == 2 }
-        // Further ones are not even sent.
+        try await eventually("one question was sent as a probe") { member.held == 2 }
+        // Further questions are not even sent.
         #expect(await !member.ask(milliseconds: 60_000))
         #expect(member.held == 2)
-        // Without anybody else, it is waited for.
+        // If no other member can answer, it is waited for.
         async let last = member.ask(milliseconds: 60_000, isLast: true)
         try await eventually("it has the last") { member.held == 3 }
         member.thaw()
@@ -32,7 +31,7 @@ import Testing
         await member.end()
     }
 
-    @Test func `who answered another question meanwhile is not silent`() async throws {
+    @Test func `a member that answered another question in the meantime is not silent`() async throws {
         for milliseconds in [3000, 20_000] {
             let member = try FrozenMember()
             let began = Instant.now()
@@ -42,7 +41,7 @@ import Testing
             let isAnswered = await member.ask(milliseconds: 60_000)
             let isMeanwhile = Instant.now().seconds(since: began) * 1000 < Double(milliseconds)
             _ = await long
-            // On a busy machine the long one may be over first.
+            // On a busy machine the long question may end first.
             if isMeanwhile {
                 #expect(isAnswered)
                 #expect(await member.ask(milliseconds: 60_000))
@@ -54,9 +53,9 @@ import Testing
     }
 }
 
-/// A member that keeps questions until it is thawed, and who asks it.
+/// A member that holds questions until it is thawed, and its caller.
 ///
-/// `@unchecked Sendable`: its links are touched on the loop only.
+/// `@unchecked Sendable`: Its links are used on the loop only.
 private final class FrozenMember: @unchecked Sendable {
     private struct Ice {
         var isThawed = false
@@ -94,7 +93,7 @@ private final class FrozenMember: @unchecked Sendable {
 
     var held: Int { ice.withLock { $0.held.count } }
 
-    /// - Parameter count: of the first it was asked, which get no answer.
+    /// - Parameter count: The first questions, which get no answer.
     func thaw(keeping count: Int = 0) {
         let due = ice.withLock { ice in
             ice.isThawed = true
@@ -105,7 +104,7 @@ private final class FrozenMember: @unchecked Sendable {
         for reply in due { reply.send(.json(Array("{}".utf8))) }
     }
 
-    /// Whether there was an answer.
+    /// Whether the member answered.
     func ask(milliseconds: Int, isLast: Bool = false) async -> Bool {
         await withCheckedContinuation { waiting in
             loop.execute {

@@ -9,13 +9,13 @@ import Topics
 @testable import Insight
 
 @Suite struct WaitingRecordsTests {
-    @Test func `one look finds what waits for every group, also far apart in one partition`()
+    @Test func `one pass finds the first waiting record of every group, also far apart in one partition`()
         async throws
     {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 3)
         let sender = try ReportSender(bed)
-        // Of a record's size, so that no answer of a broker has the places of one partition together.
+        // The records are large, so that no broker answer contains all positions of one partition.
         for number in 0..<900 as Range<Int32> {
             sender.send(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
             if number % 90 == 89 { #expect(sender.finish()) }
@@ -28,13 +28,13 @@ import Topics
         }
         let looks = try WaitingRecords(bed.settings, log: .silent)
         #expect(stamps.count == 9)
-        // A look has its time, and on a busy machine sees less.
+        // A pass has a time limit, and on a busy machine finds fewer records.
         try await eventually("all are found") { try looks.look(at: Set(stamps.keys)).oldest == stamps }
-        // The end: there nothing waits, whatever another group has still to read.
+        // At the end no record waits, whatever another group still has to read.
         let end = WaitingRecords.Place(TopicPartition(topic, 0), 300)
         let first = WaitingRecords.Place(TopicPartition(topic, 0), nil)
         let oldest = stamps[WaitingRecords.Place(TopicPartition(topic, 0), 0)] ?? 0
-        try await eventually("the first alone is found") {
+        try await eventually("only the first is found") {
             try looks.look(at: [end, first]) == .init(oldest: [first: oldest], empty: [end])
         }
         #expect(try looks.look(at: []) == .init())

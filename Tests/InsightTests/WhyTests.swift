@@ -4,7 +4,7 @@ import Testing
 
 @testable import Insight
 
-/// One sentence for each thing that keeps a phone from its newest state.
+/// One sentence for each cause that keeps a phone from its newest state.
 struct WhyTests {
     private static let day: Int64 = 1_795_000_000_000
     private var phone: Installation
@@ -50,13 +50,13 @@ struct WhyTests {
             pushes: pushes.sorted { $0.at > $1.at }, now: Self.day + later)
     }
 
-    @Test func `a phone that took the newest version shows it`() {
+    @Test func `a phone whose newest version was accepted shows it`() {
         let why = facts([push(41, .accepted), push(43, .accepted)]).why
-        #expect(why.code == .showsNewest && why.sentence.hasPrefix("shows version 43, the newest"))
+        #expect(why.code == .showsNewest && why.sentence.hasPrefix("it shows version 43, the newest"))
         #expect(why.installation == "phone-1" && why.activity == "act-1" && why.group == "match-1")
     }
 
-    @Test func `a phone that is behind says what became of each version since`() {
+    @Test func `the reason of a phone that is behind names the outcome of each later version`() {
         let pushes = [
             push(41, .accepted), push(42, .superseded),
             push(43, .moved, reason: "TooManyRequests", status: 429),
@@ -65,61 +65,61 @@ struct WhyTests {
         #expect(why.code == .waitsAgain)
         #expect(
             why.sentence
-                == "shows version 41, the newest is 43: 42 was superseded by a newer one, 43 was answered 429 (TooManyRequests) at \(PhoneFacts.time(Self.day + 43)) and goes again"
+                == "it shows version 41, the newest is 43: 42 was superseded by a newer one, 43 was answered 429 (TooManyRequests) at \(PhoneFacts.time(Self.day + 43)) and will be pushed again"
         )
     }
 
-    @Test func `a job that waits says when it goes again`() {
+    @Test func `a waiting job names the time of its next push`() {
         var waiting = push(43, .moved, reason: "TooManyRequests", status: 429)
         waiting.dueAt = Self.day + 120_043
         #expect(
             facts([push(41, .accepted), waiting]).why.sentence.hasSuffix(
-                "and goes again at \(PhoneFacts.time(Self.day + 120_043))"))
+                "and will be pushed again at \(PhoneFacts.time(Self.day + 120_043))"))
     }
 
     @Test(arguments: [
         (ReceiptOutcome.superseded, Why.Code.superseded), (.expired, .expired), (.rejected, .refused),
         (.unknown, .unknownOutcome), (.moved, .waitsAgain), (.intent, .onItsWay),
     ])
-    func `what became of the newest version is the word`(outcome: ReceiptOutcome, code: Why.Code) {
+    func `the outcome of the newest version decides the code`(outcome: ReceiptOutcome, code: Why.Code) {
         #expect(facts([push(41, .accepted), push(43, outcome)]).why.code == code)
-        #expect(facts([push(43, outcome)]).why.sentence.hasPrefix("no version was accepted for it"))
+        #expect(facts([push(43, outcome)]).why.sentence.hasPrefix("APNs accepted no version for it"))
     }
 
-    @Test func `a first last word stands, and a mark does not outlive it`() {
+    @Test func `the first final outcome stands, and an earlier mark does not replace it`() {
         let mark = push(43, .moved, status: 429)
         var last = push(43, .expired)
         last.at = mark.at + 10
         #expect(facts([push(41, .accepted), last, mark]).why.code == .expired)
     }
 
-    @Test func `what was not pushed yet is on its way, and after a while it is not`() {
+    @Test func `a version that was not pushed is on its way, and later counts as behind`() {
         #expect(facts([push(41, .accepted)], later: 1000).why.code == .onItsWay)
         let why = facts([push(41, .accepted)], later: 600_000).why
         #expect(why.code == .behind && why.sentence.hasSuffix("43 has not been pushed to it"))
     }
 
-    @Test func `a token that APNs refused is told with its reason and time`() {
+    @Test func `a rejected token is reported with APNs' reason and time`() {
         var phone = self
         phone.phone.refused = [.init(hash: "bb22", at: Self.day + 50)]
         let why = phone.facts([push(43, .rejected, reason: "Unregistered", status: 410)]).why
         #expect(why.code == .refused && why.at == Self.day + 43)
         #expect(
             why.sentence
-                == "nothing can reach it: its update token was refused by APNs (Unregistered) at \(PhoneFacts.time(Self.day + 43)), and the phone has not reported a new one since"
+                == "no push can reach it: APNs rejected its update token (Unregistered) at \(PhoneFacts.time(Self.day + 43)), and the phone has not reported a new one since"
         )
         phone.phone.activities = []
         phone.phone.refused = [.init(hash: "aa11", at: Self.day + 60)]
         let start = phone.facts([]).why
-        #expect(start.code == .refused && start.sentence.contains("its start token was refused by APNs at"))
+        #expect(start.code == .refused && start.sentence.contains("APNs rejected its start token at"))
     }
 
-    @Test func `what the person or the app has done is said, and when`() {
+    @Test func `an action of the person or the app is reported with its time`() {
         var phone = self
         let time = ReportTime(event: Self.day + 5, received: Self.day + 5)
         phone.phone.activities[0].closing = .init(dismissedAt: time)
         #expect(
-            phone.facts([]).why.sentence == "dismissed by its owner at \(PhoneFacts.time(Self.day + 5))")
+            phone.facts([]).why.sentence == "the person dismissed it at \(PhoneFacts.time(Self.day + 5))")
         phone.phone.activities[0].closing = .init(endedAt: time)
         #expect(phone.facts([]).why.code == .ended)
         phone.phone.activities[0].closing = nil
@@ -133,7 +133,7 @@ struct WhyTests {
         #expect(phone.facts([]).why.code == .switchedOff)
     }
 
-    @Test func `a phone without tokens, or with those of another environment, cannot be reached`() {
+    @Test func `a phone without usable tokens cannot be reached`() {
         var phone = self
         phone.phone.activities[0].token?.environment = .sandbox
         #expect(phone.facts([]).why.code == .otherEnvironment)
@@ -144,12 +144,12 @@ struct WhyTests {
         #expect(phone.facts([]).why.code == .unregistered)
         phone.phone.starts = []
         #expect(phone.facts([]).why.code == .nothingReported)
-        // Without iOS 17.2 there is no start token that the SDK could send.
+        // Before iOS 17.2 the SDK has no start token to send.
         phone.phone.os = Said("16.7", at: ReportTime(event: Self.day, received: Self.day))
         #expect(phone.facts([]).why.code == .system)
     }
 
-    @Test func `a phone that was started and said nothing since is told by its start`() {
+    @Test func `a started phone without a later report is explained by its start`() {
         var phone = self
         phone.phone.activities = []
         #expect(phone.facts([]).why.code == .nothingSent)
@@ -161,7 +161,7 @@ struct WhyTests {
         #expect(phone.facts([]).why.code == .system)
     }
 
-    @Test func `of two activities that are well, the one with the newest word is told`() {
+    @Test func `the reason names the activity with the newest report if two are fine`() {
         var phone = self
         var other = phone.phone.activities[0]
         other.id = "act-2"
@@ -170,7 +170,7 @@ struct WhyTests {
         #expect(why.code == .showsNewest && why.activity == "act-2")
     }
 
-    @Test func `an activity without a group, or of one that nobody has sent to, says so`() {
+    @Test func `an activity without a group, or with a group that has no send, has that reason`() {
         var phone = self
         phone.row.newest = nil
         #expect(phone.facts([]).why.code == .nothingSent)

@@ -4,7 +4,7 @@ import KafkaTesting
 import ProcessTesting
 import Testing
 
-/// The small form of `deploy/prove installation`.
+/// The short form of `deploy/prove installation`.
 @Suite(.timeLimit(.minutes(15))) struct InstallationTests {
     private func verdict(of plan: InstallationKills.Plan) async throws -> InstallationVerdict {
         let directory = try TemporaryDirectory()
@@ -14,7 +14,7 @@ import Testing
         return try await kills.run()
     }
 
-    @Test func `a fleet whose processes die, freeze, stop, come and have wrong clocks keeps every guarantee`()
+    @Test func `a fleet keeps its guarantees while processes die, freeze, stop, start and have wrong clocks`()
         async throws
     {
         var plan = InstallationKills.Plan()
@@ -31,9 +31,9 @@ import Testing
         #expect(verdict.tokens >= 2 * plan.phones)
     }
 
-    /// One sender, so that nobody else does its work.
+    /// There is one sender, so that no other sender does its work.
     @Test
-    func `a sender whose clock is wrong by an hour or two days pushes all the same, then and afterwards`()
+    func `a sender with a wrong clock pushes normally, then and afterwards`()
         async throws
     {
         var plan = InstallationKills.Plan()

@@ -6,8 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RebuildTests {
     private static let stages = [FleetPlan.Stage.ingest, .fanOut, .scheduler]
 
-    /// What was thrown away is kept aside, and brought to the same end.
-    @Test func `state that is rebuilt while traffic flows becomes what it would have been`() async throws {
+    /// The discarded state is kept and brought to the same end, for the comparison.
+    @Test func `state that is rebuilt under traffic equals the state that was discarded`() async throws {
         let directory = try TemporaryDirectory()
         let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
         var plan = FleetPlan()

@@ -5,7 +5,7 @@ import Testing
 @testable import Lifecycle
 
 @Suite struct EventLoopTests {
-    @Test func `jobs run on the loop's thread in the order given`() throws {
+    @Test func `jobs run on the loop's thread in the order of the calls`() throws {
         let running = try RunningLoop()
         let seen = Mutex<[Int]>([])
         let loop = running.loop
@@ -16,7 +16,7 @@ import Testing
         #expect(!loop.isOnLoop)
     }
 
-    @Test func `stop runs what is queued and then refuses`() throws {
+    @Test func `stop runs the queued jobs and then rejects new ones`() throws {
         let loop = try EventLoop(name: "stop")
         try loop.start()
         let count = Atomic<Int>(0)
@@ -31,7 +31,7 @@ import Testing
         #expect(count.load(ordering: .relaxed) == 0)
     }
 
-    @Test func `a full queue makes its callers wait and loses nothing`() throws {
+    @Test func `a full queue makes its callers wait and loses no job`() throws {
         let running = try RunningLoop(jobsMax: 4)
         let shared = Shared(count: 0)
         let threads = (0..<4).map { _ in
@@ -51,7 +51,7 @@ import Testing
         #expect(eventually { shared.value == 400 })
     }
 
-    @Test func `timers fire in order of time and a cancelled one does not`() throws {
+    @Test func `timers fire in time order, and a cancelled one does not fire`() throws {
         let running = try RunningLoop()
         let loop = running.loop
         let fired = Mutex<[Int]>([])
@@ -71,7 +71,7 @@ import Testing
         #expect(fired.withLock { $0 } == [1, 2, 3, 4, 5, 6, 8, 7])
     }
 
-    @Test func `a timer that schedules itself for now does not keep jobs waiting`() throws {
+    @Test func `a timer that schedules itself for now does not delay jobs`() throws {
         let running = try RunningLoop()
         let loop = running.loop
         let again = Again(loop)
@@ -104,13 +104,13 @@ import Testing
             return scene.numbers
         }
         let numbers = try #require(result)
-        #expect(numbers[0] == numbers[1], "the test needs the number to be reused")
+        #expect(numbers[0] == numbers[1], "the number must be reused for this test")
         #expect(loop.perform { StaleScene.wrong.load(ordering: .relaxed) } == 0)
         #expect(eventually { StaleScene.closed.load(ordering: .relaxed) == 1 })
         #expect(loop.perform { StaleScene.wrong.load(ordering: .relaxed) } == 0)
     }
 
-    @Test func `a hook asked for in a hook runs in the next turn`() throws {
+    @Test func `a hook that a hook requests runs in the next iteration`() throws {
         let running = try RunningLoop()
         let loop = running.loop
         let hook = TwiceHook(loop)
@@ -118,7 +118,7 @@ import Testing
         #expect(eventually { hook.count.load(ordering: .relaxed) == 3 })
     }
 
-    @Test func `an actor pinned to the loop runs there`() async throws {
+    @Test func `an actor pinned to the loop runs on its thread`() async throws {
         let loop = try EventLoop(name: "actor")
         try loop.start()
         let pinned = Pinned(loop)
@@ -132,7 +132,7 @@ import Testing
         loop.stop()
     }
 
-    @Test func `signals are left to other threads`() throws {
+    @Test func `the loop's thread blocks signals, so that other threads take them`() throws {
         let running = try RunningLoop()
         let isBlocked = running.loop.perform {
             var set = sigset_t()
@@ -185,8 +185,8 @@ import Testing
     }
 }
 
-/// Two descriptors are ready in one batch. The first one's owner closes the second and opens a new
-/// one, which gets the same number and has nothing to read: its owner must hear nothing.
+/// Two descriptors are ready in one batch. The owner of the first closes the second and opens a new one. The
+/// new one gets the same number and has no data, so its owner must get no event.
 private final class StaleScene: EventHandler {
     static let wrong = Atomic<Int>(0)
     static let closed = Atomic<Int>(0)
@@ -216,7 +216,7 @@ private final class StaleScene: EventHandler {
     func loopEnds() {}
 
     func ready(_ readiness: Readiness) {
-        // Whichever is told first replaces the other; the other's event is then stale.
+        // The first handler that is called replaces the other. The event of the other is then stale.
         for read in [pipes[0], pipes[2]] {
             loop.deregister(read)
             close(read)
@@ -238,7 +238,7 @@ private final class StaleScene: EventHandler {
     }
 }
 
-/// A plain thread, joined by hand.
+/// A plain thread, joined explicitly.
 private final class Thread {
     private var handle = pthread_t()
     private let body: @Sendable () -> Void

@@ -4,14 +4,14 @@ import Testing
 @testable import Lifecycle
 
 @Suite struct ListenerTests {
-    @Test func `out of descriptors it turns peers away and serves again when there are some`() async {
+    @Test func `without descriptors the listener rejects peers, and with new ones it serves again`() async {
         await #expect(processExitsWith: .success) {
             try scarcity()
         }
     }
 }
 
-/// In a process of its own: the limit of open files is everybody's.
+/// It runs in a separate process, because the limit of open files applies to the whole process.
 private func scarcity() throws {
     let loop = try EventLoop(name: "scarce")
     try loop.start()
@@ -27,16 +27,16 @@ private func scarcity() throws {
     }
     for client in clients[..<3] {
         reach(client, listener.port)
-        // Another thread of this process may have taken the descriptor that the listener keeps for this.
+        // Another thread of this process may have taken the reserved descriptor of the listener.
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         var byte: UInt8 = 0
-        // Turned away: the end, not silence.
+        // A rejected peer sees the end of the connection and does not hang.
         precondition(recv(client, &byte, 1, 0) == 0, "a peer must not hang")
     }
     for filler in fillers { close(filler) }
     reach(clients[3], listener.port)
-    precondition(eventually { listener.connections == 1 }, "it serves again")
+    precondition(eventually { listener.connections == 1 }, "the listener does not serve again")
     listener.stop()
     loop.stop()
 }
@@ -49,5 +49,5 @@ private func reach(_ client: Int32, _ port: Int) {
     let code = withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(client, $0, 16) }
     }
-    precondition(code == 0, "the kernel accepts for the listener")
+    precondition(code == 0, "connecting failed")
 }

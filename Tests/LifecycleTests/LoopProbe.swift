@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Lifecycle
 
-/// A started loop that is stopped when the test lets go of it.
+/// A running loop that stops when the test releases it.
 final class RunningLoop: Sendable {
     let loop: EventLoop
 
@@ -15,7 +15,7 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
-/// Waits for a fact that another thread brings about.
+/// Waits until another thread makes the condition true.
 func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
     let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
     while !fact() {
@@ -25,7 +25,7 @@ func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
     return true
 }
 
-/// Records what a connection tells, and answers as told.
+/// Records the calls of a connection, and answers as configured.
 final class Peer: TCPConnectionDelegate, Sendable {
     struct State {
         var isConnected = false
@@ -83,7 +83,7 @@ final class Peer: TCPConnectionDelegate, Sendable {
         connection.withLock { $0 = nil }
     }
 
-    /// A client's end, connecting.
+    /// Starts to connect the client's end.
     static func connect(
         port: Int, host: String = "127.0.0.1", on loop: EventLoop, milliseconds: Int = 5_000,
         options: TCPOptions = TCPOptions(), as peer: Peer = Peer()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lifecycle
 
-/// What happened, in order.
+/// The events, in order.
 private final class Journal: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -60,7 +60,7 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     #expect(journal.all == ["start a", "start b", "serving", "stop b", "stop a"])
 }
 
-@Test func `when one cannot start, those before it are stopped and its error is thrown`() async {
+@Test func `if a service cannot start, the earlier ones are stopped and its error is thrown`() async {
     let journal = Journal()
     let services = [Recorded("a", journal), Recorded("b", journal, refuses: true), Recorded("c", journal)]
     await #expect(throws: Refusal(what: "b")) {
@@ -69,7 +69,7 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     #expect(journal.all == ["start a", "stop a"])
 }
 
-@Test func `when one fails while serving, all are stopped and its error is thrown`() async {
+@Test func `if a service fails later, all are stopped and its error is thrown`() async {
     let journal = Journal()
     let failing = Recorded("b", journal)
     await #expect(throws: Refusal(what: "b")) {
@@ -78,7 +78,7 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     #expect(journal.all == ["start a", "start b", "stop b", "stop a"])
 }
 
-@Test func `a stop that was asked for during the start starts nothing more`() async throws {
+@Test func `a stop that is requested during the start prevents further starts`() async throws {
     let journal = Journal()
     let shutdown = Shutdown()
     shutdown.request(.signal("SIGINT"))
@@ -98,7 +98,7 @@ private func group(_ services: [any Service], onOverrun: @escaping @Sendable (St
     #expect(journal.all == ["start a", "start stuck", "overrun stuck", "stop stuck", "stop a"])
 }
 
-/// Stops only when it is released, and lets no task of the process run meanwhile.
+/// A service that stops only when it is released, and blocks all tasks of the process until then.
 private final class Blocking: Service {
     let name = "blocking"
     let release: WakeSignal
@@ -113,7 +113,7 @@ private final class Blocking: Service {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<threads {
                 group.addTask { [release, limit] in
-                    // Whoever is woken wakes the next.
+                    // Each woken thread wakes the next one.
                     if release.wait(until: limit) { release.raise() }
                 }
             }
@@ -121,7 +121,7 @@ private final class Blocking: Service {
     }
 }
 
-@Test func `the limit of a stop is kept also when services let no task run`() async throws {
+@Test func `the time limit of a stop holds even if services block all tasks`() async throws {
     let journal = Journal()
     let release = WakeSignal()
     let began = Instant.now()
@@ -132,10 +132,10 @@ private final class Blocking: Service {
     }
     try await services.run(until: shutdown) { shutdown.request(.signal("SIGTERM")) }
     #expect(journal.all == ["overrun blocking"])
-    #expect(Instant.now().milliseconds(since: began) < 15_000, "it was released by its own limit")
+    #expect(Instant.now().milliseconds(since: began) < 15_000, "its own limit released it")
 }
 
-@Test func `the first reason to stop is the one that counts`() async {
+@Test func `the first reason to stop counts`() async {
     let shutdown = Shutdown()
     shutdown.request(.signal("SIGTERM"))
     shutdown.request(.failure(Refusal(what: "later")))

@@ -5,7 +5,7 @@ import Testing
 @testable import Lifecycle
 
 @Suite struct TCPTests {
-    /// A server whose connections behave alike.
+    /// Starts a server whose connections all behave alike.
     private func serve(
         on running: RunningLoop, host: String = "127.0.0.1", connectionsMax: Int = 1_000,
         options: TCPOptions = TCPOptions(), peers: Peers, make: @escaping @Sendable (TCPConnection) -> Peer
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `an echo comes back in one piece however many sends made it`() throws {
+    @Test func `an echo comes back in one piece, independent of the number of sends`() throws {
         let running = try RunningLoop()
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0, onReceived: { $0.send($1) }) }
@@ -28,7 +28,7 @@ import Testing
         _ = running.loop.perform { for byte in UInt8(0)..<100 { client.tcp.send([byte]) } }
         #expect(eventually { client.read(\.bytes) == Array(0..<100) })
         #expect(client.read(\.isConnected))
-        #expect(peers.all[0].read(\.pieces) == 1, "a turn's sends leave as one")
+        #expect(peers.all[0].read(\.pieces) == 1, "the sends of one iteration leave together")
         _ = running.loop.perform { client.tcp.close() }
         #expect(eventually { client.read(\.closed).count == 1 && peers.all[0].read(\.closed).count == 1 })
         #expect(client.read(\.closed) == ["connection closed by this process"])
@@ -63,7 +63,7 @@ import Testing
             client.tcp.pauseReading()
         }
         #expect(eventually { mostWaiting.withLock { $0 } >= 1024 * 1024 })
-        #expect(sent.withLock { $0 } < total, "the sender stops while nobody reads")
+        #expect(sent.withLock { $0 } < total, "the sender stops while the peer does not read")
         _ = other.loop.perform { client.tcp.resumeReading() }
         #expect(eventually(within: 20_000) { client.read(\.received) == total })
         #expect(peers.all[0].read(\.writable) > 0)
@@ -94,7 +94,7 @@ import Testing
         #expect(sentence.hasSuffix("bytes wait to be sent and the peer does not read"))
     }
 
-    @Test func `bytes written straight into the buffer arrive in order with the others`() throws {
+    @Test func `bytes written into the buffer arrive in order with the others`() throws {
         let running = try RunningLoop()
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0) }
@@ -112,7 +112,7 @@ import Testing
         #expect(peers.all[0].read(\.bytes) == [1, 2] + [UInt8](repeating: 3, count: 70_000) + [4])
     }
 
-    @Test func `half-close lets the answer through`() throws {
+    @Test func `a half-close lets the answer through`() throws {
         let running = try RunningLoop()
         let peers = Peers()
         var options = TCPOptions()
@@ -150,13 +150,13 @@ import Testing
         }
         defer { listener.stop() }
         let client = Peer.connect(port: listener.port, on: running.loop, as: Peer(keepsBytes: false))
-        // More than the server reads: closing at once would reset and lose the answer.
+        // More than the server reads. An immediate close would reset the connection and lose the answer.
         _ = running.loop.perform { client.tcp.send([UInt8](repeating: 1, count: 200_000)) }
         #expect(eventually { client.read(\.closed) == ["connection closed by the peer"] })
         #expect(client.read(\.received) == 5_000_000)
     }
 
-    @Test func `nobody listening is one sentence`() throws {
+    @Test func `the error for a refused connection is one sentence`() throws {
         let running = try RunningLoop()
         let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
             nil
@@ -171,14 +171,14 @@ import Testing
             ])
     }
 
-    @Test func `a name without an address is one sentence`() throws {
+    @Test func `the error for a name without an address is one sentence`() throws {
         let running = try RunningLoop()
         let client = Peer.connect(port: 1, host: "nothing.invalid", on: running.loop, milliseconds: 20_000)
         #expect(eventually(within: 20_000) { !client.read(\.closed).isEmpty })
         #expect(client.read(\.closed)[0].hasPrefix("cannot find an address of nothing.invalid: "))
     }
 
-    @Test func `a name is resolved and each of its addresses tried`() throws {
+    @Test func `a name is resolved and each of its addresses is tried`() throws {
         let running = try RunningLoop()
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0, onReceived: { $0.send($1) }) }
@@ -188,7 +188,7 @@ import Testing
         #expect(eventually { client.read(\.bytes) == [42] })
     }
 
-    @Test func `a connect that is given up tells it once`() throws {
+    @Test func `a cancelled connect reports its end once`() throws {
         let running = try RunningLoop()
         let client = Peer()
         let loop = running.loop
@@ -205,7 +205,7 @@ import Testing
         #expect(client.read(\.closed) == ["connection closed by this process"])
     }
 
-    @Test func `a taken port is one sentence`() throws {
+    @Test func `the error for a taken port is one sentence`() throws {
         let running = try RunningLoop()
         let first = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in nil
         }
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `connections are dealt out over the loops and each stays on its own`() throws {
+    @Test func `connections are distributed over the loops, and each stays on its loop`() throws {
         let a = try RunningLoop()
         let b = try RunningLoop()
         let first = a.loop
@@ -260,7 +260,7 @@ import Testing
         #expect(eventually { listener.connections == 0 })
     }
 
-    @Test func `a loop that ends closes its connections and tells so`() throws {
+    @Test func `a loop that ends closes its connections and reports it`() throws {
         let near = try EventLoop(name: "near")
         try near.start()
         let far = try RunningLoop()
@@ -274,7 +274,7 @@ import Testing
         #expect(eventually { peers.all[0].read(\.closed) == ["connection closed by the peer"] })
     }
 
-    @Test func `a loop that ends while a name is looked up tells so, once`() throws {
+    @Test func `a loop that ends during a name lookup reports it once`() throws {
         let loop = try EventLoop(name: "short")
         try loop.start()
         let client = Peer.connect(port: 1, host: "nothing.invalid", on: loop, milliseconds: 20_000)
@@ -286,7 +286,7 @@ import Testing
                 || sentence.first?.hasPrefix("cannot find an address of nothing.invalid") == true)
     }
 
-    @Test func `a reset is told as such`() throws {
+    @Test func `a reset is reported as a reset`() throws {
         let running = try RunningLoop()
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0) }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Registry
 
-/// What reads records in place, against what reads them into values.
+/// The in-place readers against the readers that make values.
 struct DecodingTests {
     private let reader = JSONReader()
 
-    /// Damages a text of a record or a key, mostly a little.
+    /// Damages the text of a record or a key, usually a little.
     private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         for _ in 0..<random.below(3) where !bytes.isEmpty {
             let place = random.below(bytes.count)
@@ -25,7 +25,9 @@ struct DecodingTests {
         }
     }
 
-    @Test func `a token is taken and refused as its record is, in the same words`() throws {
+    @Test func `the in-place reader of tokens accepts and rejects the same records with the same messages`()
+        throws
+    {
         var maker = RowMaker(random: SeededGenerator(3))
         var fields = TokenFields()
         var (taken, refused) = (0, 0)
@@ -36,7 +38,7 @@ struct DecodingTests {
             do { row = try TokenRow.decode(bytes, with: reader) } catch {
                 refused += 1
                 let other = #expect(throws: RecordError.self) { try fields.read(bytes.span, with: reader) }
-                // Fields are looked at in another order.
+                // The fields are checked in another order.
                 func words(_ error: RecordError?) -> Set<Substring> {
                     Set("\(error, default: "none")".split(separator: "; "))
                 }
@@ -63,7 +65,7 @@ struct DecodingTests {
         #expect(taken > 100 && refused > 100)
     }
 
-    @Test func `what reads keys in place takes no other parts out of them than their own reader`() {
+    @Test func `the in-place reader of keys finds the same parts as their own reader`() {
         var maker = RowMaker(random: SeededGenerator(4))
         var plain = 0
         for _ in 0..<trials(5000) {
@@ -73,7 +75,7 @@ struct DecodingTests {
             plain += 1
             let key = bytes.withUnsafeBytes { RegistryKey(bytes: $0) }
             guard let key else {
-                Issue.record("taken: \(String(decoding: bytes, as: UTF8.self))")
+                Issue.record("accepted: \(String(decoding: bytes, as: UTF8.self))")
                 return
             }
             func text(_ part: Range<Int>) -> String { String(decoding: bytes[part], as: UTF8.self) }

@@ -9,14 +9,14 @@ import Testing
 
 @testable import Registry
 
-/// Deaths, full disks and changed bytes at every place of a restore and of what comes after it.
-/// `deploy/prove registry-faults` does the same a hundred times as often.
+/// Deaths, full disks and changed bytes at every position of a restore and of the work after it.
+/// `deploy/prove registry-faults` runs a hundred times as many cases.
 struct LaneFaultTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// How many writes a life has from its beginning: runs, tables, marks, commits.
+    /// Returns the number of writes in a life: runs, tables, marks, commits.
     private func writes(of life: Life) throws -> Int {
         let other = try TemporaryDirectory()
         store_faults_arm(.max, 0, 0)
@@ -27,12 +27,12 @@ struct LaneFaultTests {
         return Int(store_faults_disarm())
     }
 
-    @Test func `killed at any write, a lane begins anew or goes on, and is exact`() async throws {
+    @Test func `a lane killed at any write restarts or continues, and is exact`() async throws {
         let life = Life(seed: 5, records: 900)
-        // A process may make a few writes less than another: what is counted here is not always reached.
+        // Another process may make a few writes less, so the counted number is not always reached.
         let count = try writes(of: life) - 8
         var random = SeededGenerator(UInt64.random(in: 0...999_999))
-        // Every step at the usual hundredfold of the proof, some of them in the tests.
+        // The proof runs every step. The tests run some of them.
         let steps = trials(10) >= count ? Array(0..<count) : (0..<trials(10)).map { _ in random.below(count) }
         var resumed = 0
         for step in steps {
@@ -48,7 +48,7 @@ struct LaneFaultTests {
             if lane.applied != nil { resumed += 1 }
             try life.judge(lane, "after a kill at write \(step) of \(count)")
             try life.run(lane)
-            try life.judge(lane, "to the end after a kill at write \(step) of \(count)")
+            try life.judge(lane, "at the end, after a kill at write \(step) of \(count)")
             try lane.close()
             try FileManager.default.removeItem(atPath: path)
         }
@@ -62,7 +62,7 @@ struct LaneFaultTests {
         for step in stride(from: 0, to: count, by: max(1, count / trials(40))) {
             let path = directory.path + "/\(step)"
             var lane: Lane?
-            // The first writes are the mark's: then there is no lane yet.
+            // The first writes belong to the mark. There is no lane yet.
             store_faults_arm(Int32(step), 3, ENOSPC)
             while lane == nil {
                 do { lane = try openLane(path) } catch let error as StoreError where error.passes {}
@@ -76,7 +76,7 @@ struct LaneFaultTests {
         #expect(waits > 20)
     }
 
-    @Test func `a restore that gives up on a full disk leaves nothing that is served`() throws {
+    @Test func `a restore that gives up on a full disk leaves no rows to serve`() throws {
         let life = Life(seed: 7, records: 300)
         let lane = try openLane(directory.path)
         store_faults_arm(4, 1000, ENOSPC)
@@ -90,9 +90,9 @@ struct LaneFaultTests {
         try again.close()
     }
 
-    /// Whatever bytes are changed while nobody has the file: it is found out at the opening, or it was a byte
-    /// that nothing reads. What is served is exact, and what follows is written to a whole file.
-    @Test func `changed bytes are found out or change nothing`() throws {
+    /// Changes bytes while no process has the file. Each change is detected at the opening, or affects a byte
+    /// that is never read. The served rows are exact, and later writes go to an intact file.
+    @Test func `changed bytes are detected or change nothing`() throws {
         let life = Life(seed: 8, records: 600)
         let lane = try openLane(directory.path)
         try life.run(lane)
@@ -117,7 +117,7 @@ struct LaneFaultTests {
                 let lane = try openLane(directory.path)
                 if case .discarded = lane.beginning { found += 1 }
                 try life.judge(lane, what)
-                // The last record once more, and then what changes rows.
+                // The last record again, and then records that change rows.
                 try life.run(lane)
                 for (key, _) in life.records.suffix(100) { try lane.hear(key, nil, offset: 600) }
                 try lane.commit(601)
@@ -151,7 +151,7 @@ struct LaneFaultTests {
         }
         let error = #expect(throws: StoreError.self) { try life.judge(lane, "changed") }
         #expect(error?.isCorruption == true)
-        try lane.condemn("a row is not what was written")
+        try lane.condemn("a row is corrupt")
         lane = try openLane(directory.path)
         guard case .discarded(.condemned) = lane.beginning else {
             return #expect(Bool(false), "\(lane.beginning)")
@@ -161,7 +161,7 @@ struct LaneFaultTests {
         try lane.close()
     }
 
-    @Test func `a topic that was made anew is noticed, though it is as long as the old one`() throws {
+    @Test func `a recreated topic is detected even if it has the same length`() throws {
         let life = Life(seed: 9, records: 200)
         let lane = try openLane(directory.path)
         try life.run(lane)
@@ -181,6 +181,6 @@ struct LaneFaultTests {
         #expect(try commits(199, other.key, other.row)?.isCorruption == true, "another record")
         #expect(try commits(199, last.key, token(1))?.isCorruption == true, "another value")
         #expect(try commits(200, last.key, last.row)?.isCorruption == true, "the record is gone")
-        #expect(try commits(199, last.key, last.row) == nil, "and none of that was written")
+        #expect(try commits(199, last.key, last.row) == nil, "and none of these records was written")
     }
 }

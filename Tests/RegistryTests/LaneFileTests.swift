@@ -8,7 +8,7 @@ import Testing
 
 @testable import Registry
 
-/// Files that were left, lost, cut or made by others, and records that nobody can read.
+/// Files that were left behind, lost, truncated or made by other programs, and unreadable records.
 struct LaneFileTests {
     private let directory: TemporaryDirectory
 
@@ -23,7 +23,7 @@ struct LaneFileTests {
         try lane.commit(1)
     }
 
-    @Test func `a killed process leaves what it committed, and what it did not is read again`() async throws {
+    @Test func `a killed process keeps its commits and reads the rest again`() async throws {
         let path = directory.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let lane = try openLane(path)
@@ -43,11 +43,11 @@ struct LaneFileTests {
         try lane.close()
     }
 
-    @Test func `a restore that a kill cut off is begun anew, and nothing of it is served`() async throws {
+    @Test func `an interrupted restore starts again, and none of it is served`() async throws {
         let path = directory.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let lane = try openLane(path)
-            // As after the first of the restore's transactions.
+            // The state after the first transaction of the restore.
             let table = lane.tables.updates
             try lane.file.write { transaction throws(StoreError) in
                 try transaction.put([1, 1, 0].span, [0].span, in: table)
@@ -67,7 +67,7 @@ struct LaneFileTests {
                 == ["data.mdb", "data.mdb-lock", "lock", "mark"], "no run is left")
     }
 
-    @Test func `a file that was cut, lost, or of another boot is discarded and said so`() throws {
+    @Test func `a truncated, lost or foreign file is discarded with its reason`() throws {
         func left(_ damage: (String) throws -> Void) throws -> Beginning {
             let directory = try TemporaryDirectory()
             try fill(try openLane(directory.path))
@@ -90,7 +90,7 @@ struct LaneFileTests {
         #expect(try openLane(directory.path, boot: "boot-2").beginning == .discarded(.machineWentDown))
     }
 
-    @Test func `another layout of rows begins anew`() throws {
+    @Test func `another layout of rows starts with an empty lane`() throws {
         let terms = Terms(schema: Lane.schema + 1, origin: "here/registry/0", ageMaxMilliseconds: .max)
         let file = try StateFile(
             directory.path + "/lane", terms, tables: LaneTables.names, now: .now(), boot: BootID("boot-1"))
@@ -101,7 +101,7 @@ struct LaneFileTests {
         try lane.close()
     }
 
-    @Test func `a record that cannot be read is counted, stops nothing, and its row is gone`() throws {
+    @Test func `an unreadable record is counted, stops nothing, and removes its row`() throws {
         let metrics = Metrics()
         let lane = try openLane(directory.path, metrics: metrics)
         try fill(lane)

@@ -10,7 +10,7 @@ import Testing
 
 /// Random histories against a dictionary.
 struct LaneModelTests {
-    @Test func `whatever came in whatever order, the lane serves what a dictionary of rows says`() throws {
+    @Test func `after any records in any order the lane serves the rows of a dictionary`() throws {
         for seed in 1...UInt64(trials(25)) {
             var maker = RowMaker(random: SeededGenerator(seed))
             let directory = try TemporaryDirectory()
@@ -25,7 +25,7 @@ struct LaneModelTests {
                     model.tokens[key] = row
                     try lane.hear(key, row?.encoded(), offset: Int64(history.count))
                 }
-                // Everything of late once more, as after a restart.
+                // The recent records again, as after a restart.
                 for (key, row) in history.suffix(maker.random.below(8)) {
                     try lane.hear(key, row?.encoded(), offset: 0)
                 }
@@ -35,7 +35,7 @@ struct LaneModelTests {
                     lane = try openLane(directory.path)
                     #expect(lane.beginning == .resumed)
                     #expect(lane.applied == Int64(history.count))
-                    // By its last record the lane knows its topic again.
+                    // The lane identifies its topic by its last record.
                     if let (key, row) = history.last {
                         try lane.hear(key, row?.encoded(), offset: lane.start!)
                     }
@@ -46,7 +46,7 @@ struct LaneModelTests {
         }
     }
 
-    @Test func `a restore makes the lane that the same records made one by one`() throws {
+    @Test func `a restore makes the same lane as the same records one by one`() throws {
         for seed in 1...UInt64(trials(25)) {
             var maker = RowMaker(random: SeededGenerator(seed &* 31))
             let directory = try TemporaryDirectory()
@@ -67,7 +67,7 @@ struct LaneModelTests {
             try restore.finish(Applied(offset: 400, asOf: .now()))
             #expect(lane.applied == 400)
             for _ in 0..<20 { try compare(lane, model, &maker, seed) }
-            // And it goes on as any other.
+            // The lane then works like any other.
             let key = maker.key()
             try lane.hear(key, nil, offset: 400)
             try lane.commit(401)
@@ -101,7 +101,8 @@ struct LaneModelTests {
         }
     }
 
-    @Test func `of two rows with one token the newer is served, and the older when it goes`() throws {
+    @Test func `of two rows with one token the newer is served, and the older one after its removal`() throws
+    {
         let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path)
         let selection = Selection(
@@ -125,7 +126,7 @@ struct LaneModelTests {
     }
 
     @Test
-    func `one token under two types of one installation starts each, and the typeless one is not hidden`()
+    func `one token under two types starts each type, and the general token stays visible`()
         throws
     {
         let directory = try TemporaryDirectory()
@@ -139,7 +140,7 @@ struct LaneModelTests {
                 Selection(app: "one", .starts(type: type), environments: [.production], now: start)
             ).map { "\($0.recipient) \($0.entry)" }.sorted()
         }
-        // The typed row is the newest, and another installation has had the token in between.
+        // The typed row is the newest. Another installation had the token in between.
         let rows: [(RegistryKey, Int64)] = [
             (key("ada", nil), 1), (key("ada", "Match"), 9), (key("ada", "Order"), 3),
             (key("bob", "Order"), 5),
@@ -152,7 +153,7 @@ struct LaneModelTests {
         #expect(try served("Match") == ["u:ada start:Match"])
         #expect(try served("Order") == ["u:ada start:Order"])
         #expect(try served("Parcel") == ["u:ada start:"])
-        // Another phone has it now: it alone is reached.
+        // Another phone has the token now. Only that phone is reached.
         let newest = token(7, type: nil, registeredAt: start + 10).encoded()
         try lane.hear(key("bob", "Order"), newest, offset: 4)
         try lane.commit(5)
@@ -165,9 +166,9 @@ struct LaneModelTests {
         try lane.close()
     }
 
-    /// A walk over all of them for each of them would take minutes.
+    /// A walk over all rows for each row would take minutes.
     @Test(.timeLimit(.minutes(3)))
-    func `a token that many installations have is settled in one go`() throws {
+    func `a token of many installations is settled in one pass`() throws {
         let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         let count = 30_000
@@ -176,7 +177,7 @@ struct LaneModelTests {
                 app: "one", recipient: .user("user-\(number)"), installation: "i",
                 entry: .update(activity: "x"))
         }
-        // All at one time, but for one: ties cost no more.
+        // All rows but one have the same time. Ties must not cost more.
         for number in 0..<count {
             let time = start + (number == 777 ? 1 : 0)
             try lane.hear(
@@ -194,7 +195,7 @@ struct LaneModelTests {
         try lane.close()
     }
 
-    @Test func `a recipient's tokens are found without a look at anybody else's`() throws {
+    @Test func `the tokens of a recipient are found without reading rows of others`() throws {
         let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path)
         var keys: [RegistryKey] = []
@@ -212,7 +213,7 @@ struct LaneModelTests {
             try lane.hear(key, token(number, group: "g").encoded(), offset: Int64(number))
         }
         try lane.commit(Int64(keys.count))
-        // Whoever looks at another's row finds that it is not what was written.
+        // A read of another recipient's row would detect corruption.
         var own: [UInt8] = []
         #expect(RecipientCode.append(.user("user-7"), to: &own))
         for table in [lane.tables.starts, lane.tables.activities, lane.tables.recipients] {
@@ -236,7 +237,7 @@ struct LaneModelTests {
         try lane.close()
     }
 
-    @Test func `a person's question finds every token of a recipient or an installation, and its standing`()
+    @Test func `a token lookup finds every token of a recipient or an installation with its standing`()
         throws
     {
         let directory = try TemporaryDirectory()
@@ -250,7 +251,7 @@ struct LaneModelTests {
             }
         }
         for (number, key) in keys.enumerated() {
-            // The last has the token of the first, and is older.
+            // The last row has the token of the first and is older.
             var row = token(number == 5 ? 0 : number, group: "g", registeredAt: start - Int64(number))
             if number == 1 { row.expiresAt = start }
             try lane.hear(key, row.encoded(), offset: Int64(number))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Registry
 
-/// What a commit says became new.
+/// The news that a commit reports.
 struct LaneNewsTests {
     private let directory: TemporaryDirectory
 
@@ -36,7 +36,7 @@ struct LaneNewsTests {
         return row
     }
 
-    @Test func `a token, a group and a dismissal are news, a repetition is none`() throws {
+    @Test func `a token, a group and a dismissal are news, a repetition is not`() throws {
         let lane = try openLane(directory.path)
         lane.newsBegins = 0
         var row = hashed(1, group: nil)
@@ -68,7 +68,7 @@ struct LaneNewsTests {
         try lane.close()
     }
 
-    @Test func `a row that stands again is news, and one that another has taken over is none`() throws {
+    @Test func `a row that is served again is news, and a row that loses its token is not`() throws {
         let lane = try openLane(directory.path)
         lane.newsBegins = 0
         var other = key
@@ -83,7 +83,7 @@ struct LaneNewsTests {
     }
 
     @Test
-    func `what lies above the committed offset is news whatever the table holds, what lies below is none`()
+    func `records above the committed offset are news even if the table has them, and lower ones are not`()
         throws
     {
         var lane = try openLane(directory.path)
@@ -97,7 +97,7 @@ struct LaneNewsTests {
         for number in 0..<4 { try hear(number) }
         let first = try told(lane, 4)
         #expect(first.map { $0.prefix(12) } == ["one u:user-2", "one u:user-3"])
-        // The process dies before it has committed them, and another goes on.
+        // The process dies before it commits them, and another process continues.
         try lane.close()
         lane = try openLane(directory.path)
         lane.newsBegins = 2
@@ -105,20 +105,20 @@ struct LaneNewsTests {
         for number in 2..<5 { try hear(number) }
         #expect(
             try told(lane, 5) == (2..<5).map { "one u:user-\($0) token group: nothing > \($0 + 1) g" })
-        #expect(try told(lane, 5) == [], "once")
-        // What was read again is not written again.
+        #expect(try told(lane, 5) == [], "the news come once")
+        // Records that were read again are not written again.
         #expect(lane.applied == 5)
         try lane.close()
     }
 
-    /// Random records, commits, deaths and places to go on.
-    @Test func `every row that is new since the committed offset is told, and nothing else`() throws {
+    /// Random records, commits, deaths and offsets to resume from.
+    @Test func `exactly the rows that are new since the committed offset are reported`() throws {
         for seed in 1...UInt64(trials(25)) {
             var maker = RowMaker(random: SeededGenerator(seed &* 77))
             let directory = try TemporaryDirectory()
             var lane = try openLane(directory.path)
             var records: [(key: RegistryKey, row: TokenRow?)] = []
-            /// The tables, and how many records they stand for.
+            /// The tables, and the number of records that they contain.
             var model = Model()
             var (held, committed) = (0, 0)
             lane.newsBegins = 0
@@ -126,7 +126,7 @@ struct LaneNewsTests {
                 for _ in 0..<maker.random.below(8) {
                     records.append((maker.key(), maker.random.below(4) == 0 ? nil : maker.row()))
                 }
-                // Another process goes on, sometimes: it begins where the last one has committed.
+                // Sometimes another process continues. It starts at the last committed offset.
                 var next = held
                 if maker.random.below(4) == 0 {
                     try lane.close()

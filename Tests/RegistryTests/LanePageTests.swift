@@ -28,7 +28,7 @@ struct LanePageTests {
         try lane.commit(Int64(numbers.upperBound))
     }
 
-    @Test func `a row that is there throughout is met once, whatever is written between pages`() throws {
+    @Test func `a row that stays is met once, whatever is written between pages`() throws {
         for seed in 1...UInt64(trials(5)) {
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
@@ -37,7 +37,7 @@ struct LanePageTests {
             var offset: Int64 = 300
             let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
             let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.below(20)) {
-                // The even ones stay and change, the odd ones go, and others come.
+                // Even rows stay and change, odd rows go, and others come.
                 let number = random.below(300)
                 if number % 2 == 0 {
                     try lane.hear(
@@ -61,7 +61,7 @@ struct LanePageTests {
     }
 
     @Test
-    func `a large group is seen whole while its tokens are reported again, go, move and are taken over`()
+    func `a large group is seen completely while its tokens change, go and move`()
         throws
     {
         let count = trials(10_000)
@@ -106,7 +106,7 @@ struct LanePageTests {
             try lane.commit(offset)
             pages += 1
             guard pages % 100 == 5 else { continue }
-            // In another process, perhaps.
+            // The next page may come from another process.
             try lane.close()
             lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
             #expect(lane.start == offset - 1)
@@ -119,7 +119,7 @@ struct LanePageTests {
         try lane.close()
     }
 
-    @Test func `a walk is in one order, and begins where it is told`() throws {
+    @Test func `a walk has one order and starts at its cursor`() throws {
         let lane = try openLane(directory.path)
         try fill(lane, 0..<200)
         let whole = try lane.all(selection, rowsMax: 7).map(\.recipient)
@@ -132,11 +132,11 @@ struct LanePageTests {
             #expect(found == Array(whole[turn...] + whole[..<turn]))
             firsts.insert(found[0])
         }
-        #expect(firsts.count > 4, "places are spread over the recipients")
+        #expect(firsts.count > 4, "the starts are spread over the recipients")
         try lane.close()
     }
 
-    @Test func `a selection that few rows meet gives empty pages that go on`() throws {
+    @Test func `a selection with few matches gives empty pages that continue`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         let count = Lane.examinedMax + 10
         try fill(lane, 0..<count)
@@ -149,7 +149,7 @@ struct LanePageTests {
         try lane.close()
     }
 
-    @Test func `a cursor that is not ours is refused, whatever its bytes`() throws {
+    @Test func `a foreign cursor is rejected, whatever its bytes`() throws {
         var random = SeededGenerator(9)
         var (taken, refused) = (0, 0)
         func cursor(activity: Int = 0) -> PageCursor {
@@ -165,25 +165,25 @@ struct LanePageTests {
             let cursor = cursor(activity: random.below(Audience.namesMax))
             let bytes = cursor.bytes
             #expect(PageCursor(bytes: bytes) == cursor)
-            // Each of these is asked for, each time.
+            // Each of these cases is tested every time.
             var other = bytes
             other[0] = 2 + UInt8(random.below(254))
             #expect(PageCursor(bytes: other) == nil, "of another version")
             other = bytes
             other[1] = 2 + UInt8(random.below(254))
-            #expect(PageCursor(bytes: other) == nil, "neither wrapped nor not")
+            #expect(PageCursor(bytes: other) == nil, "neither wrapped nor unwrapped")
             let heads = bytes.count - cursor.origin.count - cursor.next.count
-            #expect(PageCursor(bytes: Array(bytes.prefix(random.below(heads)))) == nil, "no whole head")
+            #expect(PageCursor(bytes: Array(bytes.prefix(random.below(heads)))) == nil, "an incomplete head")
             if !cursor.origin.isEmpty {
                 let cut = heads + random.below(cursor.origin.count)
-                #expect(PageCursor(bytes: Array(bytes.prefix(cut))) == nil, "a part of its beginning")
+                #expect(PageCursor(bytes: Array(bytes.prefix(cut))) == nil, "a part of its origin")
             }
             if !cursor.origin.isEmpty {
                 other = bytes
                 other[1] = 1 - bytes[1]
-                #expect(PageCursor(bytes: other) == nil, "its place is on the other side of its beginning")
+                #expect(PageCursor(bytes: other) == nil, "its position is on the wrong side of its origin")
             }
-            // And whatever else: it is refused, or it is one of ours.
+            // Other bytes are rejected, or give a valid cursor.
             other = bytes
             for _ in 0...random.below(3) { other[random.below(min(8, other.count))] = random.bytes(1...1)[0] }
             guard let read = PageCursor(bytes: other) else {
@@ -196,7 +196,7 @@ struct LanePageTests {
         #expect(taken > 0 && refused > 0)
         let lane = try openLane(directory.path)
         try fill(lane, 0..<20)
-        // A place that no row has ever had is as good as any other.
+        // A position that no row ever had is as good as any other.
         for _ in 0..<trials(200) {
             let found = try lane.all(selection, from: cursor()).map(\.recipient)
             #expect(Set(found).count == found.count)
@@ -209,7 +209,7 @@ struct LanePageTests {
         let count = 300
         try fill(lane, 0..<count)
         func name(_ number: Int) -> String { String(format: "activity-%05d", number) }
-        // Everybody has one of the activities named, and two have several.
+        // Each user has one of the named activities, and one user has several.
         var wanted: Set<String> = []
         for number in 0..<Audience.namesMax where number % 50 == 0 || number % 128 == 127 {
             let user = number % 128 == 127 ? "many" : "user-\(number)"
@@ -225,7 +225,7 @@ struct LanePageTests {
         #expect(found.count == wanted.count && Set(found) == wanted)
         asked.recipients = NamedRecipients([.user("many")])
         #expect(try lane.all(asked, rowsMax: 3).count == wanted.filter { $0.hasPrefix("u:many ") }.count)
-        // Users, of whom the lane has some.
+        // Users, of which the lane has some.
         var users = selection
         users.recipients = NamedRecipients(
             (0..<Audience.namesMax).map { .user("user-\($0 * 3)") } + [.user("user-3")])
@@ -237,11 +237,11 @@ struct LanePageTests {
 
     @Test func `a page of named activities is bounded like any other`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
-        // One activity that many claim to have.
+        // One activity that many installations report.
         let count = Lane.examinedMax + 100
         for number in 0..<count {
             var row = token(number, group: "g")
-            // The first ones are not served.
+            // Every second row is not served.
             if number % 2 == 0 { row.activitiesEnabled = false }
             try lane.hear(key(number), row.encoded(), offset: Int64(number))
         }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Registry
 
-/// A lane's whole life as records of a topic, the same for the same seed: a first part that it is restored
-/// from, and a second that it takes while it runs.
+/// A lane's life as records of a topic, equal for equal seeds. The lane is restored from the first part and
+/// takes the second part while it runs.
 struct Life {
     let records: [(key: RegistryKey, row: TokenRow?)]
     let restored: Int
@@ -17,14 +17,14 @@ struct Life {
         var maker = RowMaker(random: SeededGenerator(seed))
         records = (0..<count).map { number in
             var key = maker.key()
-            // Enough recipients that tables have several pages.
+            // There are enough recipients that tables have several pages.
             if number % 3 > 0 { key.recipient = .user("user-\(maker.random.below(count))") }
             return (key, maker.random.below(5) == 0 ? nil : maker.row())
         }
         restored = count * 2 / 3
     }
 
-    /// Goes on where the lane is, to the end. Few enough bytes to a run that there are many.
+    /// Continues from the lane's offset to the end. Runs are small, so that there are many.
     func run(
         _ lane: Lane, whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
     ) throws {
@@ -64,7 +64,7 @@ struct Life {
         }
     }
 
-    /// The lane is what its offset says: nothing, or exactly the records before it.
+    /// Checks that the lane matches its offset: it is empty, or has exactly the records before it.
     func judge(_ lane: Lane, _ what: String) throws {
         guard let applied = lane.applied else {
             #expect(try lane.counts() == LaneCounts(), "\(what): rows without an offset")
@@ -80,7 +80,7 @@ struct Life {
         }
     }
 
-    /// Every row is in one of them, if it is served at all.
+    /// Selections that cover every served row.
     static var selections: [Selection] {
         RowMaker.apps.flatMap { app in
             let starts = ["Match", "Order", "\u{E9}"].map { Selection.Tokens.starts(type: $0) }

@@ -4,7 +4,7 @@ import Simulation
 
 @testable import Registry
 
-/// The lane as a dictionary: the newest row of each key, and the rules said again in a slow way.
+/// The lane as a dictionary: the newest row of each key, and a slow second form of the rules.
 struct Model {
     var tokens: [RegistryKey: TokenRow] = [:]
     var profiles: [RegistryKey: ProfileRow] = [:]
@@ -12,7 +12,7 @@ struct Model {
     func isShadowed(_ key: RegistryKey) -> Bool {
         guard let row = tokens[key] else { return false }
         return tokens.contains { other, rival in
-            // Another installation, and none of this one's own rows is newer than the rival.
+            // Another installation's row wins, and none of this installation's rows is newer.
             guard !Self.isSameHolder(other, key), contests(rival, other, row, key) else { return false }
             return !tokens.contains { own, mine in
                 Self.isSameHolder(own, key) && contests(mine, own, row, key)
@@ -37,11 +37,11 @@ struct Model {
         return otherKey.bytes.lexicographicallyPrecedes(key.bytes)
     }
 
-    /// What a walk through the selection gives.
+    /// Returns the result of a walk through the selection.
     func answer(_ question: Question) -> Answer {
         var answer = Answer()
         for (key, row) in tokens where question.looksAt(key, row) {
-            // An installation's own token goes before the one that serves every type.
+            // An installation's token for the type has priority over the one for all types.
             if case .starts(let type) = question.selection.tokens, key.entry == .start(type: nil) {
                 var own = key
                 own.entry = .start(type: type)
@@ -123,7 +123,7 @@ extension RegistryKey {
     var isUpdate: Bool { if case .update = entry { true } else { false } }
 }
 
-/// Few names, so that rows meet: short ones, UUIDs in both cases, names that are nearly UUIDs, long ones.
+/// Few names, so that rows collide: short names, UUIDs in both cases, near-UUIDs, and long names.
 struct RowMaker {
     var random: SeededGenerator
     static let installations = [

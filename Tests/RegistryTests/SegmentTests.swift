@@ -57,13 +57,13 @@ struct SegmentTests {
         (#"{"field":"os","below":"17.10.1"}"#, true), (#"{"field":"appBuild","above":"9"}"#, true),
         (#"{"field":"locale","in":["tr","tr_TR"]}"#, true), (#"{"field":"timeZone","exists":true}"#, false),
     ])
-    func `a rule chooses whom it describes`(_ text: String, _ expected: Bool) throws {
+    func `a rule selects the people it describes`(_ text: String, _ expected: Bool) throws {
         let value = try profile(
             ["fan", "vip"],
             #"{"team":"GS","age":30,"ratio":1.5,"paid":true,"since":"2025-05-01","null":null,"list":["x"],"big":9007199254740993}"#,
             os: "iOS 17.10")
         #expect(try matches(text, value) == expected)
-        // Written and read again it is the same rule.
+        // The rule is the same after encoding and decoding.
         let segment = Segment(app: "one", name: "s", rule: try rule(text))
         #expect(try Segment.decode(segment.encoded(), with: reader) == segment)
     }
@@ -79,7 +79,7 @@ struct SegmentTests {
         for example in examples { #expect(throws: Never.self, "\(example)") { try rule(String(example)) } }
     }
 
-    @Test func `the installation's words go before the user's, and tags are both's`() throws {
+    @Test func `installation values have priority over user values, and tags are joined`() throws {
         let user = try profile(["member"], #"{"team":"FB","city":"Izmir"}"#, os: "16.0")
         let installation = try profile(["fan"], #"{"team":"GS"}"#)
         #expect(try matches(#"{"attribute":"team","equals":"GS"}"#, installation, user: user))
@@ -90,7 +90,7 @@ struct SegmentTests {
         #expect(try !matches(#"{"field":"os","atLeast":"1"}"#, []))
     }
 
-    @Test func `everything that is wrong is told at once, with its place`() throws {
+    @Test func `all problems are reported at once, with their positions`() throws {
         let text = #"""
             {"and":[{"tag":5},{"attribute":"a"},{"attribute":"a","above":true},{"field":"os","equals":"new"},
             {"field":"colour","equals":"x"},{"tag":"a","extra":1},{"or":[]},{"attribute":"a","in":[null]},7]}
@@ -106,7 +106,7 @@ struct SegmentTests {
         }
     }
 
-    @Test func `a rule has at most so many predicates and levels`() throws {
+    @Test func `a rule has a limit of predicates and levels`() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: #"{"not":"#, count: depth - 1) + #"{"tag":"a"}"#
                 + String(repeating: "}", count: depth - 1)
@@ -122,7 +122,9 @@ struct SegmentTests {
         #expect(throws: JSONError.self) { try rule(#"{"attribute":"a","equals":"\#(long)"}"#) }
     }
 
-    @Test func `random and damaged rules are read or refused, and what is read can be asked`() throws {
+    @Test func `random and damaged rules are read or rejected, and every rule that was read can be tested`()
+        throws
+    {
         let samples = [
             #"{"and":[{"tag":"vip"},{"not":{"attribute":"age","atLeast":18}}]}"#,
             #"{"or":[{"field":"os","below":"17.4"},{"attribute":"team","in":["GS",1,2.5,true]}]}"#,
@@ -145,7 +147,7 @@ struct SegmentTests {
         }
     }
 
-    @Test func `a page of a segment is what asking each row's profiles gives`() throws {
+    @Test func `a page of a segment equals a test of each row's profiles`() throws {
         for seed in 1...UInt64(trials(10)) {
             var random = SeededGenerator(seed)
             let directory = try TemporaryDirectory()
@@ -164,7 +166,7 @@ struct SegmentTests {
                         key, ProfileRow(tags: isTagged ? ["vip"] : [], updatedAt: 0).encoded(), offset: 0)
                     if isTagged { wanted.insert("i-\(number)") }
                 }
-                // What a backend said of every fifth user.
+                // The backend's profile of every fifth user.
                 if number % 5 == 0, number < 40 {
                     key.installation = nil
                     try lane.hear(key, ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), offset: 0)

@@ -31,7 +31,7 @@ extension Lane {
 
     func commit(_ offset: Int64) throws { try commit(Applied(offset: offset, asOf: .now())) }
 
-    /// All rows of a selection, page by page; `between` runs after each page.
+    /// Returns all rows of a selection, page by page. `between` runs after each page.
     func all(
         _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         between: () throws -> Void = {}
@@ -40,7 +40,7 @@ extension Lane {
         return try all(selection, from: cursor, rowsMax: rowsMax, leavingOut: &exclusions, between: between)
     }
 
-    /// - Parameter exclusions: what the pages have left out, together.
+    /// - Parameter exclusions: The sum of the pages' exclusions.
     func all(
         _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         leavingOut exclusions: inout Exclusions, between: () throws -> Void = {}
@@ -49,7 +49,7 @@ extension Lane {
         var found: [Found] = []
         var cursor: PageCursor? = cursor
         while let next = cursor {
-            // What a continuation record does to it.
+            // The cursor goes through bytes, as in a continuation record.
             let travelled = PageCursor(bytes: next.bytes)
             cursor = try self.page(selection, from: travelled!, into: &page, rowsMax: rowsMax)
             #expect(page.count <= rowsMax)
@@ -61,7 +61,7 @@ extension Lane {
     }
 }
 
-/// A row of a page, copied.
+/// A copy of a page's row.
 struct Found: Hashable {
     var recipient: String
     var installation: String
@@ -119,7 +119,7 @@ struct Found: Hashable {
 
 private func text(_ span: Span<UInt8>) -> String { spelled(String(decoding: Array(span), as: UTF8.self)) }
 
-/// A text in which two spellings of one character differ, as they do in names.
+/// Returns a text in which two spellings of one character differ, as they do in names.
 private func spelled(_ text: String) -> String {
     text.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
 }

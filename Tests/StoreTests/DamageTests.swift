@@ -5,8 +5,8 @@ import Testing
 
 @testable import Store
 
-/// Files that a disk or a person has changed. Whatever opens has to be readable to its end: a
-/// failure of these tests is a dead test process.
+/// Files that a disk or a person changed. Every file that opens must be readable to its end. A failure of
+/// these tests is a dead test process.
 struct DamageTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/data.mdb" }
@@ -17,7 +17,7 @@ struct DamageTests {
             now: .now(), boot: BootID("boot"))
     }
 
-    /// Three levels of pages, long values, and a list of free pages.
+    /// Fills a file with three levels of pages, long values, and a list of free pages.
     private func fill(_ random: inout SeededGenerator) throws -> [UInt8] {
         let file = try open()
         let table = file.table("rows")
@@ -50,7 +50,7 @@ struct DamageTests {
     private func readAll() throws -> (Beginning, [[[UInt8]]]) {
         let file = try open()
         let all = try rows(file.environment, file.table("rows"))
-        // Writing walks the lists of free pages as well.
+        // Writing also walks the lists of free pages.
         try file.environment.put([1, 2, 3], [UInt8](repeating: 1, count: 5000), in: file.table("rows"))
         return (file.beginning, all)
     }
@@ -62,7 +62,7 @@ struct DamageTests {
         return all
     }
 
-    @Test func `a whole file has no damage`() throws {
+    @Test func `an intact file has no damage`() throws {
         var random = SeededGenerator(1)
         _ = try fill(&random)
         let damage = try TreeCheck.damage(in: path)
@@ -70,7 +70,7 @@ struct DamageTests {
         #expect(try readAll().0 == .resumed)
     }
 
-    @Test func `a file cut anywhere is discarded`() throws {
+    @Test func `a file truncated anywhere is discarded`() throws {
         var random = SeededGenerator(2)
         let whole = try fill(&random)
         let all = try readWhole()
@@ -83,8 +83,8 @@ struct DamageTests {
             let (beginning, found) = try readAll()
             switch beginning {
             case .discarded(.damaged): break
-            // Only free pages may be missing, and only while nobody has said how long the file is.
-            case .resumed: #expect(round % 2 == 0 && found == all, "\(length) bytes were believed")
+            // Only free pages may be missing, and only if the mark does not contain the file's length.
+            case .resumed: #expect(round % 2 == 0 && found == all, "\(length) bytes were accepted")
             default: Issue.record("\(beginning)")
             }
         }
@@ -98,7 +98,7 @@ struct DamageTests {
         for round in 0..<40 {
             var bytes = whole
             for _ in 0..<(1 << (round % 7)) {
-                // Half of the flips hit what the structure is made of: the first bytes of a page.
+                // Half of the flips hit the first bytes of a page, which contain its structure.
                 let page = Int.random(in: 0..<bytes.count / 4096, using: &random) * 4096
                 let at = page + Int.random(in: 0..<(Bool.random(using: &random) ? 64 : 4096), using: &random)
                 bytes[at] ^= UInt8.random(in: 1...255, using: &random)

@@ -12,7 +12,7 @@ struct EnvironmentTests {
         return (environment, environment.table("rows"))
     }
 
-    @Test func `what is committed is read, in the key order of bytes`() throws {
+    @Test func `committed rows are read in the byte order of their keys`() throws {
         let (environment, table) = try open()
         for key: [UInt8] in [[2], [1, 0], [1], [255, 255], [1, 255]] {
             try environment.put(key, key + [9], in: table)
@@ -29,7 +29,7 @@ struct EnvironmentTests {
         #expect(try environment.value([1], in: table) == [])
     }
 
-    @Test func `a body that throws changes nothing, and one that rolls back neither`() throws {
+    @Test func `a body that throws or rolls back changes nothing`() throws {
         let (environment, table) = try open()
         #expect(throws: StoreError.keySize(bytes: 0)) {
             try environment.write { transaction throws(StoreError) in
@@ -46,7 +46,7 @@ struct EnvironmentTests {
         #expect(try rows(environment, table) == [])
     }
 
-    @Test func `a picture keeps its picture while another thread writes`() async throws {
+    @Test func `an open snapshot is unchanged while another thread writes`() async throws {
         let (environment, table) = try open()
         try environment.put([1], [1], in: table)
         try environment.read { picture throws(StoreError) in
@@ -65,7 +65,7 @@ struct EnvironmentTests {
         try environment.put([1], [1], in: table)
     }
 
-    @Test func `a page ends where the next begins, also behind the longest key`() throws {
+    @Test func `a page ends where the next one starts, also behind the longest key`() throws {
         let (environment, table) = try open()
         let longest = [UInt8](repeating: 255, count: Limits.keyBytesMax)
         for key in [[1], [1, 0], [1, 1], longest, [0]] { try environment.put(key, [], in: table) }
@@ -82,7 +82,7 @@ struct EnvironmentTests {
         #expect(pages == [[[0], [1]], [[1, 0], [1, 1]], [longest]])
     }
 
-    @Test func `a prefix finds its rows and no neighbours`() throws {
+    @Test func `a prefix finds its rows and no neighbors`() throws {
         let (environment, table) = try open()
         for key: [UInt8] in [[1, 255], [2], [2, 0], [2, 255, 255], [3], [255], [255, 255, 1]] {
             try environment.put(key, [], in: table)
@@ -108,7 +108,7 @@ struct EnvironmentTests {
         #expect(environment.statistics.mapBytes > 1 << 20)
     }
 
-    @Test func `a full map is an error, and what fits is still written`() throws {
+    @Test func `a full map is an error, and smaller rows can still be written`() throws {
         let limit = 1 << 20
         let (environment, table) = try open(Limits(mapBytesAtStart: limit, mapBytesMax: limit))
         #expect(throws: StoreError.mapFull(path: environment.path, limit: limit)) {
@@ -118,7 +118,7 @@ struct EnvironmentTests {
         #expect(try rows(environment, table) == [[[1], [1]]])
     }
 
-    @Test func `a map does not move under an open picture`() throws {
+    @Test func `a map does not move under an open snapshot`() throws {
         let limits = Limits(mapBytesAtStart: 1 << 20, mapBytesMax: 16 << 20, readersWaitMilliseconds: 20)
         let (environment, table) = try open(limits)
         let large = [UInt8](repeating: 0, count: 2 << 20)
@@ -131,7 +131,7 @@ struct EnvironmentTests {
         #expect(try environment.value([1], in: table)?.count == large.count)
     }
 
-    @Test func `a closed environment refuses and does not crash`() throws {
+    @Test func `a closed environment rejects calls and does not crash`() throws {
         let (environment, table) = try open()
         try environment.close()
         #expect(throws: StoreError.self) { try environment.put([1], [1], in: table) }
@@ -140,7 +140,7 @@ struct EnvironmentTests {
         #expect(environment.statistics == Statistics())
     }
 
-    @Test func `the applied offset goes with its rows`() throws {
+    @Test func `the applied offset is committed with its rows`() throws {
         let (environment, table) = try open()
         let partition = TopicPartition("flotilla.registry", 3)
         let applied = Applied(offset: 1 << 40, asOf: .init(milliseconds: 1_700_000_000_000))

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Store
 
-/// Writes that fail at every place where they can.
+/// Writes that fail at every possible position.
 struct FullDiskTests {
     private let directory = TemporaryDirectory()
 
     @Test(arguments: [ENOSPC, EDQUOT, EIO])
-    func `whichever write fails, the transaction is undone and the next one succeeds`(failure: Int32) throws {
+    func `after any failed write the transaction is undone and the next one succeeds`(failure: Int32) throws {
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")
         var expected: [[[UInt8]]] = []
@@ -33,7 +33,7 @@ struct FullDiskTests {
                 store_faults_disarm()
                 #expect(error.passes == (failure != EIO))
             }
-            // A picture sees whole transactions only, and writing goes on.
+            // A snapshot shows only complete transactions, and writing continues.
             try environment.put([255, UInt8(number)], [], in: table)
             expected = try rows(environment, table)
             #expect(expected.filter { $0[0][0] != 255 }.count % 200 == 0)
@@ -47,7 +47,7 @@ struct FullDiskTests {
         #expect(try rows(again, again.table("rows")) == expected)
     }
 
-    @Test func `after a failed write of the head, reads go on too`() throws {
+    @Test func `after a failed write of the head, reads continue too`() throws {
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")
         try environment.put([1], [1], in: table)
@@ -66,7 +66,7 @@ struct FullDiskTests {
         #expect(try environment.value([1], in: table) == [4])
     }
 
-    @Test func `a full disk is an error, and with space it goes on`() async {
+    @Test func `a full disk is an error, and writing continues with new space`() async {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             let directory = TemporaryDirectory()

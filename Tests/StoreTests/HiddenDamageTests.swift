@@ -5,8 +5,8 @@ import Testing
 
 @testable import Store
 
-/// Changes after which a file is still a file of LMDB's: it can be walked to its end, and says something
-/// else. Each kind has led past rows, or would have.
+/// Changes after which the file is still a valid LMDB file with other content. Each kind hid rows, or would
+/// have hidden them.
 struct HiddenDamageTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/data.mdb" }
@@ -23,7 +23,7 @@ struct HiddenDamageTests {
             tables: ["names", "rows"], now: .now(), boot: BootID("boot"))
     }
 
-    /// Every row anew, in place: what the pages of the last filling had is of another time now.
+    /// Rewrites every row in place. The pages of the previous filling are outdated now.
     private func fill(_ value: UInt8) throws -> [UInt8] {
         let file = try open()
         let (names, table) = (file.table("names"), file.table("rows"))
@@ -59,30 +59,30 @@ struct HiddenDamageTests {
         (2..<bytes.count / 4096).map { page($0, of: bytes) }.filter { $0.kind == .leaf }
     }
 
-    /// Where a key's bytes are, each time that they are there.
+    /// Returns all positions of a key's bytes.
     private func places(of key: [UInt8], in bytes: [UInt8]) -> [Int] {
         (8192..<bytes.count - key.count).filter { bytes[$0..<$0 + key.count].elementsEqual(key) }
     }
 
     enum Damage: String, CaseIterable, Sendable {
-        /// LMDB would make a table of the name that it misses.
+        /// LMDB would create a table with the missing name.
         case nameOfATable
-        /// A search goes past it, though a walk finds all rows in order.
+        /// A search would miss it, though a walk finds all rows in order.
         case keyOfARow
-        /// Rows that are whole, each with its sum, and not the newest.
+        /// Rows that are valid, each with its checksum, but outdated.
         case pageOfAnotherTime
-        /// Names would be looked for in another order than they are in.
+        /// LMDB would search names in another order than the stored one.
         case orderOfTheNames
-        /// The transaction before the last would stand, or the next one be written over the wrong head.
+        /// The previous transaction would count, or the next one would overwrite the wrong head.
         case numberOfAHead
-        /// The next row would be written over others.
+        /// The next row would overwrite others.
         case fillingOfAPage
-        /// What the tables hold is told by them alone.
+        /// Only the tables' sums show their content.
         case sums
     }
 
     @Test(arguments: Damage.allCases)
-    func `what would lead past rows is found out at the opening`(_ damage: Damage) throws {
+    func `damage that would hide rows is detected at the opening`(_ damage: Damage) throws {
         let old = try fill(1)
         let whole = try fill(2)
         let mark = try mark()
@@ -97,7 +97,7 @@ struct HiddenDamageTests {
         case .nameOfATable:
             for place in places(of: Array("names".utf8), in: whole) { change(place, 1) }
         case .keyOfARow:
-            // To "row 14:", which is behind all others too.
+            // The new key is "row 14:", which also sorts behind all others.
             for place in places(of: Self.key(149), in: whole) { change(place + 6, 3) }
         case .pageOfAnotherTime:
             let news = leaves(whole)
@@ -123,7 +123,7 @@ struct HiddenDamageTests {
             for place in places(of: [4] + Array("rows".utf8), in: whole) { change(place + 12, 1) }
         }
         try #require(!variants.isEmpty)
-        // Pages that are free by now look like those in use: changed there, nothing is lost.
+        // Free pages look like pages in use. A change there loses nothing.
         var discarded = 0
         for bytes in variants where bytes != whole {
             try put(bytes, mark: mark)
@@ -133,7 +133,8 @@ struct HiddenDamageTests {
         #expect(isInUse ? discarded == variants.count : discarded > 0)
     }
 
-    /// All rows, walked and looked up, or none of them; and what follows can be written.
+    /// Whether the file was discarded. Otherwise it must have all rows in walks and lookups, and accept
+    /// writes.
     private func isDiscardedOrHasAll(_ what: String) throws -> Bool {
         let file = try open()
         let (names, table) = (file.table("names"), file.table("rows"))
@@ -158,8 +159,8 @@ struct HiddenDamageTests {
         return false
     }
 
-    /// Half of the bits are of heads and of pages' first bytes, which are few and say most.
-    @Test func `a bit that is changed anywhere is found out or changes nothing`() throws {
+    /// Half of the bits are in head pages and in the first bytes of pages, which matter most.
+    @Test func `a bit changed anywhere is detected or changes nothing`() throws {
         _ = try fill(1)
         let whole = try fill(2)
         let mark = try mark()
@@ -177,10 +178,10 @@ struct HiddenDamageTests {
         #expect(discarded > 0)
     }
 
-    @Test func `a file that has lost its tables is not one that never had any`() throws {
+    @Test func `a file that lost its tables differs from a new file`() throws {
         let whole = try fill(1)
         let mark = try mark()
-        // The root of the names, as if there were none.
+        // The root of the names, changed to an empty root.
         var bytes = whole
         for head in 0..<2 {
             for place in 88 + 32..<88 + 40 { bytes[4096 * head + place] = 0 }
@@ -188,7 +189,7 @@ struct HiddenDamageTests {
         }
         try put(bytes, mark: mark)
         guard case .discarded(.damaged) = try open().beginning else {
-            return #expect(Bool(false), "no table is missed")
+            return #expect(Bool(false), "the missing tables were not detected")
         }
     }
 }

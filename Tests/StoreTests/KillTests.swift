@@ -4,10 +4,10 @@ import Testing
 
 @testable import Store
 
-/// Processes that die at a random moment of their writing.
+/// Processes that die at a random moment of their writes.
 struct KillTests {
-    /// The child writes in each transaction its offset and as many rows as the offset says.
-    @Test func `a killed process leaves whole transactions`() async throws {
+    /// Each transaction of the child writes its offset and as many rows as the offset.
+    @Test func `a killed process leaves only complete transactions`() async throws {
         let directory = TemporaryDirectory()
         var last: Int64 = 0
         for round in 0..<12 {
@@ -56,7 +56,7 @@ struct KillTests {
             boot: BootID.current())
     }
 
-    @Test func `a second process is refused`() async throws {
+    @Test func `a second process is rejected`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.path
         let file = try Self.open(path)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Random histories against a dictionary that does the same.
+/// Random histories against a dictionary.
 struct ModelTests {
     @Test(arguments: 1...8) func `a random history leaves the rows that a dictionary has`(seed: UInt64) throws
     {
@@ -84,7 +84,7 @@ struct ModelTests {
         }
     }
 
-    @Test func `a range is removed a bounded number of rows at a time`() throws {
+    @Test func `a range is removed in bounded steps`() throws {
         let directory = TemporaryDirectory()
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")
@@ -102,7 +102,7 @@ struct ModelTests {
         #expect(try rows(environment, table) == [])
     }
 
-    @Test func `in a sorted batch the last change of a key stands`() throws {
+    @Test func `the last change of a key in a sorted batch wins`() throws {
         let directory = TemporaryDirectory()
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")

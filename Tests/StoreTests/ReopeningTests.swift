@@ -5,11 +5,11 @@ import Testing
 
 @testable import Store
 
-/// What LMDB gives up is opened again, and when that fails too, the next call tries it again.
+/// The reopening of a file that LMDB rejects. If it fails too, the next call tries again.
 struct ReopeningTests {
     private let directory = TemporaryDirectory()
 
-    /// Fails the write of LMDB's head page and its repair, after which LMDB refuses the environment.
+    /// Fails the write of LMDB's head page and its repair. LMDB then rejects the environment.
     private func breakHead(of environment: Environment, _ table: Table) throws {
         store_faults_arm(1000, 0, ENOSPC)
         try environment.put([1], [2], in: table)
@@ -21,7 +21,7 @@ struct ReopeningTests {
         store_faults_disarm()
     }
 
-    /// A directory where LMDB wants its lock file makes every opening fail.
+    /// Makes every opening fail: a directory has the name of LMDB's lock file.
     private func obstruct(_ environment: Environment) throws {
         let lock = environment.path + "-lock"
         try #require(rename(lock, lock + ".kept") == 0 && mkdir(lock, 0o700) == 0)
@@ -43,7 +43,7 @@ struct ReopeningTests {
     }
 
     @Test(arguments: Call.allCases)
-    func `a file that cannot be opened again is opened by the next call that can`(_ first: Call) throws {
+    func `a file that could not be reopened is opened by the next call that can`(_ first: Call) throws {
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")
         try breakHead(of: environment, table)
@@ -63,7 +63,7 @@ struct ReopeningTests {
         #expect(try environment.value([1], in: table) == [4])
     }
 
-    @Test func `closing stays closing, also when the file could not be opened again`() throws {
+    @Test func `a closed file stays closed, also if it could not be reopened`() throws {
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")
         try breakHead(of: environment, table)
@@ -77,9 +77,9 @@ struct ReopeningTests {
         #expect(throws: closed) { try environment.sync() }
     }
 
-    /// Reads and a writer heal side by side while the map moves: none may wait for ever for another, or
-    /// see anything but what was committed. The moment between two locks is too short to be met surely.
-    @Test func `reads heal beside a writer that heals and grows`() async throws {
+    /// Reads and a writer reopen the file concurrently while the map moves. None of them may wait forever or
+    /// see uncommitted data. The moment between two locks is too short to be hit reliably.
+    @Test func `reads reopen the file beside a writer that reopens and grows it`() async throws {
         let limits = Limits(mapBytesAtStart: 1 << 20)
         let environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
         let table = environment.table("rows")
@@ -111,11 +111,11 @@ struct ReopeningTests {
             let value = try environment.value([1], in: table)
             #expect(value == [2])
         } catch StoreError.refused {
-            // The head failed once more, between the healing and the read.
+            // The head failed again between the reopening and the read.
         }
     }
 
-    /// Every place where a write can fail has its round, the head's among them.
+    /// Fails writes at each possible position in turn, including the head.
     private static func disturb(_ environment: Environment, _ table: Table, _ round: Int) throws {
         store_faults_arm(Int32(round % 5), 1000, ENOSPC)
         do { try environment.put([2], [UInt8(round)], in: table) } catch StoreError.diskFull {}

@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 struct RowBatchTests {
-    @Test func `many rows and few are sorted by key, and changes of one key stay in their order`() {
+    @Test func `batches of any size are sorted by key, and changes of one key keep their order`() {
         for seed in 1...UInt64(trials(60)) {
             var random = SeededGenerator(seed)
             var batch = RowBatch()
@@ -30,7 +30,7 @@ struct RowBatchTests {
         }
     }
 
-    @Test func `a row that was written with its sum is read without it, and a changed one is corruption`()
+    @Test func `a row with a checksum is read without it, and a changed one is corruption`()
         throws
     {
         let directory = TemporaryDirectory()
@@ -51,7 +51,7 @@ struct RowBatchTests {
             }
         }
         #expect(try read([1]) == [5, 6] && read([2]) == [] && read([3]) == [7] && read([4]) == nil)
-        // A sum and a value that do not go together.
+        // A checksum that does not match its value.
         var wrong = RowBatch()
         wrong.put([3].span, [0, 0, 0, 0, 7].span)
         try environment.write { transaction throws(StoreError) in try transaction.apply(wrong, to: table) }

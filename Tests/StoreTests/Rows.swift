@@ -1,6 +1,6 @@
 @testable import Store
 
-/// All rows of a table, for comparison.
+/// Returns all rows of a table, for comparison.
 func rows(_ environment: Environment, _ table: Table, _ range: KeyRange = .everything) throws(StoreError)
     -> [[[UInt8]]]
 {

@@ -32,16 +32,16 @@ struct StateFileTests {
         try rows(file.environment, file.table("rows")).count
     }
 
-    /// What a process leaves that dies without a word.
+    /// Leaves the file in the state of a killed process.
     private func died(_ run: (StateFile) throws -> Void = { _ in }) throws {
         try run(try open())
     }
 
-    @Test func `the first time there is nothing`() throws {
+    @Test func `a new directory has an empty file`() throws {
         #expect(try open().beginning == .empty)
     }
 
-    @Test func `after a clean close it goes on, also after a restart of the machine`() throws {
+    @Test func `after a clean close the file is resumed, also after a reboot`() throws {
         let file = try open()
         try commit(file)
         try file.close()
@@ -50,14 +50,14 @@ struct StateFileTests {
         #expect(try count(again) == 1)
     }
 
-    /// What the disk is asked for while something runs, by the name of the file.
+    /// Returns the disk operations of `run`, with the names of the files.
     private func calls(_ run: () throws -> Void) rethrows -> [String] {
         store_calls_record()
         try run()
         return String(cString: store_calls_recorded()).split(separator: "\n").map(String.init)
     }
 
-    @Test func `a clean mark is written when the data are on the disk, and not before`() throws {
+    @Test func `a clean mark is written only after the data is on the disk`() throws {
         let file = try open()
         let committing = try calls { try commit(file) }
         #expect(committing.contains("write data.mdb") && !committing.contains("sync data.mdb"), "a cache")
@@ -80,28 +80,28 @@ struct StateFileTests {
         try again?.close()
     }
 
-    @Test func `after a killed process it goes on`() throws {
+    @Test func `the file of a killed process is resumed`() throws {
         try died { try commit($0) }
         let file = try open()
         #expect(file.beginning == .resumed)
         #expect(try count(file) == 1)
     }
 
-    @Test func `after a power cut without a clean close it begins anew`() throws {
+    @Test func `after a power cut without a clean close the file starts empty`() throws {
         try died { try commit($0) }
         let file = try open(boot: BootID("boot-2"))
         #expect(file.beginning == .discarded(.machineWentDown))
         #expect(try count(file) == 0)
     }
 
-    @Test func `another schema begins anew`() throws {
+    @Test func `a file of another schema starts empty`() throws {
         try died { try commit($0) }
         let file = try open(schema: 2)
         #expect(file.beginning == .discarded(.otherSchema(found: 1, wanted: 2)))
         #expect(try count(file) == 0)
     }
 
-    @Test func `another cluster, topic or partition begins anew`() throws {
+    @Test func `a file of another cluster, topic or partition starts empty`() throws {
         try died { try commit($0) }
         let file = try open(origin: "other/registry/3")
         #expect(
@@ -110,7 +110,7 @@ struct StateFileTests {
         #expect(try count(file) == 0)
     }
 
-    @Test func `older than the topic keeps deletions, it begins anew; as old, it goes on`() throws {
+    @Test func `a file older than the topic's retention of deletions starts empty`() throws {
         try died { try commit($0) }
         let limit = WallTime(milliseconds: start.milliseconds + day)
         #expect(try { try open(now: limit).beginning }() == .resumed)
@@ -121,7 +121,7 @@ struct StateFileTests {
         #expect(try count(file) == 0)
     }
 
-    @Test func `one stale partition makes the file stale, and a restart does not make it fresh`() throws {
+    @Test func `one outdated partition makes the file outdated, and a restart does not renew it`() throws {
         try died { file in
             try commit(file)
             try file.write { transaction throws(StoreError) in
@@ -135,7 +135,9 @@ struct StateFileTests {
             file.beginning == .discarded(.tooOld(ageMilliseconds: 2 * day, limitMilliseconds: day)))
     }
 
-    @Test func `two deaths before a commit, and it begins anew; a commit forgives`() throws {
+    @Test func `after two deaths before a commit the file starts empty, and a commit resets the count`()
+        throws
+    {
         try died { try commit($0) }
         try died()
         try died { try commit($0) }
@@ -146,25 +148,25 @@ struct StateFileTests {
         #expect(try count(file) == 0)
     }
 
-    @Test func `a clean close without a commit is no death`() throws {
+    @Test func `a clean close without a commit does not count as a death`() throws {
         try died { try commit($0) }
         for _ in 0..<4 { try died { try $0.close() } }
         #expect(try open().beginning == .resumed)
     }
 
-    @Test func `data without a mark are not believed`() throws {
+    @Test func `data without a mark is not trusted`() throws {
         try died { try commit($0) }
         try FileManager.default.removeItem(atPath: directory.path + "/state/mark")
         #expect(try open().beginning == .discarded(.unmarked))
     }
 
-    @Test func `a mark without its data is told`() throws {
+    @Test func `a mark without its data is reported`() throws {
         try died { try commit($0) }
         try FileManager.default.removeItem(atPath: directory.path + "/state/data.mdb")
         #expect(try open().beginning == .discarded(.missingData))
     }
 
-    @Test func `a mark with any byte missing or changed is not believed or says the same`() throws {
+    @Test func `a mark with any missing or changed byte is rejected or means the same`() throws {
         try died { try commit($0) }
         let path = directory.path + "/state/mark"
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -175,7 +177,7 @@ struct StateFileTests {
         #expect(try open().beginning == .discarded(.unreadableMark))
     }
 
-    @Test func `a condemned file begins anew and says why`() throws {
+    @Test func `a condemned file starts empty and reports the reason`() throws {
         try died { file in
             try commit(file)
             try file.condemn("table rows\nhas a row of 3 bytes")
@@ -185,7 +187,7 @@ struct StateFileTests {
         #expect(try count(file) == 0)
     }
 
-    @Test func `a second opening is refused with a sentence that names the process`() throws {
+    @Test func `a second opening is rejected, and the error names the process`() throws {
         let first = try open()
         #expect(throws: StoreError.inUse(path: directory.path + "/state", by: "process \(getpid())")) {
             try open()
@@ -193,7 +195,7 @@ struct StateFileTests {
         try commit(first)
     }
 
-    @Test func `a directory that cannot be made is an error that names it`() throws {
+    @Test func `the error for a directory that cannot be created names it`() throws {
         let path = directory.path + "/file"
         try Data().write(to: URL(fileURLWithPath: path))
         let error = #expect(throws: StoreError.self) { _ = try DirectoryLock(path + "/a/b") }

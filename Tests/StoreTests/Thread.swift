@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs a body on a thread of its own and waits for it.
+/// Runs a body on a new thread and waits for it.
 struct Thread {
     private final class Body {
         let run: () -> Void

@@ -11,20 +11,20 @@ struct TopicIdentityTests {
         return Applied(offset: 10, asOf: WallTime(milliseconds: 5), last: last)
     }
 
-    @Test func `reading begins at the last record, and the same one confirms the topic`() throws {
+    @Test func `reading starts at the last record, and the same record confirms the topic`() throws {
         let applied = try identity(3, 7)
         #expect(Applied(applied.bytes.span) == applied)
         var again = TopicIdentity(applied)
         #expect(again.start == 7)
         again.hear([1].span, [3].span, offset: 3)
-        #expect(again.start == 7, "an older one says nothing")
+        #expect(again.start == 7, "an older one proves nothing")
         again.hear([1].span, [7].span, offset: 7)
         #expect(again.start == nil)
         again.hear([1].span, nil, offset: 12)
         #expect(try again.confirmed("file")?.offset == 12)
     }
 
-    @Test func `another record, or none where it was, is another topic`() throws {
+    @Test func `a different or missing record means another topic`() throws {
         func doubt(_ read: (inout TopicIdentity) -> Void) throws -> Bool {
             var again = TopicIdentity(try identity(3, 7))
             read(&again)
@@ -41,7 +41,7 @@ struct TopicIdentityTests {
         #expect(try !doubt { _ in }, "nothing was read yet")
     }
 
-    @Test func `a file that holds nothing, or no record, has nothing to compare`() throws {
+    @Test func `a file without an applied record has nothing to compare`() throws {
         var empty = TopicIdentity(Applied(offset: 4, asOf: WallTime(milliseconds: 5)))
         #expect(empty.start == nil)
         empty.reached(9)

@@ -26,7 +26,7 @@ extension Answering {
         let (listed, next) = Self.page(found.events, limit, isOldestFirst: question.isOldestFirst)
         let page = await withoutErased(listed, app: call.app)
         if format != "json" {
-            // A file has no place to say that a part is missing.
+            // A file has no field that can report a missing lane.
             let missing = missing([found])
             if !missing.isEmpty { throw .partial(missing) }
             return EventExport(events: page.map(\.value), next: next).response(isCSV: format == "csv")
@@ -37,7 +37,7 @@ extension Answering {
         }
     }
 
-    /// Nothing is told of a user from before an erasure.
+    /// Removes events that are older than the erasure of their user.
     private func withoutErased(_ events: [Listed<Event>], app: String) async -> [Listed<Event>] {
         let users = Set(events.compactMap(\.value.user)).sorted()
         if users.isEmpty { return events }
@@ -75,7 +75,7 @@ extension Answering {
         let isDaily = try parameters.choice("by", ["hour", "day"]) == "day"
         let split = try parameters.choices("split", of: ["code", "type", "group"], usually: ["code"])
         try parameters.end()
-        // The totals are by code whatever the buckets are by.
+        // The totals are by code, independent of the split.
         question.names = Array(Set(split + ["code"]))
         let found = await asking.ask(question)
         let counts = CountsReport(found.counts, isDaily: isDaily, split: Set(split))

@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 
 extension Answering {
-    /// Versions that a group's own answer tells of; the timeline has them all.
+    /// The versions in the answer about one group. The timeline contains all of them.
     private static let newestVersionsMax = 50
 
     func groups(
@@ -50,7 +50,7 @@ extension Answering {
         }
     }
 
-    /// Groups with what runs of them, and with what became of their newest sends.
+    /// Returns groups with the number of running activities and the results of their newest sends.
     private func reports(
         _ scopes: [Findings.Scope], app: String
     ) async -> (reports: [GroupReport], all: [Findings]) {

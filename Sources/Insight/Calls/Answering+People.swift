@@ -3,9 +3,9 @@ internal import JSON
 internal import LiveActivity
 
 extension Answering {
-    /// Pushes and events that a person's own answer tells of.
+    /// The pushes and events in the answer about a person.
     private static let newestMax = 50
-    /// Pushes that a sentence is made from.
+    /// The pushes that the reason is made from.
     private static let pushesMax = 200
 
     func user(
@@ -17,7 +17,7 @@ extension Answering {
         let found = await people([recipient], app: call.app)
         let phones = found.installations.filter { $0.subject != recipient && $0.recipient == recipient }
             .sorted { ($0.heardAt ?? 0) > ($1.heardAt ?? 0) }
-        // Of who was erased, a record without a word is left.
+        // The record of an erased user contains neither tags nor attributes.
         let profile = found.installations.first {
             $0.subject == recipient && ($0.tags != nil || $0.attributes != nil)
         }
@@ -81,10 +81,10 @@ extension Answering {
         }
     }
 
-    /// What is not well goes first.
+    /// Returns the reason of the phone that needs attention, otherwise of the first phone.
     private static func why(_ all: [Why]) -> Why {
         all.first { !$0.code.isWell } ?? all.first
-            ?? Why(.nothingReported, "no phone of this user is known; a report names its user in userId")
+            ?? Why(.nothingReported, "no phone of this user is known; the app must report the user in userId")
     }
 
     private func write(_ pushes: [PushSeen], _ events: Findings, to writer: inout JSONWriter) {

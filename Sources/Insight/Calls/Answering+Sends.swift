@@ -3,10 +3,10 @@ internal import JSON
 internal import LiveActivity
 
 extension Answering {
-    /// Sends of a group that a question about taps tells apart.
+    /// The number of a group's sends that a tap count distinguishes.
     static let versionsMax = 500
 
-    /// What became of one send's jobs.
+    /// Returns the report of one send's jobs.
     func report(_ call: InsightCall, _ parameters: inout CallParameters) async throws(CallProblem)
         -> HTTPResponse
     {
@@ -64,7 +64,7 @@ extension Answering {
         }
     }
 
-    /// Sends with their reports, and with their taps where the list is one group's.
+    /// Returns sends with their reports. In the list of one group they also have their taps.
     func lines(
         _ question: Question, _ limit: Int
     ) async -> (lines: [SendLine], next: ListPlace?, all: [Findings]) {
@@ -94,13 +94,13 @@ extension Answering {
         return await asking.ask(question)
     }
 
-    /// From a send to the group's next.
+    /// Returns the times from a send to the next send of the group.
     private func bounds(_ acceptedAt: Int64, among listed: Findings) -> [Int64] {
         let next = listed.sends.map(\.place.at).filter { $0 > acceptedAt }.min()
         return [acceptedAt, next ?? Int64(1) << 52]
     }
 
-    /// - Parameter isFalling: the newest time comes first, and so do the counts.
+    /// - Parameter isFalling: Whether `times`, and so the counts, start with the newest.
     private func taps(
         of group: String, app: String, _ times: [Int64], isFalling: Bool = false
     ) async -> Findings {
@@ -112,7 +112,7 @@ extension Answering {
         return found
     }
 
-    /// A send whose request was repeated stands in the list once, where it was accepted first.
+    /// Keeps each send once, at its first acceptance. A repeated request lists a send more than once.
     private static func once(_ sends: [Listed<String>]) -> [Listed<String>] {
         var first: [String: Listed<String>] = [:]
         for send in sends where first[send.value].map({ send.place.at < $0.place.at }) ?? true {

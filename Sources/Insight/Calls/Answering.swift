@@ -3,10 +3,10 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// Answers calls: asks all lanes what they have, in as many steps as it takes, and makes one report of it.
+/// The answers to calls. It asks all lanes in one or more steps and makes one report of their rows.
 struct Answering: Sendable {
     let asking: Asking
-    /// How many there are in all.
+    /// The number of all lanes.
     let lanes: Int
     let fleet: FleetQuestions?
 
@@ -35,19 +35,20 @@ struct Answering: Sendable {
         }
     }
 
-    /// Lanes that did not answer each of the questions.
+    /// Returns the lanes that did not answer every question.
     func missing(_ all: [Findings]) -> [Int] {
         let known = all.reduce(Set(0..<lanes)) { $0.intersection($1.lanes) }
         return Set(0..<lanes).subtracting(known).sorted()
     }
 
-    /// Nobody is told that something is unknown while the lane that may have it does not answer.
+    /// Returns the problem for an empty result. It is "unknown" only if every lane answered, because a
+    /// missing lane may hold the data.
     func nothing(_ all: [Findings]) -> CallProblem {
         let missing = missing(all)
         return missing.isEmpty ? .unknown : .partial(missing)
     }
 
-    /// The members that every answer ends with.
+    /// Writes the fields at the end of every answer.
     func writeEnd(_ all: [Findings], to writer: inout JSONWriter) {
         if let asOf = all.map(\.asOf).min(), asOf != .max { writer.field("asOf", asOf) }
         let missing = missing(all)
@@ -58,7 +59,7 @@ struct Answering: Sendable {
         writer.endObject()
     }
 
-    /// An answer that is one object.
+    /// Returns an answer that is one JSON object.
     func object(_ all: [Findings], _ write: (inout JSONWriter) -> Void) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         writer.beginObject()
@@ -68,7 +69,8 @@ struct Answering: Sendable {
         return .json(writer.bytes)
     }
 
-    /// The first of what all lanes have listed, in order, and where the rest goes on; none when that is all.
+    /// Returns the first entries of all lanes in order, and the position where the list continues. The
+    /// position is nil if no entry is left.
     static func page<Value>(
         _ listed: [Listed<Value>], _ limit: Int, isOldestFirst: Bool = false
     ) -> (page: [Listed<Value>], next: ListPlace?) {

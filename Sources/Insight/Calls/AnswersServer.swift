@@ -10,10 +10,10 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// Where gateways and other processes of the stage ask this one, over HTTP, and the thread that answers them.
+/// The HTTP server for questions of gateways and of other processes of the stage, and its thread.
 final class AnswersServer: Sendable {
     private static let secretBytes = 24
-    /// Of a question or a call.
+    /// The size limit of a question or a call.
     private static let bodyBytesMax = 1 << 20
     private static let answerMilliseconds = 25_000
 
@@ -21,7 +21,7 @@ final class AnswersServer: Sendable {
     private let answering: Answering
     private let fleet: FleetQuestions
     private let server: HTTPServer
-    /// As it is announced, but for its lanes.
+    /// The announced member, without its lanes.
     private let member: Member
 
     init(
@@ -78,7 +78,7 @@ final class AnswersServer: Sendable {
             let shown = Array((request.headers["authorization"] ?? "").utf8)
             guard equalInConstantTime(SHA256.digest(shown), SHA256.digest(wanted)) else {
                 return .refused(
-                    .error(401, "secret_wrong", message: "show the secret that stands in members"))
+                    .error(401, "secret_wrong", message: "show the secret that is in the topic members"))
             }
             return .admitted(take)
         }
@@ -102,7 +102,7 @@ final class AnswersServer: Sendable {
     }
 
     private static let unreadable = HTTPResponse.error(
-        400, "invalid", message: "this is no question; do all processes run the same version?")
+        400, "invalid", message: "the body is not a question; check that all processes run the same version")
 
     func stop(by deadline: Instant) async {
         await server.stop(by: deadline)

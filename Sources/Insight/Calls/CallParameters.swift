@@ -1,7 +1,8 @@
 internal import LiveActivity
 internal import Telemetry
 
-/// The parameters of a call, each read once and strictly; what is left over in the end is unknown.
+/// The parameters of a call. Each one is read once and strictly. A parameter that is left over at the end is
+/// unknown.
 struct CallParameters {
     static let dayMilliseconds: Int64 = 86_400_000
 
@@ -37,14 +38,14 @@ struct CallParameters {
         return text
     }
 
-    /// Any of the choices, with commas between.
+    /// Returns a comma-separated subset of the choices.
     mutating func choices(_ name: String, of known: [String], usually: [String]) throws(CallProblem)
         -> [String]
     {
         guard let text = left.removeValue(forKey: name) else { return usually }
         let parts = text.split(separator: ",").map(String.init)
         guard parts.allSatisfy(known.contains) else {
-            throw .invalid(name, "must be any of \(known.joined(separator: ", ")), with commas between")
+            throw .invalid(name, "must be any of \(known.joined(separator: ", ")), separated by commas")
         }
         return parts
     }
@@ -56,12 +57,12 @@ struct CallParameters {
     mutating func cursor() throws(CallProblem) -> ListPlace? {
         guard let text = left.removeValue(forKey: "cursor") else { return nil }
         guard let place = ListPlace(cursor: text) else {
-            throw .invalid("cursor", "must be the next of an answer before")
+            throw .invalid("cursor", "must be the field next of an earlier answer")
         }
         return place
     }
 
-    /// Milliseconds since 1970.
+    /// Returns a range in milliseconds since 1970.
     mutating func range(
         days: Int64, usually: Int64, now: Int64
     ) throws(CallProblem) -> (from: Int64, to: Int64) {

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// How often what happened, by hour or by day.
+/// The number of events by hour or by day.
 struct CountsReport {
     struct Bucket: Hashable {
         /// Milliseconds since 1970.
@@ -14,8 +14,8 @@ struct CountsReport {
     private(set) var totals: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - counts: by hour and code at least.
-    ///   - split: what buckets tell apart: code, type, group.
+    ///   - counts: Counts that are split at least by hour and code.
+    ///   - split: The properties that buckets distinguish: code, type, group.
     init(_ counts: [Findings.Count], isDaily: Bool, split: Set<String>) {
         for count in counts {
             totals[count.code, default: 0] += count.count
@@ -28,7 +28,7 @@ struct CountsReport {
         }
     }
 
-    /// The members of an object that is open.
+    /// Writes the fields into an open object.
     func write(to writer: inout JSONWriter) {
         let sorted = buckets.sorted { Self.order($0.key).lexicographicallyPrecedes(Self.order($1.key)) }
         writer.objects("buckets", of: sorted) { bucket, writer in

@@ -3,7 +3,7 @@ internal import JSON
 internal import LiveActivity
 internal import Telemetry
 
-/// Events as a file: CSV by RFC 4180, or an object a line.
+/// Events as a file: CSV as in RFC 4180, or one JSON object per line.
 struct EventExport {
     let events: [Event]
     let next: ListPlace?
@@ -14,7 +14,8 @@ struct EventExport {
         "cause", "environment", "scheduleId", "scheduleName",
     ]
 
-    /// The first line says where the rest goes on, empty at the end; the gateway takes it out.
+    /// Returns the file. Its first line is the cursor of the next part, or empty at the end. The gateway
+    /// removes this line.
     func response(isCSV: Bool) -> HTTPResponse {
         let body = isCSV ? csv : lines
         return HTTPResponse(
@@ -51,7 +52,7 @@ struct EventExport {
         return Array(text.utf8)
     }
 
-    /// What a spreadsheet would carry out as a formula is text with an apostrophe before it.
+    /// Quotes a field. A text that a spreadsheet would execute as a formula gets an apostrophe in front.
     static func quoted(_ text: String) -> String {
         let isFormula = text.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
         let safe = isFormula ? "'" + text : text

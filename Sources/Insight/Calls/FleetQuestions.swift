@@ -6,27 +6,27 @@ internal import LiveActivity
 internal import Members
 internal import Telemetry
 
-/// How far behind the readers of the topics are, asked of the cluster on a thread of its own, at most once a second.
+/// The lag of all consumer groups. A separate thread asks the cluster at most once a second.
 final class FleetQuestions: Sendable {
     struct Lag: Sendable {
         var stage: String
         var topic: String
         var records: Int64
         var partitions: Int
-        /// Milliseconds since 1970: when the oldest record that waits was written.
+        /// The time at which the oldest waiting record was written, in milliseconds since 1970.
         var oldestAt: Int64?
     }
 
     private let look: LoopOwned<FleetLook>
 
-    /// - Parameter prefix: of the names of this installation's topics and groups.
+    /// - Parameter prefix: The prefix of this installation's topics and groups.
     init(_ settings: KafkaSettings, prefix: String, log: Log) throws {
         look = try LoopOwned(thread: "insight-fleet") { _ in FleetLook(settings, prefix: prefix, log: log) }
     }
 
     func stop() { look.stop() }
 
-    /// Nil while the cluster does not answer.
+    /// Returns the lags, or nil while the cluster does not answer.
     func lags() async -> [Lag]? {
         await withCheckedContinuation { waiting in
             if !look.execute({ waiting.resume(returning: $0.present()) }) { waiting.resume(returning: nil) }
@@ -34,7 +34,7 @@ final class FleetQuestions: Sendable {
     }
 }
 
-/// The cluster's last answer, and the clients that ask for the next.
+/// The cluster's last answer, and the clients for the next one.
 private final class FleetLook {
     private typealias Lag = FleetQuestions.Lag
 
@@ -61,7 +61,7 @@ private final class FleetLook {
             known = (lags, .now())
             return lags
         } catch {
-            log.warning("the cluster did not tell how far its groups are", .field("error", "\(error)"))
+            log.warning("the lag of the consumer groups cannot be read", .field("error", "\(error)"))
             admin = nil
             waiting = nil
             return nil

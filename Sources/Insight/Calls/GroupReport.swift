@@ -1,16 +1,16 @@
 internal import JSON
 internal import LiveActivity
 
-/// One group as it is now: a value made from its row, from phones' words on what runs, and from what became of its
-/// newest send.
+/// The present state of one group. It is made from the group's row, from the phones' reports of running
+/// activities, and from the results of its newest send.
 struct GroupReport {
     let scope: Findings.Scope
-    /// Activities that run.
+    /// The number of running activities.
     let running: Int
-    /// Phones whose last accepted push is the newest version.
+    /// The number of phones whose last accepted push is the newest version.
     let onNewest: Int
 
-    /// - Parameter newest: with the tallies of the newest send, and perhaps of others.
+    /// - Parameter newest: The tallies of the newest send, and possibly of other sends.
     init(_ scope: Findings.Scope, running: Int, newest: Findings) {
         self.scope = scope
         self.running = running
@@ -20,7 +20,7 @@ struct GroupReport {
         }
     }
 
-    /// The members of an object that is open.
+    /// Writes the fields into an open object.
     func write(to writer: inout JSONWriter) {
         let row = scope.row
         writer.field("groupId", scope.key.group)

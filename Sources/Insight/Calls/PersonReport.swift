@@ -1,7 +1,7 @@
 internal import JSON
 internal import LiveActivity
 
-/// What is known of one installation, without its tokens, and why it shows what it shows.
+/// The known state of one installation without its tokens, with the reason for what the phone shows.
 struct InstallationReport {
     let facts: PhoneFacts
 
@@ -65,7 +65,7 @@ struct InstallationReport {
 }
 
 extension Installation {
-    /// The server's time of the newest word of the phone.
+    /// The server's time of the phone's newest report.
     var heardAt: Int64? {
         let said: [ReportTime?] = [
             environment?.at, user?.at, os?.at, appBuild?.at, activitiesEnabled?.at,
@@ -81,7 +81,7 @@ extension Installation {
 }
 
 extension PushSeen {
-    /// The members of a push in an answer.
+    /// Writes the fields of a push in an answer.
     func writeReport(to writer: inout JSONWriter) {
         writer.field("at", at)
         writer.field("acceptedAt", acceptedAt)
@@ -101,7 +101,7 @@ extension PushSeen {
 }
 
 extension Event {
-    /// The members of an event in an answer.
+    /// Writes the fields of an event in an answer.
     func writeReport(to writer: inout JSONWriter) {
         writer.field("at", eventTime)
         writer.field("receivedAt", receivedAt)

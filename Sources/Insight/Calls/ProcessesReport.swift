@@ -1,21 +1,21 @@
 internal import JSON
 internal import Members
 
-/// What processes say of themselves, put side by side: versions, settings that differ, and what senders have in the
-/// way. An app's key is told of its own breakers.
+/// The facts that processes publish about themselves: versions, settings that differ, and open breakers of
+/// senders. An app's key sees only its own breakers.
 struct ProcessesReport {
     struct Difference: Hashable {
         var key: String
-        /// Which processes have it so, by the value.
+        /// The processes that have each value, by value.
         var values: [String: [String]]
     }
 
     let processes: [ProcessFacts]
     let differences: [Difference]
-    /// By process.
+    /// The open breakers of the app, by process.
     private let breakers: [(process: String, breaker: ProcessFacts.Breaker)]
 
-    /// Each process has its own: that they differ says nothing.
+    /// Settings that each process has for itself. Their difference is not a problem.
     private static let ownEndings = [".listen", ".address", ".data"]
 
     init(_ processes: [ProcessFacts], app: String) {
@@ -34,7 +34,7 @@ struct ProcessesReport {
             .sorted { $0.key < $1.key }
     }
 
-    /// Members of an object that is open.
+    /// Writes the fields into an open object.
     func write(to writer: inout JSONWriter) {
         writer.objects("processes", of: processes) { one, writer in
             writer.field("process", one.process)

@@ -1,14 +1,14 @@
 internal import JSON
 internal import LiveActivity
 
-/// One send in a list: what planner and lanes wrote of it, and what became of its jobs.
+/// One send in a list: the records of the planner and the lanes, and the results of its jobs.
 struct SendLine {
     let progress: SendProgress
     let report: SendReport
-    /// Nil where nobody has counted.
+    /// The number of taps, or nil if they were not counted.
     var opened: Int?
 
-    /// - Parameter found: with the records of this send, and perhaps of others.
+    /// - Parameter found: The records of this send, and possibly of other sends.
     init(_ id: String, _ found: Findings) {
         var progress = SendProgress(id: id)
         for part in found.progress where part.send == id { progress.add(part) }
@@ -18,7 +18,8 @@ struct SendLine {
     }
 
     var acceptedAt: Int64 { progress.acceptedAt ?? report.whole?.acceptedAt ?? 0 }
-    /// Jobs that lanes made of it; nil while none has said, and of a dry run, which makes none.
+    /// The number of jobs that the lanes made. Nil before the first lane reports, and for a dry run, which
+    /// makes no jobs.
     private var expanded: Int? { progress.lanes.isEmpty || progress.isDryRun ? nil : progress.expanded }
 
     func write(to writer: inout JSONWriter) {
@@ -47,7 +48,7 @@ struct SendLine {
         writer.endObject()
     }
 
-    /// The members of a report.
+    /// Writes the fields of a report.
     func writeReport(to writer: inout JSONWriter) {
         report.write(to: &writer, expanded: expanded)
         progress.writeSystems(to: &writer)

@@ -2,13 +2,13 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// Looks at the first record that each group has still to read in each partition, at all of them together. Pinned to its
-/// thread.
+/// A reader of the first unread record of each group in each partition. It reads all positions together. It
+/// is pinned to its thread.
 final class WaitingRecords {
-    /// Where a group goes on.
+    /// The position at which a group continues.
     struct Place: Hashable {
         let partition: TopicPartition
-        /// Nil: at the beginning.
+        /// The next offset, or nil for the beginning.
         let offset: Int64?
 
         init(_ partition: TopicPartition, _ offset: Int64?) {
@@ -20,15 +20,17 @@ final class WaitingRecords {
         var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
     }
 
-    /// What was seen; a place that did not answer in time is in neither.
+    /// The result of one pass. A position that did not answer in time is in neither collection.
     struct Look: Equatable {
-        /// Milliseconds since 1970: when what waits was written.
+        /// The times at which the first waiting records were written, in milliseconds since 1970.
         var oldest: [Place: Int64] = [:]
-        /// Where nothing waits, though there may be ends of transactions, which nobody reads.
+        /// The positions without waiting records. Transaction markers may be there, but consumers never see
+        /// them.
         var empty: Set<Place> = []
     }
 
-    /// Places of one look, those with the most records; what is beyond shows when these are read.
+    /// The limit of positions in one pass, those with the most records. The others appear after these are
+    /// read.
     private static let placesMax = 1000
     private static let lookMilliseconds = 500
     private static let pollMilliseconds: Int32 = 50
@@ -38,9 +40,10 @@ final class WaitingRecords {
 
     init(_ settings: KafkaSettings, log: Log) throws {
         var options = ConsumerOptions(.manual)
-        // What the group wants next may be gone; the oldest that is left waits for it.
+        // The group's next record may have been deleted. Then the oldest remaining record is its first
+        // waiting one.
         options.outOfRange = .earliest
-        // Of each partition one record is wanted.
+        // Only one record per partition is needed.
         options.prefetchKibibytesMax = 1024
         options.fetchKibibytesMax = 4096
         options.partitionKibibytesMax = 16
@@ -48,7 +51,8 @@ final class WaitingRecords {
         consumer = try Consumer(settings, options, name: "waiting", log: log, metrics: Metrics())
     }
 
-    /// - Parameter lags: of any groups; several may be at one partition, each at its own place.
+    /// - Parameter lags: The lags of any groups. Several groups may read one partition, each at its own
+    ///   position.
     func look(at lags: [GroupLag]) throws -> Look {
         let wanted = lags.filter { $0.records > 0 }.sorted { $0.records > $1.records }.prefix(Self.placesMax)
         return try look(at: Set(wanted.map(Place.init)))
@@ -82,7 +86,7 @@ final class WaitingRecords {
             for partition in moved where left[partition]?.isEmpty == true { ended.insert(partition) }
             for partition in ended { look.empty.formUnion(left.removeValue(forKey: partition) ?? []) }
             consumer.pause(Array(ended))
-            // The next group's place may be far ahead.
+            // The position of the next group may be far ahead.
             let next = moved.compactMap { left[$0]?.first?.start }
             if !next.isEmpty { try consumer.seek(next, withinMilliseconds: Self.lookMilliseconds) }
         }

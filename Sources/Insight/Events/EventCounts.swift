@@ -1,12 +1,12 @@
 package import LiveActivity
 
-/// How often what happened, by hour: what event insight shows.
+/// The number of events by hour, as the calls of this stage show them.
 package struct EventCounts: Sendable, Hashable {
     package static let hourMilliseconds: Int64 = 3_600_000
 
     package struct Key: Sendable, Hashable {
         package var app: String
-        /// Hours since 1970 when it happened, by the phone's clock within bounds.
+        /// The hour of the event in hours since 1970, by the phone's clock within bounds.
         package var hour: Int64
         package var code: Event.Code
         package var attributesType: String?

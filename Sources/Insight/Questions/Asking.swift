@@ -6,7 +6,8 @@ internal import LiveActivity
 internal import Members
 internal import Telemetry
 
-/// Asks all lanes: its own from their files, the others through the processes that `members` names.
+/// The questions to all lanes. Its own lanes answer from their files, the others through the processes in
+/// `members`.
 final class Asking: Sendable {
     static let path = "/parts"
 
@@ -14,7 +15,7 @@ final class Asking: Sendable {
 
     init(_ rounds: LoopOwned<AskingRounds>) { self.rounds = rounds }
 
-    /// What all lanes that answered in time have found.
+    /// Returns the rows of all lanes that answer in time.
     func ask(_ question: Question) async -> Findings {
         await withCheckedContinuation { waiting in
             let isTaken = rounds.execute { $0.ask(question) { waiting.resume(returning: $0) } }
@@ -22,17 +23,17 @@ final class Asking: Sendable {
         }
     }
 
-    /// What the lanes of this process have found.
+    /// Finds the rows of this process's lanes.
     ///
     /// - Parameters:
-    ///   - body: the question, as another process has sent it.
-    ///   - then: nil when it is none.
+    ///   - body: The question that another process sent.
+    ///   - then: Receives the rows, or nil if the body is not a question.
     func askOwn(_ body: [UInt8], then: @escaping @Sendable (Findings?) -> Void) {
         let isTaken = rounds.execute { then($0.answerOwn(body)) }
         if !isTaken { then(nil) }
     }
 
-    /// Those that tell of themselves in `members`.
+    /// Returns the processes of this stage that announce themselves in `members`.
     func knownMembers() async -> [Member] {
         await withCheckedContinuation { waiting in
             let isTaken = rounds.execute {
@@ -42,7 +43,7 @@ final class Asking: Sendable {
         }
     }
 
-    /// What processes of any stages say of themselves there.
+    /// Returns the facts that processes of all stages publish in `members`.
     func knownProcesses() async -> [ProcessFacts] {
         await withCheckedContinuation { waiting in
             let isTaken = rounds.execute { waiting.resume(returning: $0.members.table.processes) }
@@ -52,7 +53,7 @@ final class Asking: Sendable {
 
 }
 
-/// Who can be asked, and how, and what is said of this process, so that it can be asked. Confined to its loop.
+/// The known members, the links to them, and the announcement of this process. It is confined to its loop.
 final class AskingRounds {
     let members: MembersReader
     let announcer: MemberAnnouncer
@@ -61,7 +62,7 @@ final class AskingRounds {
     private let own: String
     private let milliseconds: Int
 
-    /// - Parameter own: who this process is in `members`.
+    /// - Parameter own: The name of this process in `members`.
     init(
         _ local: LaneReader, _ members: MembersReader, announcer: MemberAnnouncer, own: String,
         milliseconds: Int, on loop: EventLoop
@@ -110,7 +111,7 @@ final class AskingRounds {
     }
 }
 
-/// Answers that come one by one. Confined to the loop.
+/// The answers of one question, which arrive one by one. It is confined to the loop.
 private final class Gathering {
     var found: Findings
     var left = 0

@@ -1,7 +1,7 @@
 internal import LiveActivity
 internal import SQLite
 
-/// A lane's events as another thread than the loop's reads them.
+/// A reader of one lane's events for a thread other than the loop's.
 final class EventReader {
     private static let cacheKibibytes = 1024
     private static let columns = """
@@ -19,10 +19,11 @@ final class EventReader {
 
     // MARK: Lists
 
-    /// Events by their time, from where the question goes on.
+    /// Returns events by their time, from the question's position on.
     func list(_ question: Question, lane: Int32) throws(SQLiteError) -> [Listed<Event>] {
         var all: [Listed<Event>] = []
-        // An index has a code before the time; a person's events lie together whatever their code.
+        // In these indexes the code comes before the time. The events of a person are together for all
+        // codes.
         let codes: [String?] =
             if question.user != nil || question.installation != nil {
                 [question.code]
@@ -75,7 +76,7 @@ final class EventReader {
         return events
     }
 
-    /// Newest first, within a millisecond by lane and offset, both falling.
+    /// Returns the position: newest first, and within a millisecond by falling lane and offset.
     private static func place(_ event: Event, _ offset: Int64, in lane: Int32) -> ListPlace {
         var rest: [UInt8] = []
         BigEndian.append(Int32.max - lane, to: &rest)
@@ -83,7 +84,8 @@ final class EventReader {
         return ListPlace(at: event.eventTime, rest: rest)
     }
 
-    /// Of events of the same millisecond in this lane, behind which the list goes on.
+    /// Returns the offset behind which the list continues in this lane, for events of the position's
+    /// millisecond.
     private static func offset(behind place: ListPlace, in lane: Int32, isAscending: Bool) -> Int64 {
         guard place.rest.count == 12 else { return isAscending ? .max : -1 }
         let number = place.rest.prefix(4).reduce(Int64(0)) { $0 << 8 | Int64($1) }
@@ -91,7 +93,8 @@ final class EventReader {
         if cursorLane == Int64(lane) {
             return Int64.max - Int64(clamping: BigEndian.number(in: place.rest.span, at: 4))
         }
-        // Falling by lane, a higher one comes first in a list of the newest: all of it has been told.
+        // In a list of the newest, higher lanes come first within a millisecond, so earlier pages contained
+        // them.
         let isTold = isAscending ? Int64(lane) < cursorLane : Int64(lane) > cursorLane
         return isTold == isAscending ? .max : -1
     }
@@ -123,7 +126,7 @@ final class EventReader {
             conditions.append("\(column) = ?")
             values.append(.text(text))
         }
-        // Only what the answer tells apart is told apart here.
+        // Columns that the answer does not distinguish are merged here.
         func split(_ name: String, _ column: String) -> String {
             question.names.contains(name) ? column : "''"
         }
@@ -136,7 +139,7 @@ final class EventReader {
         var counts: [Findings.Count] = []
         try statement.eachRow(values) { row in
             let (code, type, group) = (row.text(1) ?? "", row.text(2) ?? "", row.text(3) ?? "")
-            // A name is never empty, so an empty text stands for none.
+            // A name is never empty, so an empty text means no name.
             counts.append(
                 Findings.Count(
                     hour: row.integer(0), code: code, type: type.isEmpty ? nil : type,
@@ -145,7 +148,7 @@ final class EventReader {
         return counts
     }
 
-    /// Taps on a group's activities between each two of the times.
+    /// Returns the number of taps on a group's activities between neighboring times.
     func taps(_ question: Question) throws(SQLiteError) -> [Int] {
         guard let group = question.group, question.times.count > 1 else { return [] }
         let statement = try database.prepare(

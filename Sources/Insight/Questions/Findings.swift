@@ -1,8 +1,8 @@
 internal import JSON
 internal import LiveActivity
 
-/// What lanes have found: the rows themselves, so that what lanes and processes found is put together by joining it,
-/// and a report is made once, of all of it.
+/// The rows that lanes found. The rows of several lanes and processes are joined first, and one report is
+/// made from all of them.
 struct Findings: LiveActivity.Record, Hashable {
     static let schemaVersion = 1
 
@@ -25,30 +25,30 @@ struct Findings: LiveActivity.Record, Hashable {
         var count: Int
     }
 
-    /// Those that answered.
+    /// The lanes that answered.
     var lanes: [Int] = []
-    /// Milliseconds since 1970: how far the slowest of them has read.
+    /// The time up to which the slowest lane has read, in milliseconds since 1970.
     var asOf = Int64.max
     var tallies: [Tally] = []
     var progress: [Progress] = []
-    /// Ids.
+    /// Send ids.
     var sends: [Listed<String>] = []
     var scopes: [Listed<Scope>] = []
     var running: [String: Int] = [:]
     var installations: [Installation] = []
-    /// Until when what was known of a user was to be forgotten, by recipient.
+    /// The times up to which a user's data is erased, by recipient.
     var erasures: [String: Int64] = [:]
     var timers: [TimerRow] = []
     var pushes: [PushSeen] = []
     var events: [Listed<Event>] = []
     var counts: [Count] = []
-    /// As many as the question has times, less one.
+    /// The counts between the question's times, one fewer than there are times.
     var taps: [Int] = []
     var audit: [Listed<AuditEntry>] = []
 
     init() {}
 
-    /// A lane that two processes have told of counts once: the first word stands.
+    /// Adds rows of other lanes. If two processes answer for one lane, the first answer counts.
     mutating func add(_ other: Findings) {
         guard Set(lanes).isDisjoint(with: other.lanes) else { return }
         lanes += other.lanes
@@ -69,7 +69,8 @@ struct Findings: LiveActivity.Record, Hashable {
         audit += other.audit
     }
 
-    /// Of each list what comes first: what several lanes have found fits into one answer between processes.
+    /// Keeps the first entries of each list, so that the rows of several lanes fit into one answer between
+    /// processes.
     mutating func keepFirst(_ limit: Int, isOldestFirst: Bool) {
         sends = Answering.page(sends, limit, isOldestFirst: isOldestFirst).page
         scopes = Answering.page(scopes, limit, isOldestFirst: isOldestFirst).page

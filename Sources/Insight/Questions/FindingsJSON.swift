@@ -11,7 +11,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// More than any answer has.
+    /// A limit above the size of any answer.
     private static var elementsMax: Int { 1_000_000 }
 
     func list<Value>(_ read: (JSONValue) -> Value) -> [Value] {
@@ -25,13 +25,13 @@ extension JSONValue {
 
     func place() -> ListPlace {
         if let place = ListPlace(cursor: string()) { return place }
-        report("must be a place in a list")
+        report("must be a position in a list")
         return ListPlace(at: 0, rest: [])
     }
 }
 
 extension PushSeen {
-    /// As in an answer, and whose it was.
+    /// Writes the push as in an answer, plus its recipient.
     func write(to writer: inout JSONWriter) {
         writeReport(to: &writer)
         writer.field("recipient", addressee.recipient)

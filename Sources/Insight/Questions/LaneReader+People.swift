@@ -2,9 +2,9 @@ internal import LiveActivity
 internal import Store
 
 extension LaneReader {
-    /// Installations of one recipient that an answer tells of.
+    /// The limit of one recipient's installations in an answer.
     private static let installationsMax = 100
-    /// Timers of one owner that an answer tells of.
+    /// The limit of one owner's timers in an answer.
     private static let timersMax = 500
 
     func findPeople(_ question: Question, in lane: OpenLane, _ found: inout Findings) throws {
@@ -18,7 +18,8 @@ extension LaneReader {
                 keys += try rows(within: range, .installations, .index, in: lane, max: Self.installationsMax)
                     .map(\.value)
             }
-            // A backend's words on a user lie under the user's own name, where the index leads, too.
+            // A profile that a backend sent is a row under the user itself. The index can lead to the same
+            // row.
             for key in keys {
                 guard let one = try installation(key, in: lane), !found.installations.contains(one) else {
                     continue
@@ -45,7 +46,8 @@ extension LaneReader {
         return try stored(InstallationForm.erasureRow(ofUser: user, app: app), in: lane)?.erasedAt
     }
 
-    /// Ingest comes to the installations of an erased user within hours; what is left of them is told at once.
+    /// Returns an installation with erasures applied. Ingest erases the installations of a user within hours,
+    /// but an answer must show the erasure at once.
     private func installation(_ key: [UInt8], in lane: OpenLane) throws -> Installation? {
         guard let stored = try stored(key, in: lane) else { return nil }
         var erased: [Recipient: ReportTime] = [:]

@@ -2,7 +2,7 @@ internal import LiveActivity
 internal import Store
 
 extension LaneReader {
-    /// Records of one send: a verdict or two, and one of each lane.
+    /// The limit of one send's records: one or two verdicts, and one record for each lane.
     private static let recordsMax = 20_000
 
     func findSend(_ send: String, of app: String, in lane: OpenLane, _ found: inout Findings) throws {
@@ -32,7 +32,7 @@ extension LaneReader {
             for: question, .groups, .index, prefix: GroupForm.byTime(app: question.app), in: lane
         ) { place, key in
             guard let key = unsafe key.withUnsafeBytes({ unsafe GroupKey(bytes: $0) }) else { return nil }
-            // Of a group that is others', too, the whole stands in the list.
+            // If the whole group is also known, the list contains only the whole group.
             if key.recipient != nil, try scope(key.whole, in: lane) != nil { return nil }
             guard let scope = try scope(key, in: lane), question.code.map({ $0 == scope.row.life }) ?? true
             else { return nil }
@@ -60,6 +60,6 @@ extension LaneReader {
 }
 
 extension GroupRow {
-    /// Whether it runs, in a word.
+    /// The word for the state of the scope: "live" or "ended".
     var life: String { endedAt > 0 && endedAt >= generation ? "ended" : "live" }
 }

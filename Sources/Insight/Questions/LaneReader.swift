@@ -3,21 +3,21 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Answers questions from the files of the lanes that are open here. Confined to one thread, which is not the one that
-/// writes them.
+/// The answers of the lanes whose files are open here. It is confined to one thread, which is not the thread
+/// that writes the files.
 final class LaneReader {
     private let open: OpenLanes
     private let lanes: Int
     let reader = JSONReader(limits: JSONLimits(bytesMax: 16 << 20, keysMax: 4_000_000))
     private var events: [Int32: EventReader] = [:]
 
-    /// - Parameter lanes: how many there are in all.
+    /// - Parameter lanes: The number of all lanes.
     init(_ open: OpenLanes, lanes: Int) {
         self.open = open
         self.lanes = lanes
     }
 
-    /// A lane that cannot be read now is not among those that answered.
+    /// Returns the rows of all open lanes. A lane that cannot be read now is missing from `lanes`.
     func answer(_ question: Question) -> Findings {
         var all = Findings()
         for lane in open.all {
@@ -79,7 +79,7 @@ final class LaneReader {
 
     // MARK: Rows
 
-    /// A row, without its time.
+    /// Returns the value of a row without its time.
     func value(
         of key: [UInt8], _ topic: InsightTopic, _ table: RowTable, in lane: OpenLane
     ) throws(StoreError) -> [UInt8]? {
@@ -90,7 +90,7 @@ final class LaneReader {
         }
     }
 
-    /// Rows whose keys begin so, in their order.
+    /// Returns the rows of a key range in order.
     func rows(
         within range: KeyRange, _ topic: InsightTopic, _ table: RowTable, in lane: OpenLane, max: Int
     ) throws(StoreError) -> [(key: [UInt8], value: [UInt8])] {
@@ -108,7 +108,7 @@ final class LaneReader {
         return found
     }
 
-    /// Rows of a table that goes by time, newest first, from where the question goes on.
+    /// Passes on the rows of a table in time order, newest first, from the question's position on.
     func list<Value>(
         for question: Question, _ topic: InsightTopic, _ table: RowTable, prefix: [UInt8], in lane: OpenLane,
         read: (ListPlace, [UInt8]) throws -> Value?, into take: (Value) -> Void

@@ -1,13 +1,13 @@
 internal import Cryptography
 internal import LiveActivity
 
-/// Where something stands in a list that goes by time, in every lane alike: its time, then bytes that settle ties.
+/// A position in a list in time order, equal in all lanes: a time, and bytes that break ties.
 struct ListPlace: Sendable, Hashable {
     /// Milliseconds since 1970.
     var at: Int64
     var rest: [UInt8]
 
-    /// As the pages of an answer name it to whoever asks on.
+    /// The form in which an answer returns the position to its caller.
     var cursor: String { "\(at).\(Base64URL.encode(rest))" }
 
     init(at: Int64, rest: [UInt8]) {
@@ -23,13 +23,13 @@ struct ListPlace: Sendable, Hashable {
         self.init(at: at, rest: rest)
     }
 
-    /// Whether it comes before the other in a list of the newest first.
+    /// Whether it comes before the other in a newest-first list.
     func isNewer(than other: ListPlace) -> Bool {
         at != other.at ? at > other.at : rest.lexicographicallyPrecedes(other.rest)
     }
 }
 
-/// Something in its place.
+/// A value with its position in a list.
 struct Listed<Value: Sendable & Hashable>: Sendable, Hashable {
     var place: ListPlace
     var value: Value

@@ -3,10 +3,10 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Finds a person's pushes among all receipts of a lane: the newest marks first, and of the receipts only those in which
-/// the person may be.
+/// A search for a person's pushes in all receipts of a lane. It scans the marks, newest first, and reads only
+/// receipts that may contain the person.
 struct PushFinder {
-    /// Receipts whose marks are looked at in one picture of the file.
+    /// The receipts whose marks are scanned in one read transaction.
     private static let chunk: Int64 = 20_000
 
     private let file: Store.Environment
@@ -19,9 +19,10 @@ struct PushFinder {
         self.reader = reader
     }
 
-    /// Those that came last, the newest first.
+    /// Returns the newest pushes, newest first.
     ///
-    /// - Parameter installation: the only one that is meant; nil for all of the recipients'.
+    /// - Parameter installation: The only wanted installation, or nil for all installations of the
+    ///   recipients.
     func newest(
         _ limit: Int, to recipients: [Recipient], on installation: String?, app: String
     ) throws -> [PushSeen] {
@@ -43,7 +44,7 @@ struct PushFinder {
         return pushes
     }
 
-    /// The offsets of the oldest receipt, and of one that none is newer than.
+    /// Returns the offset of the oldest receipt, and an offset behind the newest.
     private func bounds() throws -> (Int64, Int64)? {
         try file.read { view throws(StoreError) in
             var first: Int64?
@@ -78,7 +79,7 @@ struct PushFinder {
         return offsets
     }
 
-    /// The pushes of a receipt to whom is wanted; none when it was somebody whose mark is alike.
+    /// Returns the wanted pushes of a receipt. The result is empty if another recipient has the same mark.
     private func read(
         _ offset: Int64, _ app: String, where isWanted: (ReceiptLines.Addressee) -> Bool
     ) throws -> [PushSeen] {

@@ -1,39 +1,39 @@
 internal import JSON
 internal import LiveActivity
 
-/// What one process asks another about its lanes. What does not belong to a kind is not looked at.
+/// A question of one process about the lanes of another. Fields that do not belong to the kind are ignored.
 struct Question: LiveActivity.Record, Hashable {
     static let schemaVersion = 1
-    /// Names of one question.
+    /// The limit of names in one question.
     static let namesMax = 5001
-    /// Rows of one answer.
+    /// The limit of rows in one answer.
     static let limitMax = 5000
 
     enum Kind: String, CaseIterable, Sendable {
-        /// What is known of these sends.
+        /// The records of the named sends.
         case sends
-        /// Sends by time, of a group or of all.
+        /// Sends by time, of one group or of all.
         case sendList
         /// Groups by their newest send.
         case groupList
-        /// These groups' rows, and the rows of `user` in them.
+        /// The rows of the named groups, and the rows of `user` in them.
         case groups
-        /// How many activities of these groups run.
+        /// The number of running activities in the named groups.
         case running
-        /// The installations of these recipients, what was said of them, and their timers.
+        /// The installations, erasures and timers of the named recipients.
         case people
-        /// Until when what was known of these users was to be forgotten.
+        /// The times of the erasures of the named users.
         case erasures
-        /// The newest pushes to these recipients.
+        /// The newest pushes to the named recipients.
         case pushes
         case events
-        /// Events by hour.
+        /// The number of events by hour.
         case counts
-        /// Taps of a group between each two of `times`.
+        /// The taps of a group between neighboring `times`.
         case taps
         case audit
 
-        /// Whether the answer is a page: of more rows than `limit`, none is asked for.
+        /// Whether the answer is a page with at most `limit` rows.
         var isList: Bool { [.sendList, .groupList, .events, .audit].contains(self) }
     }
 
@@ -45,13 +45,13 @@ struct Question: LiveActivity.Record, Hashable {
     var installation: String?
     var code: String?
     var type: String?
-    /// Milliseconds since 1970; the end is not part of it.
+    /// Milliseconds since 1970. The range excludes `to`.
     var from: Int64 = 0
     var to: Int64 = Int64(1) << 52
     var times: [Int64] = []
     var limit = 50
     var isOldestFirst = false
-    /// What the list goes on behind.
+    /// The position behind which the list continues.
     var after: ListPlace?
 
     init(_ kind: Kind, app: String) {

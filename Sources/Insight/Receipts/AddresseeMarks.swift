@@ -1,14 +1,14 @@
 package import LiveActivity
 
-/// A number for each line of a receipt, of its recipient: by them the few receipts are found in which a person may be,
-/// without an entry for each push in an index. Numbers that are alike by chance cost a look at a receipt in vain.
+/// A 32-bit hash of the recipient for each line of a receipt. With these marks, the few receipts of a person
+/// are found without an index entry for each push. Equal marks of two recipients only cost an unneeded read.
 package enum AddresseeMarks {
-    /// Of one line.
+    /// The bytes of one mark.
     package static let bytes = 4
 
-    /// For each line of the header `to`.
+    /// Appends a mark for each line of the header `to`.
     ///
-    /// - Parameter app: whose receipt it is: the same name in another app is another person.
+    /// - Parameter app: The app of the receipt. An equal name in another app is another person.
     package static func append(of lines: Span<UInt8>, app: String, to marks: inout [UInt8]) {
         let seed = hash(Array(app.utf8).span, from: start)
         var recipient: UInt32 = 0
@@ -34,11 +34,11 @@ package enum AddresseeMarks {
         hash(Array(recipient.text.utf8).span, from: hash(Array(app.utf8).span, from: start))
     }
 
-    /// Whether the receipt may have a line of that recipient.
+    /// Whether the receipt may contain a line of the recipient.
     package static func contains(_ mark: UInt32, in marks: Span<UInt8>) -> Bool {
         let wanted = mark.bigEndian
         return unsafe marks.withUnsafeBytes { bytes in
-            // To the end, whatever was found: so the compiler compares many at a time.
+            // The loop has no early exit, so that the compiler compares many marks at a time.
             var found = false
             for index in 0..<bytes.count / 4 {
                 let number = unsafe bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)
@@ -48,7 +48,7 @@ package enum AddresseeMarks {
         }
     }
 
-    // FNV-1a: short texts, byte by byte.
+    // FNV-1a, which suits short texts.
     private static let start: UInt32 = 2_166_136_261
 
     private static func step(_ value: UInt32, _ byte: UInt8) -> UInt32 {

@@ -1,19 +1,19 @@
 package import LiveActivity
 
-/// Which jobs of a sheet have had their last word: of several receipts for one job the first counts, as two
-/// processes may have had it.
+/// The jobs of a sheet that have a final receipt. Two processes may have had the same job, so only its first
+/// final receipt counts.
 package struct FinishedLines: Sendable, Hashable {
     private static let wordBits = 64
 
     private var words: [UInt64] = []
-    /// Milliseconds since 1970 of the newest receipt: what nobody has written of for long is forgotten.
+    /// The time of the newest receipt, in milliseconds since 1970. Old rows are forgotten by it.
     package private(set) var at: Int64 = 0
 
     package init() {}
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-    /// - Parameter isFresh: told each line that was not finished before.
+    /// - Parameter isFresh: Receives each line that was not finished before.
     package mutating func insert(_ lines: LineSet, at time: Int64, isFresh: (Int) -> Void) {
         at = max(at, time)
         for range in lines.ranges {
@@ -31,7 +31,7 @@ package struct FinishedLines: Sendable, Hashable {
         }
     }
 
-    /// The bits of the range that lie in one word.
+    /// Returns the bits of the range that belong to one word.
     private static func mask(of range: ClosedRange<Int>, in word: Int) -> UInt64 {
         let low = max(range.lowerBound - word * wordBits, 0)
         let high = min(range.upperBound - word * wordBits, wordBits - 1)
@@ -41,13 +41,13 @@ package struct FinishedLines: Sendable, Hashable {
 }
 
 extension FinishedLines {
-    /// The time, then the bits.
+    /// Appends the time, then the bits.
     package func append(to bytes: inout [UInt8]) {
         BigEndian.append(UInt64(at), to: &bytes)
         for word in words { BigEndian.append(word, to: &bytes) }
     }
 
-    /// Nil for what `append` does not write.
+    /// Returns nil for bytes that `append` cannot have written.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count >= 8, bytes.count % 8 == 0, bytes.count <= 8 + SheetHead.jobsMax / 8 + 8 else {
             return nil

@@ -1,21 +1,21 @@
 package import JSON
 
-/// How long things took, in classes, so that the figures of many lanes and processes can be added up. Eight
-/// classes to each doubling: what is said of a percentile is never too low, and at most an eighth too high.
+/// Durations counted in classes, so that counts of many lanes and processes can be added. Each doubling has
+/// eight classes. A percentile is never too low, and at most an eighth too high.
 package struct Latencies: Sendable, Hashable {
-    /// Everything that took longer counts as this long: half a year.
+    /// The longest duration: about half a year. Longer ones count as this.
     package static let millisecondsMax: Int64 = 1 << 34 - 1
     private static let bits = 3
     private static let classesMax = Self.number(of: millisecondsMax) + 1
 
-    /// How many, by class.
+    /// The counts by class.
     private var counts: [Int: Int] = [:]
 
     package init() {}
 
     package var count: Int { counts.values.reduce(0, +) }
 
-    /// What is below zero comes of clocks that differ, and counts as zero.
+    /// Adds a duration. A negative one comes from differing clocks and counts as zero.
     package mutating func add(_ milliseconds: Int64, times: Int = 1) {
         if times > 0 {
             counts[Self.number(of: min(max(0, milliseconds), Self.millisecondsMax)), default: 0] += times
@@ -24,9 +24,9 @@ package struct Latencies: Sendable, Hashable {
 
     package mutating func add(_ other: Latencies) { counts.merge(other.counts, uniquingKeysWith: +) }
 
-    /// The time within which this share of them ended; nil when there are none.
+    /// Returns the duration within which this share ended, or nil without durations.
     ///
-    /// - Parameter share: 0.5 for the median.
+    /// - Parameter share: The share, for example 0.5 for the median.
     package func percentile(_ share: Double) -> Int64? {
         var left = max(1, Int((Double(count) * share).rounded(.up)))
         for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
@@ -36,7 +36,7 @@ package struct Latencies: Sendable, Hashable {
         return nil
     }
 
-    /// Below eight each millisecond has a class of its own.
+    /// Returns the class of a duration. Below eight, each millisecond is a separate class.
     private static func number(of milliseconds: Int64) -> Int {
         if milliseconds < 1 << bits { return Int(milliseconds) }
         let power = 63 - milliseconds.leadingZeroBitCount
@@ -53,7 +53,7 @@ package struct Latencies: Sendable, Hashable {
 }
 
 extension Latencies {
-    /// As pairs of class and count.
+    /// Writes pairs of class and count.
     package func write(to writer: inout JSONWriter) {
         writer.beginArray()
         for (number, count) in counts.sorted(by: { $0.key < $1.key }) {

@@ -1,6 +1,6 @@
 package import LiveActivity
 
-/// One push of one receipt, as a person's timeline shows it.
+/// One push of one receipt, as it appears in a person's timeline.
 package struct PushSeen: Sendable, Hashable {
     package var addressee: ReceiptLines.Addressee
     package var send: String
@@ -12,9 +12,9 @@ package struct PushSeen: Sendable, Hashable {
     package var outcome: ReceiptOutcome
     package var status: Int?
     package var reason: String?
-    /// Of a job that waits in a tier: before it it is not pushed again; milliseconds since 1970.
+    /// The earliest time of the next push of a job that waits in a tier, in milliseconds since 1970.
     package var dueAt: Int64?
-    /// Milliseconds since 1970: when the send was accepted, and when the receipt was written.
+    /// The times at which the send was accepted and the receipt was written, in milliseconds since 1970.
     package var acceptedAt: Int64
     package var at: Int64
 
@@ -28,10 +28,10 @@ package struct PushSeen: Sendable, Hashable {
 }
 
 extension Receipt {
-    /// Its pushes in the order of their lines, which is the order of the addressees. Where these are too few,
-    /// what is left of the lines is nobody's.
+    /// Returns its pushes in the order of their lines, which is the order of the addressees. Lines without an
+    /// addressee are left out.
     ///
-    /// - Parameter isWanted: whom to look for.
+    /// - Parameter isWanted: Selects the addressees.
     package func pushes(
         to addressees: [ReceiptLines.Addressee], where isWanted: (ReceiptLines.Addressee) -> Bool
     ) -> [PushSeen] {

@@ -8,8 +8,8 @@ package protocol ReceiptRows {
     func tally(_ key: SendTally.Key) throws(Failure) -> SendTally?
 }
 
-/// What receipts make of the rows: each job's first last word is counted for its send, once. A batch is entered
-/// whole, together with how far its topic was read, or not at all.
+/// The row changes of a batch of receipts. The first final receipt of each job counts once for its send. A
+/// batch is written in one transaction with the offset of its topic, or not at all.
 package struct ReceiptBatch {
     package private(set) var finished: [JobPlace: FinishedLines] = [:]
     package private(set) var tallies: [SendTally.Key: SendTally] = [:]
@@ -18,12 +18,14 @@ package struct ReceiptBatch {
 
     package var isEmpty: Bool { finished.isEmpty && tallies.isEmpty }
 
-    /// - Parameter systems: of the phones, in the order of the receipt's lines; where these are fewer, the rest has not
-    ///   said its system.
+    /// Counts a receipt.
+    ///
+    /// - Parameter systems: The phones' systems in the order of the receipt's lines. Missing ones count as
+    ///   unknown.
     package mutating func hear<Rows: ReceiptRows>(
         _ receipt: Receipt, on systems: [UInt8], over rows: Rows
     ) throws(Rows.Failure) {
-        // Marks on a job's way say nothing of how it ended.
+        // Intermediate marks of a job do not contain its outcome.
         guard receipt.parts.contains(where: { $0.outcome.isFinal }) else { return }
         let key = SendTally.Key(app: receipt.app, send: receipt.send, environment: receipt.environment)
         var lines = try lines(of: receipt.place, over: rows)
@@ -40,7 +42,8 @@ package struct ReceiptBatch {
         tallies[key] = tally
     }
 
-    /// By the number of a job's line in its sheet; the header tells of them in that order, whatever part they are in.
+    /// Returns the systems by the line number of a job in its sheet. The header has this order, independent
+    /// of the parts.
     private static func byLine(_ systems: [UInt8], _ receipt: Receipt) -> [UInt8] {
         let count = receipt.parts.reduce(0) { max($0, ($1.lines.ranges.last?.upperBound ?? -1) + 1) }
         var found = Array(repeating: ReceiptLines.systemUnsaid, count: count)

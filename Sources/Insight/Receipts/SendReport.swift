@@ -1,9 +1,10 @@
 package import JSON
 package import LiveActivity
 
-/// What is known of one send: what planner and lanes wrote of it, and what became of its jobs.
+/// The tallies of one send, by APNs environment.
 ///
-/// A 200 of APNs says that it took a push, and nothing of what a phone shows; so the word is `accepted`.
+/// A 200 from APNs means that APNs took the push, and not that a phone showed it. So the outcome is called
+/// `accepted`.
 package struct SendReport: Sendable, Hashable {
     package private(set) var environments: [Environment: SendTally] = [:]
 
@@ -19,7 +20,7 @@ package struct SendReport: Sendable, Hashable {
 
     package var isEmpty: Bool { environments.isEmpty }
 
-    /// Over all environments.
+    /// The sum of all environments.
     package var whole: SendTally? {
         var whole: SendTally?
         for environment in Environment.allCases {
@@ -29,17 +30,17 @@ package struct SendReport: Sendable, Hashable {
         return whole
     }
 
-    /// Jobs that have had no last word yet. Jobs that were sent again from the dead letters end twice, so that
-    /// there may be more ends than jobs.
+    /// Returns the number of jobs without a final receipt. A job that was replayed from the dead letters ends
+    /// twice, so there may be more ends than jobs.
     ///
-    /// - Parameter expanded: as the lanes have written it.
+    /// - Parameter expanded: The number of jobs that the lanes reported.
     package func toGo(of expanded: Int) -> Int { max(0, expanded - (whole?.ended ?? 0)) }
 }
 
 extension SendReport {
-    /// The members of an object that is open.
+    /// Writes the fields into an open object.
     ///
-    /// - Parameter expanded: as the lanes have written it; nil while that is not known.
+    /// - Parameter expanded: The number of jobs that the lanes reported, or nil if it is not known.
     package func write(to writer: inout JSONWriter, expanded: Int?) {
         Self.write(whole, to: &writer)
         writer.field("toGo", expanded.map { toGo(of: $0) })
@@ -83,7 +84,7 @@ extension SendReport {
 }
 
 extension SendReport {
-    /// How the jobs of each system ended.
+    /// Writes the outcomes by system.
     private static func writeSystems(of tally: SendTally?, to writer: inout JSONWriter) {
         let outcomes = (tally?.systems ?? [:]).sorted { $0.key.rawValue < $1.key.rawValue }
         writer.name("bySystem")
@@ -104,7 +105,7 @@ extension SendReport {
 }
 
 extension SendTally {
-    /// How many were rejected, by reason; what has none is `none`.
+    /// The number of rejections by reason. A missing reason counts as `none`.
     package var rejections: [String: Int] {
         ends.reduce(into: [:]) { counts, end in
             if end.key.outcome == .rejected { counts[end.key.reason ?? "none", default: 0] += end.value }

@@ -1,15 +1,15 @@
 package import JSON
 package import LiveActivity
 
-/// What has become of one send's jobs in one lane and one environment of APNs: a row, and what processes tell
-/// each other. Tallies of several lanes are added up.
+/// The outcomes of one send's jobs in one lane and one APNs environment. It is a row, and a message between
+/// processes. Tallies of several lanes are added up.
 package struct SendTally: Record, Hashable {
     package static let schemaVersion = 1
 
-    /// A job's last word.
+    /// The final outcome of a job.
     package struct End: Sendable, Hashable {
         package var outcome: ReceiptOutcome
-        /// APNs' reason, or ours, in a word.
+        /// The reason in a word, from APNs or from this product.
         package var reason: String?
 
         package init(_ outcome: ReceiptOutcome, reason: String? = nil) {
@@ -18,7 +18,7 @@ package struct SendTally: Record, Hashable {
         }
     }
 
-    /// Which row.
+    /// The key of a row.
     package struct Key: Sendable, Hashable {
         package var app: String
         package var send: String
@@ -31,7 +31,8 @@ package struct SendTally: Record, Hashable {
         }
     }
 
-    /// Ends that are counted apart; what is beyond counts under its outcome, without the reason.
+    /// The limit of ends that are counted separately. Further ends count under their outcome without the
+    /// reason.
     package static let endsMax = 200
 
     package var group: String?
@@ -39,13 +40,13 @@ package struct SendTally: Record, Hashable {
     package var generation: Int64
     package var version: Int64
     package var event: PushEvent
-    /// Milliseconds since 1970: when the send was accepted, and of its newest receipt.
+    /// The times of the send's acceptance and of its newest receipt, in milliseconds since 1970.
     package var acceptedAt: Int64
     package var at: Int64
     package private(set) var ends: [End: Int] = [:]
-    /// The same by the phones' system.
+    /// The same counts by the phones' systems.
     package private(set) var systems: [ReceiptOutcome: SystemCounts] = [:]
-    /// From the send's acceptance to APNs' answer, of the jobs that it accepted.
+    /// The times from the send's acceptance to APNs' answer, for accepted jobs.
     package private(set) var latencies = Latencies()
 
     package init(_ receipt: Receipt) {
@@ -58,7 +59,7 @@ package struct SendTally: Record, Hashable {
         ends.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
     }
 
-    /// Jobs that have had their last word.
+    /// The number of jobs with a final outcome.
     package var ended: Int { ends.values.reduce(0, +) }
 
     package mutating func count(_ end: End, on systems: SystemCounts, at time: Int64) {
@@ -75,7 +76,7 @@ package struct SendTally: Record, Hashable {
         ends[isKnown ? end : End(end.outcome), default: 0] += times
     }
 
-    /// Of another lane, or another environment.
+    /// Adds a tally of another lane or another environment.
     package mutating func add(_ other: SendTally) {
         at = max(at, other.at)
         for (end, times) in other.ends.sorted(by: { $0.key.order < $1.key.order }) {

@@ -1,9 +1,10 @@
 internal import JSON
 internal import LiveActivity
 
-/// How many, by the first number of the phones' system.
+/// Counts by the major version of the phones' system.
 package struct SystemCounts: Sendable, Hashable {
-    /// Systems that are told apart; phones may say anything, and what is beyond counts as not said.
+    /// The limit of systems that are counted separately, because phones may report anything. Further ones
+    /// count as unknown.
     private static let systemsMax = 32
 
     package struct One: Sendable, Hashable {
@@ -11,8 +12,8 @@ package struct SystemCounts: Sendable, Hashable {
         package fileprivate(set) var count: Int
     }
 
-    /// By system, rising. There are few, and each line of a receipt looks for its own: a dictionary takes ten times
-    /// as long.
+    /// The counts in the order of the systems. There are few, and each line of a receipt needs a lookup. A
+    /// dictionary takes ten times as long.
     package private(set) var all: [One] = []
 
     package init() {}
@@ -37,14 +38,14 @@ package struct SystemCounts: Sendable, Hashable {
         for one in other.all { add(one.count, on: one.system) }
     }
 
-    /// What has not said its system is `unknown`.
+    /// Returns the name of a system. An unreported system is `unknown`.
     static func text(_ system: UInt8) -> String {
         system == ReceiptLines.systemUnsaid ? "unknown" : String(system)
     }
 }
 
 extension SystemCounts {
-    /// As pairs of system and count.
+    /// Writes pairs of system and count.
     func write(to writer: inout JSONWriter) {
         writer.beginArray()
         for one in all {

@@ -3,7 +3,7 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Of `audit`, every entry, by its app and its time.
+/// The rows of `audit`: every entry, by its app and its time.
 enum AuditForm: RowForm {
     static let schema = 1
 
@@ -14,7 +14,7 @@ enum AuditForm: RowForm {
             let entry = AuditEntry.read(value, with: reader)
         else { return "unreadable" }
         var key = byTime(app: entry.app) + RowKey.newestFirst(entry.at)
-        // The newest first, also within a millisecond.
+        // The newest entry sorts first, also within a millisecond.
         BigEndian.append(Int64.max - record.offset, to: &key)
         rows.put(key, value, at: entry.at, in: .rows)
         return "entered"

@@ -3,14 +3,14 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Of `groups`, the rows of scopes, and groups by their newest send.
+/// The rows of `groups`: the scopes, and an index of groups by their newest send.
 enum GroupForm: RowForm {
     static let schema = 1
 
     static func enter(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
     ) throws(StoreError) -> String {
-        // The ids that a planner has seen lie there, too.
+        // The topic also contains send ids that the planner has seen. They are skipped.
         guard let bytes = [UInt8](copying: record.key),
             let key = unsafe bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) })
         else { return "passed over" }
@@ -37,7 +37,7 @@ enum GroupForm: RowForm {
         }
     }
 
-    /// Where the group stands in the list of groups; nil for an activity's own scope.
+    /// Returns the group's key in the list of groups, or nil for the scope of an activity.
     private static func place(_ key: GroupKey, _ row: GroupRow) -> [UInt8]? {
         guard let group = key.group else { return nil }
         return byTime(app: key.app) + RowKey.newestFirst(row.lastAt)

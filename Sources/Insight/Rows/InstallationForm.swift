@@ -3,13 +3,13 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Of `installations`, what is known of each without its tokens, whose it is, how many activities of a group run,
-/// and which users were erased.
+/// The rows of `installations`: each installation without its tokens, the index by recipient, the number of
+/// running activities by group, and the erased users.
 enum InstallationForm: RowForm {
     static let schema = 1
-    /// Stands where a token was: there is one.
+    /// The placeholder for a token that exists.
     static let redacted = "-"
-    /// The key of a user's erasure begins so, where others have a recipient.
+    /// The prefix in the key of an erased user, in the place of a recipient.
     private static let erasure = "e:"
 
     static func enter(
@@ -22,7 +22,7 @@ enum InstallationForm: RowForm {
         let (app, subject) = (parts[0], parts[1])
         let own = RowKey.of(app, subject)
         if subject.hasPrefix(erasure) {
-            // The topic lets it go within days; here it counts as long as there are events from before it.
+            // The topic deletes the erasure within days. Here it must last as long as events from before it.
             guard let value = [UInt8](copying: record.value) else { return "entered" }
             guard let row = Installation.read(value, with: reader), let erased = row.erasedAt else {
                 return "unreadable"
@@ -49,7 +49,7 @@ enum InstallationForm: RowForm {
         return "entered"
     }
 
-    /// The installations of one recipient.
+    /// Returns the key prefix of one recipient's installations.
     static func byRecipient(_ recipient: Recipient, app: String) -> [UInt8] { RowKey.of(app, recipient.text) }
 
     static func row(_ subject: Recipient, app: String) -> [UInt8] { RowKey.of(app, subject.text) }
@@ -73,7 +73,7 @@ enum InstallationForm: RowForm {
 }
 
 extension Installation {
-    /// Nothing of a token is left but that there is one, its hash, and its times.
+    /// The installation without its tokens. Placeholders, hashes and times remain.
     var withoutTokens: Installation {
         func without(_ token: Installation.Token?) -> Installation.Token? {
             guard var token, token.sealed != nil else { return token }
@@ -88,7 +88,7 @@ extension Installation {
         return copy
     }
 
-    /// The groups of the activities that run, one for each activity.
+    /// The groups of the running activities, one element for each activity.
     var runningGroups: [String] {
         activities.compactMap { isRunning($0) ? $0.group?.value : nil }
     }

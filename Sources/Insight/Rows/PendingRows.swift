@@ -1,16 +1,16 @@
 internal import Kafka
 internal import Store
 
-/// What a batch of records makes of the rows of a file, over those that are there. It is entered whole, together with
-/// how far the topic was read, or not at all.
+/// The changes that a batch of records makes to the rows of a file. They are written in one transaction with
+/// the offset of the topic, or not at all.
 final class PendingRows {
     private let file: StateFile
-    /// Nil for a row that goes.
+    /// The new values, or nil for a removed row.
     private var changes: [RowTable: [[UInt8]: [UInt8]?]] = [:]
 
     init(_ file: StateFile) { self.file = file }
 
-    /// Without its time.
+    /// Returns the value of a row without its time.
     func value(_ key: [UInt8], in table: RowTable) throws(StoreError) -> [UInt8]? {
         if let changed = changes[table]?[key] { return changed.map { Array($0.dropFirst(Sweeps.timeBytes)) } }
         return try file.read { view throws(StoreError) in
@@ -19,7 +19,7 @@ final class PendingRows {
         }
     }
 
-    /// A row whose key is longer than a key can be is left out: names are bounded so that none is.
+    /// Sets a row. A key above the length limit is dropped, but limits on names prevent such keys.
     func put(_ key: [UInt8], _ value: [UInt8], at time: Int64, in table: RowTable) {
         guard key.count <= Limits.keyBytesMax else { return }
         var stored: [UInt8] = []
@@ -31,7 +31,7 @@ final class PendingRows {
 
     func remove(_ key: [UInt8], in table: RowTable) { changes[table, default: [:]][key] = .some(nil) }
 
-    /// Adds to a number; one that comes to nothing goes.
+    /// Adds to a count. A count of zero or less is removed.
     func count(_ key: [UInt8], by change: Int) throws(StoreError) {
         if change == 0 { return }
         let old = try value(key, in: .counts).map { Int(BigEndian.number(in: $0.span, at: 0)) } ?? 0

@@ -3,7 +3,7 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Of `progress`, every record, and sends by their time and by their group.
+/// The rows of `progress`: every record, and indexes of sends by time and by group.
 enum ProgressForm: RowForm {
     static let schema = 1
 
@@ -17,7 +17,7 @@ enum ProgressForm: RowForm {
         var key = prefix(app: app, send: progress.send)
         BigEndian.append(record.offset, to: &key)
         rows.put(key, value, at: progress.at, in: .rows)
-        // Of another body that came under the same id: the send itself is told of by other records.
+        // A conflict belongs to a second request body with the same id. Other records list the send itself.
         if case .verdict(let part) = progress.part, part.verdict != .conflict {
             let send = Array(progress.send.utf8)
             let time = RowKey.newestFirst(progress.acceptedAt)
@@ -29,7 +29,7 @@ enum ProgressForm: RowForm {
         return "entered"
     }
 
-    /// Of a send's records.
+    /// Returns the key prefix of a send's records.
     static func prefix(app: String, send: String) -> [UInt8] { RowKey.of(app, send) }
 
     static func byTime(app: String) -> [UInt8] { RowKey.of(app, "t") }

@@ -3,7 +3,7 @@ internal import Kafka
 internal import Store
 internal import Telemetry
 
-/// What a lane keeps of a topic as rows, by the topic's form.
+/// The rows that a lane keeps of one topic, in the topic's form.
 final class RowFile: LaneFile {
     var mark: ReadMark
     private let form: any RowForm.Type
@@ -28,7 +28,7 @@ final class RowFile: LaneFile {
     }
 
     var beginning: Beginning { file.beginning }
-    /// For whoever reads beside the loop.
+    /// The environment for threads that read beside the loop.
     var environment: Environment { file.environment }
 
     func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {

@@ -3,19 +3,19 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// What the records of one topic become in a `RowFile`.
+/// The way in which records of one topic become rows of a `RowFile`.
 protocol RowForm {
-    /// Another number is another layout; then the file is rebuilt.
+    /// The version of the layout. A file with another version is rebuilt.
     static var schema: Int { get }
 
-    /// - Returns: what became of the record, for the metrics.
+    /// - Returns: The outcome of the record, for the metrics.
     static func enter(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
     ) throws(StoreError) -> String
 }
 
 extension InsightTopic {
-    /// Nil for a topic that has a file of its own kind.
+    /// The form, or nil for a topic with its own kind of file.
     var form: (any RowForm.Type)? {
         switch self {
         case .receipts, .events: nil
@@ -29,6 +29,6 @@ extension InsightTopic {
 }
 
 extension LiveActivity.Record {
-    /// Nil for what cannot be read; the row is then left out, and counted.
+    /// Returns nil if the value cannot be read. The caller then drops and counts the record.
     static func read(_ value: [UInt8], with reader: JSONReader) -> Self? { try? decode(value, with: reader) }
 }

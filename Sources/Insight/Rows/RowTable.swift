@@ -1,10 +1,10 @@
-/// The tables of a `RowFile`. Each value begins with milliseconds since 1970, so that all of them are forgotten in
-/// one way.
+/// The tables of a `RowFile`. Each value starts with a time in milliseconds since 1970, so that one sweep
+/// works for all tables.
 enum RowTable: String, CaseIterable, Sendable {
-    /// What the topic's records say.
+    /// The rows of the topic's records.
     case rows
-    /// By what else rows are found; the value is what `rows` has them under.
+    /// Further keys of the rows. The value is the key in `rows`.
     case index
-    /// How many, by name.
+    /// Counts by name.
     case counts
 }

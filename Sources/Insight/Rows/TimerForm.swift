@@ -3,7 +3,7 @@ internal import Kafka
 internal import LiveActivity
 internal import Store
 
-/// Of `timers`, what waits for its time, by its owner.
+/// The rows of `timers`: waiting timers by their owner.
 enum TimerForm: RowForm {
     static let schema = 1
 

@@ -1,19 +1,19 @@
 internal import LiveActivity
 
 extension PhoneFacts {
-    /// How long a push may be on its way before its being missing is told as such.
+    /// The time that a push may take before the answer calls it missing.
     static let onItsWayMilliseconds: Int64 = 120_000
-    /// Versions that one sentence tells apart, the newest.
+    /// The number of versions in one sentence, the newest ones.
     private static let versionsMax = 3
 
-    /// Why an activity shows what it shows.
+    /// Returns the reason for what an activity shows.
     func why(_ activity: Installation.Activity) -> Why {
         var why = over(activity) ?? unreachable(activity) ?? shown(activity)
         (why.installation, why.activity, why.group) = (id, activity.id, activity.group?.value)
         return why
     }
 
-    /// The last version that APNs took for it: of an update, or of the start that brought its group.
+    /// The newest version that APNs accepted for the activity: of an update, or of the start of its group.
     func version(of activity: Installation.Activity) -> Int64? { accepted(activity)?.version }
 
     private func accepted(_ activity: Installation.Activity) -> PushSeen? {
@@ -32,20 +32,20 @@ extension PhoneFacts {
         switch installation.overBy(activity) {
         case .dismissed:
             let at = activity.closing?.dismissedByPersonAt?.event
-            return Why(.dismissed, "dismissed by its owner at \(Self.time(at ?? 0))", at: at)
+            return Why(.dismissed, "the person dismissed it at \(Self.time(at ?? 0))", at: at)
         case .ended:
             let at = activity.closing?.endedAt?.event ?? activity.closing?.dismissedAt?.event
-            return Why(.ended, "ended at \(Self.time(at ?? 0))", at: at)
+            return Why(.ended, "it ended at \(Self.time(at ?? 0))", at: at)
         case .unregistered:
             return Why(
                 .unregistered,
-                "nothing is sent to it: the app has unregistered its type on this phone, and has not reported it since"
+                "nothing is sent to it: the app unregistered its type on this phone and has not registered it again"
             )
         case .notRunning:
             let at = installation.running?.at.event
             return Why(
                 .notRunning,
-                "it runs no more: the phone listed what runs at \(Self.time(at ?? 0)), and it was not among that",
+                "it no longer runs: the phone listed its running activities at \(Self.time(at ?? 0)), and it was not in the list",
                 at: at)
         case nil: break
         }
@@ -53,7 +53,7 @@ extension PhoneFacts {
         let at = activity.heardAt?.received ?? activity.token?.at.received
         return Why(
             .silent,
-            "nothing is sent to it: nothing was heard of it since \(Self.time(at ?? 0)), longer than its token lives",
+            "nothing is sent to it: the last report about it came at \(Self.time(at ?? 0)), and its token has expired since",
             at: at)
     }
 
@@ -64,7 +64,7 @@ extension PhoneFacts {
         guard let token = activity.token else {
             return Why(
                 .noToken,
-                "nothing can reach it yet: its update token has not been reported; it can take the phone a few seconds"
+                "no push can reach it yet: its update token has not been reported, which can take a few seconds"
             )
         }
         return unreachable(token, of: .update(activity: activity.id), word: "update token")
@@ -73,16 +73,16 @@ extension PhoneFacts {
     var switchedOff: Why {
         Why(
             .switchedOff,
-            "nothing can reach it: the person has switched Live Activities off for the app at \(Self.time(installation.activitiesEnabled?.at.event ?? 0))",
+            "no push can reach it: the person switched Live Activities off for the app at \(Self.time(installation.activitiesEnabled?.at.event ?? 0))",
             at: installation.activitiesEnabled?.at.event)
     }
 
-    /// - Parameter word: what the token is called.
+    /// - Parameter word: The name of the token in the sentence.
     func unreachable(_ token: Installation.Token, of entry: RegistryKey.Entry, word: String) -> Why? {
         if let environment = installation.environment?.value, token.environment != environment {
             return Why(
                 .otherEnvironment,
-                "nothing can reach it: its \(word) is of \(token.environment.rawValue), and the app on the phone is of \(environment.rawValue) now",
+                "no push can reach it: its \(word) is for \(token.environment.rawValue), and the app on the phone uses \(environment.rawValue) now",
                 at: token.at.event)
         }
         guard installation.isRefused(token) else { return nil }
@@ -92,7 +92,7 @@ extension PhoneFacts {
         let reason = refusal?.reason.map { " (\($0))" } ?? ""
         return Why(
             .refused,
-            "nothing can reach it: its \(word) was refused by APNs\(reason) at \(Self.time(at)), and the phone has not reported a new one since",
+            "no push can reach it: APNs rejected its \(word)\(reason) at \(Self.time(at)), and the phone has not reported a new one since",
             at: at)
     }
 
@@ -104,24 +104,25 @@ extension PhoneFacts {
         guard let newest = newest(activity) else {
             if let last {
                 return Why(
-                    .showsNewest, "shows version \(last.version), accepted at \(Self.time(last.at))",
+                    .showsNewest,
+                    "it shows version \(last.version), which APNs accepted at \(Self.time(last.at))",
                     at: last.at)
             }
             return activity.group == nil
                 ? Why(
-                    .unknownGroup, "nothing was sent to it: the phone has not said which group it belongs to")
+                    .unknownGroup, "nothing was sent to it: the phone has not reported its group")
                 : Why(
-                    .nothingSent, "nothing was sent to it: no send has addressed its group within three days")
+                    .nothingSent, "nothing was sent to it: its group had no send within three days")
         }
         if let last, last.version >= newest.version {
             return Why(
                 .showsNewest,
-                "shows version \(last.version), the newest, accepted by APNs at \(Self.time(last.at))",
+                "it shows version \(last.version), the newest, which APNs accepted at \(Self.time(last.at))",
                 at: last.at)
         }
         let shows =
-            last.map { "shows version \($0.version), the newest is \(newest.version)" }
-            ?? "no version was accepted for it, the newest is \(newest.version)"
+            last.map { "it shows version \($0.version), the newest is \(newest.version)" }
+            ?? "APNs accepted no version for it, the newest is \(newest.version)"
         let missing = ends(of: about, above: last?.version ?? 0)
         let told = missing.prefix(Self.versionsMax).reversed().map { "\($0.version) \($0.ending)" }
         if let end = missing.first, end.version >= newest.version {
@@ -134,7 +135,7 @@ extension PhoneFacts {
             at: newest.acceptedAt)
     }
 
-    /// Of the whole group, or of its recipient alone, whichever is newer.
+    /// Returns the newest send of the whole group or of its recipient alone, whichever is newer.
     private func newest(_ activity: Installation.Activity) -> ScopeState? {
         let whole: GroupKey =
             activity.group.map { GroupKey(app: installation.app, group: $0.value) }
@@ -143,7 +144,7 @@ extension PhoneFacts {
             .max { $0.version < $1.version }
     }
 
-    /// The last word on each version above one, the newest version first.
+    /// Returns the final push of each version above `version`, newest version first.
     private func ends(of pushes: [PushSeen], above version: Int64) -> [PushSeen] {
         var ends: [Int64: PushSeen] = [:]
         for push in pushes where push.version > version {
@@ -151,7 +152,7 @@ extension PhoneFacts {
                 ends[push.version] = push
                 continue
             }
-            // A job's first last word counts; before it, the newest mark.
+            // The first final outcome of a job counts. Without one, the newest intermediate mark counts.
             let isBetter =
                 push.outcome.isFinal
                 ? !known.outcome.isFinal || push.at < known.at : !known.outcome.isFinal && push.at > known.at

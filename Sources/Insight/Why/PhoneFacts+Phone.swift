@@ -1,7 +1,8 @@
 internal import LiveActivity
 
 extension PhoneFacts {
-    /// Why the phone shows what it shows: what stops everything, then its activities, then its start tokens.
+    /// The reason for what the phone shows. A problem of the whole phone comes first, then its activities,
+    /// then its start tokens.
     var why: Why {
         var why = wholePhone ?? activities ?? starts
         why.installation = id
@@ -13,21 +14,22 @@ extension PhoneFacts {
             return systemTooOld
                 ?? Why(
                     .nothingReported,
-                    "nothing can reach it: no token has been reported; the SDK sends startToken and updateToken"
+                    "no push can reach it: no token has been reported; the SDK must send startToken and updateToken"
                 )
         }
         if installation.activitiesEnabled?.value == false { return switchedOff }
         return nil
     }
 
-    /// Of what runs, what is not well goes first, then the newest; of what is over, the newest.
+    /// The reason of one activity. A running one with a problem comes first, then the newest running one,
+    /// then the newest ended one.
     private var activities: Why? {
         let running = installation.activities.filter { installation.isRunning($0) }.map(why)
             .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
         if let worst = running.first(where: { !$0.code.isWell }) ?? running.first { return worst }
         let over = installation.activities.map(why).max { ($0.at ?? 0) < ($1.at ?? 0) }
         guard let over else { return nil }
-        // A start that came later says more than an activity that is over.
+        // A later start is more relevant than an ended activity.
         if let start = lastStart, start.at > over.at ?? 0 { return nil }
         return over
     }
@@ -37,7 +39,7 @@ extension PhoneFacts {
         else { return nil }
         return Why(
             .system,
-            "nothing can start on it: iOS \(os) starts no activity by push; that begins with iOS 17.2")
+            "no push can start an activity on it: iOS \(os) is too old; push to start needs iOS 17.2")
     }
 
     private var lastStart: PushSeen? { pushes.filter { $0.event == .start }.max { $0.at < $1.at } }
@@ -53,12 +55,12 @@ extension PhoneFacts {
         {
             return Why(
                 .unregistered,
-                "nothing can start on it: the app has unregistered the type on this phone; a token that is reported later counts again"
+                "no push can start an activity on it: the app unregistered the type on this phone; it must report a start token again"
             )
         }
         if let why = systemTooOld { return why }
         guard let start = lastStart else {
-            return Why(.nothingSent, "it can be reached, and nothing was sent to it within seven days")
+            return Why(.nothingSent, "pushes can reach it, and nothing was sent to it within seven days")
         }
         if start.outcome == .accepted {
             return Why(

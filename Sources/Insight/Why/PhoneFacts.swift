@@ -1,8 +1,8 @@
 internal import LiveActivity
 internal import Telemetry
 
-/// All that a sentence about one installation is made from: its record, the rows of its groups, and the newest pushes
-/// to it, the newest first.
+/// The facts from which the reason for one installation is made: its record, the rows of its groups, and the
+/// newest pushes to it, newest first.
 struct PhoneFacts {
     let installation: Installation
     let scopes: [GroupKey: GroupRow]
@@ -14,12 +14,12 @@ struct PhoneFacts {
 
     static func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
 
-    /// Of an entry of the registry, the newest first.
+    /// Returns the pushes to an entry of the registry, newest first.
     func pushes(to entry: RegistryKey.Entry) -> [PushSeen] {
         pushes.filter { $0.addressee.entry == entry.text }
     }
 
-    /// When APNs refused the entry's token, and why; nil where no push says so.
+    /// Returns the push whose answer rejected the entry's token, or nil if no push was rejected.
     func refusal(of entry: RegistryKey.Entry, since time: Int64) -> PushSeen? {
         pushes(to: entry).first { $0.outcome == .rejected && $0.at >= time }
     }

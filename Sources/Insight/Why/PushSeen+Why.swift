@@ -1,21 +1,21 @@
 internal import LiveActivity
 
 extension PushSeen {
-    /// What became of it, in words that follow its version.
+    /// The result of the push, in words that follow its version.
     var ending: String {
         let because = reason.map { " (\($0))" } ?? ""
         switch outcome {
         case .accepted: return "was accepted by APNs"
         case .rejected:
-            return "was refused by APNs with \(status.map(String.init) ?? "no status")\(because)"
+            return "was rejected by APNs with \(status.map(String.init) ?? "no status")\(because)"
         case .superseded:
             return reason == nil ? "was superseded by a newer one" : "was superseded\(because)"
-        case .expired: return "had expired before it could be sent"
-        case .unknown: return "was sent, and nobody knows whether it arrived\(because)"
+        case .expired: return "expired before it was sent"
+        case .unknown: return "was sent with an unknown outcome\(because)"
         case .moved:
             let due = dueAt.map { " at \(PhoneFacts.time($0))" } ?? ""
             return
-                "was answered \(status.map(String.init) ?? "nothing")\(because) at \(PhoneFacts.time(at)) and goes again\(due)"
+                "was answered \(status.map(String.init) ?? "nothing")\(because) at \(PhoneFacts.time(at)) and will be pushed again\(due)"
         case .intent: return "is being sent"
         case .released: return "was not sent yet"
         }

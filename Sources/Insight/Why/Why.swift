@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Why a phone shows what it shows, in one sentence, with a word for programs.
+/// The reason for what a phone shows: a sentence for people, and a code for programs.
 struct Why: Sendable, Hashable {
     enum Code: String, CaseIterable, Sendable {
         case showsNewest = "shows_newest"
@@ -25,7 +25,7 @@ struct Why: Sendable, Hashable {
         case started
         case unknownGroup = "unknown_group"
 
-        /// Whether a person who asks may leave it at that.
+        /// Whether the reason needs no action.
         var isWell: Bool {
             switch self {
             case .showsNewest, .onItsWay, .ended, .started, .nothingSent, .dismissed: true
@@ -43,7 +43,7 @@ struct Why: Sendable, Hashable {
     var installation: String?
     var group: String?
     var activity: String?
-    /// Milliseconds since 1970: of what the sentence rests on.
+    /// The time of the fact behind the sentence, in milliseconds since 1970.
     var at: Int64?
 
     init(_ code: Code, _ sentence: String, at: Int64? = nil) {

@@ -3,13 +3,13 @@ internal import SQLite
 internal import Store
 internal import Telemetry
 
-/// A file of events as it was found.
+/// An opened file of events, and how it was found.
 struct OpenedEvents {
     let database: Database
     let applied: Applied
     let beginning: Beginning
 
-    /// There is a file for each lane.
+    /// The cache is small, because there is a file for each lane.
     private static let cacheKibibytes = 4096
 
     private enum Found {
@@ -18,9 +18,9 @@ struct OpenedEvents {
         case useless(DiscardReason)
     }
 
-    /// What cannot be believed is removed, and made anew.
+    /// Opens the file. An unusable file is removed and created again.
     ///
-    /// - Parameter origin: cluster, topic and partition, as the file must name them.
+    /// - Parameter origin: The cluster, topic and partition that the file must name.
     init(_ directory: String, origin: String) throws {
         let path = directory + "/events.sqlite"
         var found = Found.nothing
@@ -59,7 +59,7 @@ struct OpenedEvents {
     private static func inspect(_ database: Database, origin: String) throws(SQLiteError) -> Found {
         if let damage = try database.damage() { return .useless(.damaged(damage)) }
         let schema = try database.schema()
-        // The number is written in the transaction that makes the tables.
+        // The transaction that creates the tables also writes the schema number.
         if schema == 0 { return .nothing }
         guard schema == EventSchema.version else {
             return .useless(.otherSchema(found: schema, wanted: EventSchema.version))
@@ -79,12 +79,12 @@ struct OpenedEvents {
                 offset: row.integer(0), asOf: WallTime(milliseconds: row.integer(1)), last: last)
         }
         guard let applied, applied.offset >= 0 else {
-            return .useless(.damaged("it does not say how far it was read"))
+            return .useless(.damaged("the offset that was read is missing"))
         }
         return .sound(applied)
     }
 
-    /// The file, its log and its index of the log; nobody may have it open.
+    /// Removes the file, its write-ahead log and the index of the log. No process may have it open.
     static func remove(_ directory: String) throws(StoreError) {
         for ending in ["", "-wal", "-shm"] {
             let path = directory + "/events.sqlite" + ending

@@ -5,8 +5,8 @@ internal import SQLite
 internal import Store
 internal import Telemetry
 
-/// The events of one lane on disk, and their counts. A cache like every state file: of another layout or another
-/// topic, or damaged, it is removed and built anew.
+/// The events of one lane on disk, and their counts. It is a cache like every state file. A damaged file, or
+/// a file of another layout or topic, is removed and rebuilt.
 final class EventFile: LaneFile {
     let beginning: Beginning
     var mark: ReadMark
@@ -34,7 +34,7 @@ final class EventFile: LaneFile {
         forgetCounts = try database.prepare("DELETE FROM counts WHERE hour < ?")
     }
 
-    /// For whoever reads beside the loop.
+    /// The path for threads that read beside the loop.
     var path: String { database.path }
 
     // MARK: Taking
@@ -91,7 +91,7 @@ final class EventFile: LaneFile {
         return Int(count)
     }
 
-    /// Every count there is.
+    /// Calls `body` for every count.
     func forEachCount(_ body: (EventCounts.Key, Int) -> Void) throws(SQLiteError) {
         let question = try database.prepare(
             "SELECT app, hour, code, attributes_type, group_name, count FROM counts")
@@ -107,12 +107,12 @@ final class EventFile: LaneFile {
 
     // MARK: Forgetting
 
-    /// Events of one transaction that forgets.
+    /// The limit of events that one transaction removes.
     private static let forgottenMax: Int64 = 2000
 
     func forget(before time: Int64) throws -> Int {
         let events = try forgetEvents.run(.integer(time), .integer(Self.forgottenMax))
-        // All counts are looked at for it: once an hour.
+        // This scans all counts, so it runs once an hour.
         let hour = time / EventCounts.hourMilliseconds
         if hour == forgottenHour { return events }
         forgottenHour = hour
@@ -121,9 +121,10 @@ final class EventFile: LaneFile {
 
     // MARK: The end
 
-    /// The next opening begins from nothing. Where this cannot be written, the damage is found there again.
+    /// Makes the next opening start from an empty file. If this write fails, the next opening detects the
+    /// damage itself.
     func condemn(_ reason: String) throws { try? database.setSchema(EventSchema.condemned) }
 
-    /// The log beside the file goes into it; without this the next opening reads it.
+    /// Moves the write-ahead log into the file. Without this call the next opening reads the log.
     func close() throws { try database.checkpoint() }
 }

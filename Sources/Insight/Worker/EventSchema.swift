@@ -1,8 +1,8 @@
-/// The tables of events of one lane.
+/// The tables of one lane's events.
 enum EventSchema {
-    /// Another number is another layout; then the file is rebuilt.
+    /// The version of the layout. A file with another version is rebuilt.
     static let version = 2
-    /// Of a file that the last process found unusable.
+    /// The version of a file that the last process found unusable.
     static let condemned = -1
 
     static let tables = """
@@ -29,7 +29,7 @@ enum EventSchema {
         INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// A name is never empty, so an empty text stands for none.
+    /// A name is never empty, so an empty text means no name.
     static let count = """
         INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET count = count + excluded.count

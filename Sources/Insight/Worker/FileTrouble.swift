@@ -1,13 +1,13 @@
 internal import SQLite
 internal import Store
 
-/// What an error of a lane's file asks for.
+/// The consequence of an error in a lane's file.
 struct FileTrouble {
-    /// Whose file is worth nothing; nil when waiting, or opening it again, may help.
+    /// The topic whose file is damaged. Nil if waiting or reopening may help.
     let damaged: InsightTopic?
     let text: String
 
-    /// - Parameter topic: of whose file the error is.
+    /// - Parameter topic: The topic of the file.
     init(_ error: any Error, of topic: InsightTopic) {
         text = "\(error)"
         let isCorruption =

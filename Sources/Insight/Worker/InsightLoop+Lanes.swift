@@ -10,7 +10,7 @@ extension InsightLoop {
         InsightTopic.allCases.map { Kafka.TopicPartition(layout.name($0.name), partition) }
     }
 
-    // MARK: Coming and going
+    // MARK: Assignments
 
     func hear(_ event: ConsumerEvent) throws {
         switch event {
@@ -24,7 +24,8 @@ extension InsightLoop {
         case .end(let place, let offset):
             if let topic = topic(of: place) { lanes[place.partition]?.reached(offset, of: topic) }
         case .committed(_, let outcome):
-            // All of it is said again: nothing may come for a day that would make it good.
+            // After a failed commit all offsets are committed again, because no new record may come for a
+            // day.
             if outcome != .committed { committed = [:] }
         case .suspended, .answered: break
         case .failed(let failure): try hear(failure)
@@ -38,7 +39,7 @@ extension InsightLoop {
     private func hear(_ failure: ConsumerFailure) throws {
         switch failure {
         case .outOfRange(let place, let text):
-            // What the file wants next is gone from its topic: it would have a gap.
+            // The next record of the file is gone from its topic, so the file would have a gap.
             guard let topic = topic(of: place) else { return }
             reopen(
                 place.partition,
@@ -50,7 +51,8 @@ extension InsightLoop {
         }
     }
 
-    /// All topics have the same partitions and the same members, so that all parts of a lane come to the same one.
+    /// Accepts an offered assignment. All topics have the same partitions and members, so all parts of a lane
+    /// reach the same member.
     private func takeOver(_ partitions: [Kafka.TopicPartition]) {
         closeAll()
         closed = [:]
@@ -60,7 +62,7 @@ extension InsightLoop {
         nextOffer = .now()
     }
 
-    /// Nothing is read before the lane's files say from where.
+    /// Takes over the offered lanes. Reading starts later, when the lane's files give the offsets.
     func answerOffer() throws {
         let now = Instant.now()
         guard let offered, now >= nextOffer else { return }
@@ -69,7 +71,7 @@ extension InsightLoop {
         } catch {
             if error.code.isAccessRefused { throw error }
             nextOffer = now.advanced(byMilliseconds: Self.retryMilliseconds)
-            log.warning("lanes cannot be taken over now; trying again", .field("error", error))
+            log.warning("lanes cannot be taken over now; the stage tries again", .field("error", error))
             return
         }
         self.offered = nil
@@ -78,7 +80,7 @@ extension InsightLoop {
                 closed[partition] = now
             } else {
                 log.error(
-                    "topics are not assigned alike; do all members run the same version?",
+                    "topics are not assigned alike; check that all members run the same version",
                     .field("partition", partition))
             }
         }
@@ -88,7 +90,7 @@ extension InsightLoop {
 
     // MARK: Files
 
-    /// One lane a turn: a large file is read through before it is believed, and a member must poll.
+    /// Opens one lane per iteration. A large file is checked completely, and the member must poll in between.
     func openNext() {
         let now = Instant.now()
         guard let (partition, _) = closed.filter({ now >= $0.value }).min(by: { $0.key < $1.key }) else {
@@ -98,7 +100,7 @@ extension InsightLoop {
             let lane = try open(partition)
             let places = partitions(partition)
             consumer.resume(places)
-            // A pause remembers a position of its own, of before; so the right one is set behind it.
+            // A pause remembers an old position, so the right position is set after `resume`.
             try consumer.seek(lane.starts, withinMilliseconds: GroupQuestion.millisecondsMax)
             lanes[partition] = lane
             self.open.put(OpenLane(lane))
@@ -148,12 +150,12 @@ extension InsightLoop {
         case .discarded(let reason):
             metrics.files(model, "discarded").add()
             log.warning(
-                "file discarded, it is built anew from its topic", .field("model", model),
+                "file discarded, it is rebuilt from its topic", .field("model", model),
                 .field("lane", partition), .field("reason", reason.description))
         }
     }
 
-    /// Closes a lane's files and opens them again later; one that is damaged begins from nothing.
+    /// Closes a lane's files and schedules their reopening. A damaged file restarts empty.
     func reopen(_ partition: Int32, _ trouble: FileTrouble) {
         guard let lane = lanes.removeValue(forKey: partition) else { return }
         open.remove(partition)
@@ -169,7 +171,7 @@ extension InsightLoop {
             }
         } catch {
             log.warning(
-                "a lane's files were not closed in order", .field("lane", partition),
+                "a lane's files were not closed properly", .field("lane", partition),
                 .field("error", "\(error)"))
         }
         closed[partition] = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)
@@ -183,7 +185,7 @@ extension InsightLoop {
                 try lane.close()
             } catch {
                 log.warning(
-                    "a lane's files were not closed in order; they are looked at more closely at the next start",
+                    "a lane's files were not closed properly; the next start checks them completely",
                     .field("lane", lane.partition), .field("error", "\(error)"))
             }
         }

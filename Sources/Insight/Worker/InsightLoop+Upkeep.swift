@@ -5,7 +5,7 @@ internal import Telemetry
 internal import Topics
 
 extension InsightLoop {
-    /// Once a second.
+    /// Does the periodic work, once a second.
     func upkeep() {
         for lane in lanes.values {
             forget(lane)
@@ -16,15 +16,16 @@ extension InsightLoop {
         metrics.blocked.set(Double(troubles.count))
         let waiting = closed.keys.sorted().map { partition in
             troubles[partition].map { "lane \(partition) cannot be read: \($0)" }
-                ?? "lane \(partition) is being opened"
+                ?? "lane \(partition) is opening"
         }
-        state.setObstacles(offered == nil ? waiting : ["lanes are offered, and are not taken over yet"])
+        state.setObstacles(offered == nil ? waiting : ["lanes are offered and not taken over yet"])
     }
 
-    /// How long the cluster may have failed to answer without a word of it: until then an end is not believed.
+    /// The time for which an outage of the cluster can stay unnoticed. During it the reported end of a
+    /// partition is not trusted.
     private static let failureMilliseconds = 15_000
 
-    /// Tells whoever answers questions how far the lane's figures go.
+    /// Publishes the time up to which the lane's figures are complete.
     func publish(_ lane: LaneFiles) {
         if let failedAt, Instant.now() < failedAt.advanced(byMilliseconds: Self.failureMilliseconds) {
             return
@@ -32,7 +33,8 @@ extension InsightLoop {
         open.update(lane.partition, asOf: lane.asOf(now: WallTime.now().milliseconds))
     }
 
-    /// Rows are old by the cluster's stamps: a clock here that is wrong forgets nothing.
+    /// Removes old rows. Their age is measured by the cluster's stamps, so a wrong local clock removes
+    /// nothing.
     private func forget(_ lane: LaneFiles) {
         guard lane.newest > 0 else { return }
         var count = 0
@@ -48,7 +50,7 @@ extension InsightLoop {
         if count > 0 { onStep(.forgotten) }
     }
 
-    /// For `flotilla lag`: the files alone say from where they are read on.
+    /// Commits offsets for `flotilla lag`. Reading resumes from the offsets in the files instead.
     func commit() {
         var offsets: [OffsetToCommit] = []
         for lane in lanes.values {
@@ -60,7 +62,7 @@ extension InsightLoop {
                 }
             }
         }
-        // One that fails is made good by the next; no figure rests on it.
+        // The next commit repairs a failed one. No figure depends on it.
         if !offsets.isEmpty { _ = consumer.commitLater(offsets) }
     }
 }

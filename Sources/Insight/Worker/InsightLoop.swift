@@ -7,20 +7,21 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// Insight's one thread: reads the topics of its lanes as a member of the group, and enters them in the lanes'
-/// files. The files say how far they were read, so what is read again after a kill or a change of owners
-/// counts once; what the group has committed is for `flotilla lag` alone.
+/// The loop of the stage, on one thread. It reads the topics of its lanes as a member of the consumer group
+/// and writes them to the lanes' files. The files contain the offsets that they have read. So records that
+/// are read again after a kill or a rebalance count once. The committed offsets of the group serve only
+/// `flotilla lag`.
 ///
-/// There is one repair for everything that goes wrong with a lane: its files are closed, opened again, and read
-/// on from where they stand.
+/// Every problem of a lane has the same repair: its files are closed and opened again, and reading continues
+/// from their offsets.
 final class InsightLoop: StageLoop {
     static let group = "insight"
-    /// How long a turn waits for records when there is nothing else to do; the limit of a stop's delay.
+    /// The wait for records in an idle iteration. It bounds the delay of a stop.
     static let idleMilliseconds: Int32 = 250
-    /// How long a turn waits when a lane has to be opened again.
+    /// The wait in an iteration while a lane must be opened again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
-    /// How long a lane whose files could not be opened or written is left alone.
+    /// The pause after a lane's files could not be opened or written.
     static let retryMilliseconds = 1000
 
     let settings: InsightSettings
@@ -36,20 +37,21 @@ final class InsightLoop: StageLoop {
     let reader = JSONReader()
 
     var batch: RecordBatch
-    /// Those whose files are open.
+    /// The lanes whose files are open.
     var lanes: [Int32: LaneFiles] = [:]
-    /// What the group offers, as long as it is not answered, and from when on that may be tried again.
+    /// The partitions that the group offers until they are taken over, and the time of the next try.
     var offered: [Kafka.TopicPartition]?
     var nextOffer = Instant.now()
-    /// Those that are ours, and are not open yet, and from when on opening may be tried.
+    /// The assigned lanes that are not open yet, and the times of their next tries.
     var closed: [Int32: Instant] = [:]
-    /// Why a lane is closed, for a person.
+    /// The reasons that lanes are closed, for people.
     var troubles: [Int32: String] = [:]
-    /// What the group was last told.
+    /// The offsets of the last commit.
     var committed: [Kafka.TopicPartition: Int64] = [:]
-    /// What whoever answers questions reads.
+    /// The open lanes for the threads that answer questions.
     let open: OpenLanes
-    /// When the cluster last failed to answer: until it is sure to be there again, what was read is not the end.
+    /// The time of the cluster's last failure. Until the cluster is surely back, the last record read is not
+    /// taken as the end.
     var failedAt: Instant?
     private var nextUpkeep = Instant.now()
 
@@ -80,12 +82,12 @@ final class InsightLoop: StageLoop {
         consumer = try Consumer(
             environment.cluster.settings, options, name: "insight", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
-            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
+            throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster
     }
 
-    /// Runs until it is told to stop, or cannot go on.
+    /// Runs until the process asks it to stop or an error ends it.
     func run() throws {
         defer { state.setObstacles(["stopped"]) }
         while !state.mustStop { try turn() }
@@ -94,7 +96,7 @@ final class InsightLoop: StageLoop {
 
     private func turn() throws {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        // Records are true whoever owns the lane by now; files that are still open may have them.
+        // Records are valid after a rebalance too, and open files may take them.
         if !batch.isEmpty {
             enter(batch)
             batch.clear()
@@ -143,7 +145,7 @@ final class InsightLoop: StageLoop {
                 metrics.records(topic.name.rawValue, outcome).add(count)
                 if outcome == "unreadable" {
                     log.warning(
-                        "records cannot be read and are left out of the figures; is this process older than the others?",
+                        "records cannot be read and are left out of the figures; check that this process is not older than the others",
                         .field("topic", topic.name.rawValue), .field("count", count))
                 }
             }
@@ -156,7 +158,7 @@ final class InsightLoop: StageLoop {
         onStep(.batchEntered)
     }
 
-    /// What was taken is on disk, with the offsets it stands for.
+    /// Writes the batch to disk, together with its offsets.
     private func settle() {
         for lane in lanes.values where lane.isTouched {
             if let (topic, error) = settle(lane) {
@@ -168,7 +170,7 @@ final class InsightLoop: StageLoop {
         }
     }
 
-    /// - Returns: what kept a file from being written.
+    /// - Returns: The topic and the error of a file that could not be written.
     private func settle(_ lane: LaneFiles) -> (InsightTopic, any Error)? {
         for topic in InsightTopic.allCases {
             do { try lane.files[topic.rawValue].settle() } catch { return (topic, error) }
@@ -181,11 +183,11 @@ final class InsightLoop: StageLoop {
         return nil
     }
 
-    /// The end in order: what was read is entered, so there is nothing to finish.
+    /// Ends the loop. All read records are already written.
     private func finish() {
         batch.clear()
         commit()
         closeAll()
-        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        if !consumer.close() { log.warning("the group was not left in time; the session timeout ends it") }
     }
 }

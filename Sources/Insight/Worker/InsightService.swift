@@ -4,18 +4,20 @@ package import LiveActivity
 package import Stages
 package import Topics
 
-/// The stage that keeps the read models of what became of sends and people, as a part of a process: one loop on a
-/// thread of its own that reads, and one that answers.
+/// The stage that keeps the results of sends and the state of people. One thread reads topics, another one
+/// answers questions.
 package final class InsightService: Stage {
     package static let name = "insight"
-    package static let summary = "keeps what became of sends and people, and answers questions about it"
+    package static let summary =
+        "keeps results of sends and states of people, and answers questions about them"
     package static let topics: [TopicName] = InsightTopic.allCases.map(\.name) + [.members]
 
     private let settings: InsightSettings
     private let environment: StageEnvironment
     private let onStep: @Sendable (InsightStep) -> Void
-    /// LMDB reserves 3 MiB for each file, of which it uses little: as pieces of their own they stay untouched, where in a
-    /// heap they would lie on what was used before, and be cleared.
+    /// The threshold for separate memory mappings. LMDB reserves 3 MiB for each file and uses little of it.
+    /// In a separate mapping the unused part is never touched. On the heap it would reuse old memory, which
+    /// must be cleared.
     private static let mappedBytes: Int32 = 1 << 20
     private let thread = StageThread(name: InsightService.name)
     private let answers = Started<AnswersServer>()
@@ -24,7 +26,7 @@ package final class InsightService: Stage {
         self.init(settings, in: environment) { _ in }
     }
 
-    /// - Parameter onStep: told of every step, on the loop's thread; for tests, which end the process there.
+    /// - Parameter onStep: Called after every step on the loop's thread. Tests end the process in it.
     package init(
         _ settings: InsightSettings, in environment: StageEnvironment,
         onStep: @escaping @Sendable (InsightStep) -> Void
@@ -54,7 +56,7 @@ package final class InsightService: Stage {
         answers.put(server)
     }
 
-    /// As a gateway would hear it; nil while the stage does not run.
+    /// Returns the body that a gateway would receive, or nil while the stage does not run.
     package func answer(_ call: InsightCall) async -> [UInt8]? { await answers.parts?.answer(call).body }
 
     package func stop(by deadline: Instant) async {

@@ -1,4 +1,4 @@
-/// The steps between which a proof lets the process die.
+/// The steps after which a kill test can end the process.
 package enum InsightStep: Int, Sendable, CaseIterable {
     case receiptsEntered = 1
     case eventsEntered

@@ -1,8 +1,9 @@
 internal import LiveActivity
 internal import Topics
 
-/// What the stage reads, in the order of its subscription: a record's topic is an index into it. All have as many
-/// partitions as there are lanes, and the same members, so that all parts of a lane come to the same one.
+/// The topics of the stage in the order of its subscription, so that a record's topic is an index into this
+/// enum. All topics have one partition per lane and the same members, so all parts of a lane reach the same
+/// member.
 enum InsightTopic: Int, CaseIterable, Sendable {
     case receipts
     case events
@@ -24,7 +25,8 @@ enum InsightTopic: Int, CaseIterable, Sendable {
         }
     }
 
-    /// How long an older file may rest before its topic has let go of what it wants next.
+    /// The age at which a file is discarded, because its topic may have deleted the next record that the file
+    /// needs.
     var ageMaxMilliseconds: Int64 {
         switch self {
         case .receipts, .progress: 7 * 86_400_000

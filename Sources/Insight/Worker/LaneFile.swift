@@ -2,25 +2,25 @@ internal import JSON
 internal import Kafka
 internal import Store
 
-/// What one lane keeps of one topic on disk: rows, and how far the topic was read, changed in one transaction.
-/// Pinned to its loop's thread.
+/// The data that one lane keeps of one topic on disk: rows and the offset that was read. One transaction
+/// changes both. It is pinned to its loop's thread.
 ///
-/// Whatever goes wrong with it, it is closed and opened again: what was taken and not entered is read again.
+/// After any error the file is closed and opened again. Records that were not written are then read again.
 protocol LaneFile: AnyObject {
     var beginning: Beginning { get }
     var mark: ReadMark { get set }
 
-    /// A record that was not met before.
+    /// Takes a new record.
     ///
-    /// - Returns: what became of it, for the metrics.
+    /// - Returns: The outcome of the record, for the metrics.
     func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String
-    /// Enters what was taken, with the offset it stands for, in one step.
+    /// Writes the taken records together with their offset, in one transaction.
     func settle() throws
-    /// Removes some rows that are older.
+    /// Removes some of the rows that are older than `time`.
     ///
-    /// - Returns: how many.
+    /// - Returns: The number of removed rows.
     func forget(before time: Int64) throws -> Int
     func close() throws
-    /// The next opening begins from nothing and says why.
+    /// Makes the next opening start from an empty file and report the reason.
     func condemn(_ reason: String) throws
 }

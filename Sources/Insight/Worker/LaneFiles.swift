@@ -3,21 +3,22 @@ internal import Kafka
 internal import Store
 internal import Telemetry
 
-/// The files of one lane, one for each topic. Whatever goes wrong with one of them, all are closed, and opened
-/// again later: what was taken and not entered is read again.
+/// The files of one lane, one for each topic. After an error in one file, all files are closed and later
+/// opened again. Records that were not written are then read again.
 final class LaneFiles {
     let partition: Int32
     let receipts: ReceiptFile
     let events: EventFile
     /// In the order of `InsightTopic`.
     let files: [any LaneFile]
-    /// The newest stamp of the cluster that was met: by it rows are old, whatever this machine's clock says.
+    /// The newest stamp of the cluster in this lane. The age of rows is measured by it, and not by this
+    /// machine's clock.
     private(set) var newest: Int64 = 0
     private(set) var isTouched = false
-    /// What is there has been read, as far as the cluster has said, by topic.
+    /// Whether all existing records of each topic were read, as far as the cluster reported.
     private(set) var isAtEnd: [Bool]
 
-    /// - Parameter rows: the files of all topics but receipts and events.
+    /// - Parameter rows: The files of all topics except receipts and events.
     init(_ partition: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
         self.partition = partition
         self.receipts = receipts
@@ -28,9 +29,9 @@ final class LaneFiles {
 
     var starts: [PartitionStart] { files.map(\.mark.start) }
 
-    /// A record of one of the topics.
+    /// Takes a record of one of the topics.
     ///
-    /// - Returns: what became of it, for the metrics.
+    /// - Returns: The outcome of the record, for the metrics.
     func hear(
         _ record: borrowing Kafka.Record, of topic: InsightTopic, with reader: JSONReader
     ) throws -> String {
@@ -48,10 +49,10 @@ final class LaneFiles {
         files[topic.rawValue].mark.reached(end)
     }
 
-    /// The offset of a topic that its file wants next.
+    /// Returns the offset of the next record that a topic's file needs.
     func applied(_ topic: InsightTopic) -> Int64 { files[topic.rawValue].mark.applied }
 
-    /// Milliseconds since 1970 up to which everything is in the files.
+    /// Returns the time up to which the files are complete, in milliseconds since 1970.
     func asOf(now: Int64) -> Int64 {
         zip(files, isAtEnd).map { $1 ? now : $0.mark.taken.asOf.milliseconds }.min() ?? 0
     }

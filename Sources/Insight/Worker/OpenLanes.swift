@@ -2,13 +2,13 @@ internal import Kafka
 internal import Lifecycle
 internal import Store
 
-/// The lanes whose files are open in this process, for whoever answers questions beside the loop.
+/// The lanes whose files are open in this process, for threads that answer questions beside the loop.
 final class OpenLanes: Sendable {
     private let lanes = TracedLock<[Int32: OpenLane]>([:])
-    /// Told whenever other lanes are open, on the loop's thread.
+    /// Called on the loop's thread whenever the set of open lanes changes.
     private let changed = TracedLock<(@Sendable () -> Void)?>(nil)
 
-    /// In their order.
+    /// The open lanes, sorted by number.
     var all: [OpenLane] { lanes.withLock { $0.values.sorted { $0.partition < $1.partition } } }
 
     func whenChanged(_ then: @escaping @Sendable () -> Void) { changed.withLock { $0 = then } }
@@ -18,7 +18,7 @@ final class OpenLanes: Sendable {
         changed.withLock { $0 }?()
     }
 
-    /// Before its files are closed; whoever reads from them meanwhile reads to the end of a page.
+    /// Removes a lane before its files are closed. A concurrent reader still finishes its page.
     func remove(_ partition: Int32) {
         lanes.withLock { _ = $0.removeValue(forKey: partition) }
         changed.withLock { $0 }?()
@@ -27,18 +27,18 @@ final class OpenLanes: Sendable {
     func update(_ partition: Int32, asOf: Int64) { lanes.withLock { $0[partition]?.asOf = asOf } }
 }
 
-/// The files of an open lane as other threads may read them.
+/// The files of an open lane, readable by other threads.
 struct OpenLane: Sendable {
     let partition: Int32
     let receipts: Environment
     let receiptsPlace: Store.TopicPartition
-    /// Of the SQLite file, which each thread opens for itself.
+    /// The path of the SQLite file. Each thread opens it separately.
     let eventsPath: String
-    /// By topic.
+    /// The files of rows by topic.
     let rows: [InsightTopic: Environment]
-    /// Another opening of the same lane is another number: what was opened beside the one before is stale.
+    /// The number of this opening. A reader that was opened under another number is stale.
     let opening: UInt64
-    /// Milliseconds since 1970 up to which everything is in the files.
+    /// The time up to which the files are complete, in milliseconds since 1970.
     var asOf: Int64 = 0
 
     init(_ files: LaneFiles) {

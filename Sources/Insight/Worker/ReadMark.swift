@@ -2,16 +2,16 @@ internal import Kafka
 internal import Store
 internal import Telemetry
 
-/// How far a file has read its partition, and the record by which it knows the topic again.
+/// The offset up to which a file has read its partition, and the record that identifies the topic.
 struct ReadMark {
     let place: Kafka.TopicPartition
-    /// The next offset of the topic that the file wants.
+    /// The offset of the next record that the file needs.
     private(set) var applied: Int64
-    /// What will be so when what was taken has been entered.
+    /// The value of `applied` after the taken records are written.
     private(set) var taken: Applied
     private var identity: TopicIdentity
 
-    /// - Parameter found: as the file has it.
+    /// - Parameter found: The value in the file.
     init(_ place: Kafka.TopicPartition, _ found: Applied?) {
         self.place = place
         taken = found ?? Applied(offset: 0, asOf: .now())
@@ -23,9 +23,9 @@ struct ReadMark {
         PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
     }
 
-    /// Every record of the topic, in its order.
+    /// Checks the next record of the topic. It must see every record, in order.
     ///
-    /// - Returns: false for one that is known already: it came to show that the topic is the same.
+    /// - Returns: False for a known record, which was read only to verify that the topic is the same.
     mutating func meet(_ record: borrowing Kafka.Record) -> Bool {
         identity.hear(record.key, record.value, offset: record.offset)
         guard record.offset >= taken.offset else { return false }
@@ -34,14 +34,14 @@ struct ReadMark {
         return true
     }
 
-    /// Everything below the offset has been met.
+    /// Notes that all records below the offset were read.
     mutating func reached(_ end: Int64) {
         identity.reached(end)
         taken.offset = max(taken.offset, end)
         taken.asOf = .now()
     }
 
-    /// What belongs into the transaction with the rows; throws when the topic is another one.
+    /// Returns the value to write in the transaction of the rows. Throws if the topic is not the same.
     mutating func confirmed(_ path: String) throws(StoreError) -> Applied {
         taken.last = try identity.confirmed(path)
         return taken

@@ -4,15 +4,15 @@ internal import LiveActivity
 internal import Store
 internal import Telemetry
 
-/// The read models of one lane's receipts on disk.
+/// The data of one lane's receipts on disk.
 final class ReceiptFile: LaneFile {
-    /// Another number is another layout; then the file is rebuilt.
+    /// The version of the layout. A file with another version is rebuilt.
     static let schema = 3
 
     var mark: ReadMark
     private let file: StateFile
     private let stored: StoredReceipts
-    /// Memory that a lane keeps for its next batch: what is beyond serves the other lanes.
+    /// The memory that a lane keeps for its next batch. More is released, so that other lanes can use it.
     private static let keptBytes = 1 << 20
 
     private var batch = ReceiptBatch()
@@ -40,7 +40,7 @@ final class ReceiptFile: LaneFile {
     }
 
     var beginning: Beginning { file.beginning }
-    /// For whoever reads beside the loop.
+    /// The environment for threads that read beside the loop.
     var environment: Store.Environment { file.environment }
 
     // MARK: Taking
@@ -56,7 +56,7 @@ final class ReceiptFile: LaneFile {
         if let header = record.headers.last(ReceiptLines.header), let lines = header.value {
             try hear(receipt, at: record.offset, json: json, lines: lines)
         } else {
-            // An older sender's: it counts, and is in nobody's timeline.
+            // The receipt of an older sender has no header. It counts, but appears in no timeline.
             let nobody: [UInt8] = []
             try hear(receipt, at: record.offset, json: json, lines: nobody.span)
         }
@@ -64,8 +64,8 @@ final class ReceiptFile: LaneFile {
     }
 
     /// - Parameters:
-    ///   - json: the record's value.
-    ///   - lines: its header `to`.
+    ///   - json: The record's value.
+    ///   - lines: The record's header `to`.
     func hear(
         _ receipt: Receipt, at offset: Int64, json: Span<UInt8>, lines: Span<UInt8>
     ) throws(StoreError) {
@@ -155,7 +155,7 @@ final class ReceiptFile: LaneFile {
         try file.read { view throws(StoreError) in try view.count(of: file.table(table)) }
     }
 
-    /// What this lane knows of a send.
+    /// Returns the report of this lane about a send.
     func report(of send: String, app: String) throws(StoreError) -> SendReport {
         try stored.report(of: send, app: app)
     }

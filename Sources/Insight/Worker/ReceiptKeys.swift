@@ -1,6 +1,7 @@
 internal import LiveActivity
 
-// Names have no control characters, so a zero byte ends one; none comes near the longest key.
+// Names have no control characters, so a zero byte ends each name. All keys are far below the longest
+// possible key.
 
 extension JobPlace {
     var key: [UInt8] {
@@ -15,7 +16,7 @@ extension JobPlace {
 extension SendTally.Key {
     var bytes: [UInt8] { Self.prefix(app: app, send: send) + Array(environment.rawValue.utf8) }
 
-    /// Of the rows of a send.
+    /// Returns the key prefix of a send's rows.
     static func prefix(app: String, send: String) -> [UInt8] {
         Array(app.utf8) + [0] + Array(send.utf8) + [0]
     }

@@ -1,15 +1,15 @@
-/// The tables of receipts of one lane, and the layout of their rows. Each value begins with the milliseconds
-/// since 1970 of the newest thing in it: so all of them are forgotten in one way.
+/// The tables of one lane's receipts, and the layout of their rows. Each value starts with the time of its
+/// newest part in milliseconds since 1970, so that one sweep works for all tables.
 enum ReceiptTable: String, CaseIterable {
-    /// Which jobs of a sheet have had their last word, by the sheet's place.
+    /// The jobs of a sheet that have a final receipt, by the sheet's position.
     case finished
     /// `SendTally`, by app, send and environment.
     case tallies
-    /// The records themselves, by offset: a person's pushes are read from them.
+    /// The records by offset. A person's pushes are read from them.
     case receipts
     /// `AddresseeMarks` of each record, by offset.
     case marks
 
-    /// Its rows lie in the order of their time, nearly: the oldest are the first.
+    /// Whether the rows are nearly in time order, with the oldest first.
     var isInOrder: Bool { self == .receipts || self == .marks }
 }

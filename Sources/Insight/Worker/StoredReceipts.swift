@@ -2,7 +2,7 @@ internal import JSON
 internal import LiveActivity
 internal import Store
 
-/// The rows of a lane's file, as receipts and questions find them.
+/// The rows of a lane's file, for receipts and for questions.
 struct StoredReceipts: ReceiptRows {
     let environment: Store.Environment
     let reader: JSONReader
@@ -35,7 +35,7 @@ struct StoredReceipts: ReceiptRows {
         } catch { throw unreadable }
     }
 
-    /// What this lane knows of a send.
+    /// Returns the report of this lane about a send.
     func report(of send: String, app: String) throws(StoreError) -> SendReport {
         var report = SendReport()
         for place in LiveActivity.Environment.allCases {
@@ -48,7 +48,7 @@ struct StoredReceipts: ReceiptRows {
     private func table(_ table: ReceiptTable) -> Table { environment.table(table.rawValue) }
 
     private var unreadable: StoreError {
-        .corrupt(path: environment.path, what: "a row is not what this program writes")
+        .corrupt(path: environment.path, what: "this program did not write a row in this form")
     }
 }
 

@@ -1,18 +1,18 @@
 internal import Store
 
-/// Passes over the tables of a file, a page at a time, and takes out what is old. Each value begins with
-/// the milliseconds since 1970 of the newest thing in it.
+/// The removal of old rows from the tables of a file, one page at a time. Each value starts with the time of
+/// its newest part in milliseconds since 1970.
 struct Sweeps {
     static let timeBytes = 8
-    /// Rows that one look passes over.
+    /// The rows of one page.
     private static let rowsMax = 500
 
     private var left: [String: KeyRange] = [:]
 
-    /// Takes out the old rows of the next page; when a table's end is reached, the next look begins it anew.
+    /// Removes the old rows of the next page. At the end of a table the next call starts again.
     ///
-    /// - Parameter isInOrder: its rows lie in the order of their time, nearly: the oldest are the first.
-    /// - Returns: how many went.
+    /// - Parameter isInOrder: Whether the rows are nearly in time order, with the oldest first.
+    /// - Returns: The number of removed rows.
     mutating func sweep(
         _ table: String, isInOrder: Bool, in file: StateFile, before time: Int64
     ) throws(StoreError) -> Int {
@@ -21,8 +21,8 @@ struct Sweeps {
         var isOld = true
         let more = try file.read { view throws(StoreError) in
             try view.page(of: file.table(table), &range, rows: Self.rowsMax) { key, stored in
-                // The time first: what is young is not read to its end. A row that is not what was written is
-                // left to whoever reads it.
+                // The time is checked first, so that young rows are not read completely. A corrupt row is
+                // left for its reader to report.
                 guard isOld, stored.count >= RowCheck.bytes + Self.timeBytes,
                     BigEndian.number(in: stored, at: RowCheck.bytes) < UInt64(clamping: time)
                 else {

@@ -2,14 +2,15 @@ internal import JSON
 internal import LiveActivity
 internal import Store
 
-/// Turns records of the topic into changes of rows. A change stands under its kind and the one key that
-/// the record's own key gives; an update's value begins with its group, which says where the row goes.
+/// A decoder that turns records of the topic into changes of rows. The key of a change consists of its kind
+/// and the key that the record's key gives. The value of an update starts with its group, which decides the
+/// place of the row.
 ///
-/// The newest record under a key is all that counts, since compaction keeps no other. So a record whose
-/// value cannot be read removes the row, as it would be gone after a rebuild, and one whose key cannot
-/// be read changes nothing.
+/// Only the newest record of a key counts, because compaction keeps no other. A record with an unreadable
+/// value removes the row, because a rebuild would not have the row either. A record with an unreadable key
+/// changes nothing.
 ///
-/// A restore decodes a lane's every record: nothing here makes a text or an array for each of them.
+/// A restore decodes every record of a lane, so this code allocates no text or array per record.
 struct ChangeDecoder {
     private let reader = JSONReader()
     private var token = TokenFields()
@@ -17,7 +18,7 @@ struct ChangeDecoder {
     private var key: [UInt8] = []
     private var value: [UInt8] = []
 
-    /// Returns what is wrong with the record, nil for a good one.
+    /// Appends the change of a record. Returns the problem of the record, or nil if it is valid.
     mutating func append(
         key recordKey: Span<UInt8>?, value recordValue: Span<UInt8>?, to batch: inout RowBatch,
         names: inout Names, in file: StateFile
@@ -39,14 +40,14 @@ struct ChangeDecoder {
             file: file)
     }
 
-    /// The key of the change that the record of this key makes, without a value; nothing for no key.
+    /// Appends the key of a record's change, without a value. Appends nothing if the key is invalid.
     mutating func append(
         changedKey recordKey: Span<UInt8>, to batch: inout RowBatch, names: inout Names, in file: StateFile
     ) throws(StoreError) {
         _ = try append(key: recordKey, value: nil, to: &batch, names: &names, in: file)
     }
 
-    private static let noKey = "the key is none of the registry"
+    private static let noKey = "the key is not a key of the registry"
 
     private mutating func append(
         _ parts: KeyParts, of text: Span<UInt8>, key topicKey: Span<UInt8>, record: Span<UInt8>?,
@@ -105,7 +106,7 @@ struct ChangeDecoder {
             type = try number(of: text.extracting(parts.name), names: &names, in: file)
         } else {
             type = try number(of: token[token.attributesType ?? 0..<0], names: &names, in: file)
-            guard Self.append(group: token, to: &value) else { return "the group cannot be a name" }
+            guard Self.append(group: token, to: &value) else { return "the group is not a valid name" }
             isLong = isLong || token.group?.count ?? 0 > NameCode.textBytesMax
         }
         let longKey = isLong ? topicKey : Span()

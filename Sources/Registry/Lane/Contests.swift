@@ -1,20 +1,20 @@
 internal import Store
 
-/// Rows of two installations with one token, as after a login or a move to another phone: the rows of the
-/// installation that has the newest of them stand, the others are flagged and not served, and stand again
-/// when it goes. One installation may have a token in several rows, as a start token under several types;
-/// they never stand in each other's way. Rows of different apps or environments have nothing to do with
-/// each other, and rows that have moved away compete only among themselves: they serve what the new row
-/// counts as done.
+/// The decision between rows of two installations with one token, as after a login or a move to another
+/// phone. The rows of the installation with the newest row are served. The other rows are flagged as shadowed
+/// and are not served. They are served again if the newer installation leaves. One installation may have a
+/// token in several rows, such as a start token under several types. These rows do not compete. Rows of
+/// different apps or environments do not compete either. Rows that moved away compete only with each other,
+/// because they serve sends that the new row treats as done.
 ///
-/// The flags depend on nothing but the rows: every change of a row has its token looked at anew. That takes
-/// two walks over the rows of the token, however many they are.
+/// The flags depend only on the rows: after every change of a row its token is checked again. That takes two
+/// walks over the rows of the token, however many there are.
 struct Contests {
     private let tables: LaneTables
     private let topicKeys: TopicKeys
-    /// Beginnings of keys in `tokens`.
+    /// Key prefixes in `tokens`.
     private var touched: Set<[UInt8]> = []
-    /// Rows that were flagged and stand again.
+    /// Rows that were shadowed and are served again.
     private(set) var risen: [ChangedRow] = []
 
     init(_ tables: LaneTables, _ topicKeys: TopicKeys) {
@@ -22,7 +22,7 @@ struct Contests {
         self.topicKeys = topicKeys
     }
 
-    /// A row of the token has changed whose keys in `tokens` begin so.
+    /// Notes that a row changed whose keys in `tokens` have this prefix.
     mutating func note(prefix: [UInt8]) { touched.insert(prefix) }
 
     mutating func settle(_ transaction: inout WriteTransaction) throws(StoreError) {
@@ -36,7 +36,7 @@ struct Contests {
         var keys: [[UInt8]] = []
         try Self.appendTokens(beginningWith: prefix, tables, transaction.picture, to: &keys)
         var newest: [Contested: Contender] = [:]
-        // Nearly always there is one row, which nobody contests, or none.
+        // Nearly always there is at most one row, and no contest.
         if keys.count > 1 {
             for key in keys {
                 let row = try contender(key, transaction.picture)
@@ -86,7 +86,7 @@ struct Contests {
         }
         let table = kind == .start ? tables.starts : tables.updates
         guard let value = try picture.value(of: row.span, in: table) else {
-            throw .corrupt(path: "registry", what: "a token stands in the index and in no row")
+            throw .corrupt(path: "registry", what: "the token index points to a missing row")
         }
         return Contender(
             table: table, key: row, value: Array(value), kind: kind, entryKey: key, group: group)
@@ -97,7 +97,7 @@ struct Contests {
     ) throws(StoreError) -> Bool {
         let times = (TokenValue.registeredAt(row.value.span), TokenValue.registeredAt(other.value.span))
         if times.0 != times.1 { return times.0 > times.1 }
-        // Between the rows of one installation nothing hangs on it.
+        // The order of one installation's rows does not matter.
         if row.holder == other.holder { return false }
         return try topicKey(other, picture).lexicographicallyPrecedes(topicKey(row, picture))
     }
@@ -107,7 +107,7 @@ struct Contests {
     }
 }
 
-/// What two rows must have in common to stand in each other's way.
+/// The properties that two rows must share to compete.
 private struct Contested: Hashable {
     private let flags: UInt8
     private let hash: [UInt8]
@@ -122,11 +122,11 @@ private struct Contender {
     let table: Table
     let key: [UInt8]
     let value: [UInt8]
-    /// Of the start or the activity.
+    /// The kind of the entry: a start or an activity.
     let kind: RowKind
     let entryKey: [UInt8]
     let group: [UInt8]?
 
-    /// Who has it: recipient and installation.
+    /// The recipient and installation that hold the token.
     var holder: [UInt8] { Array(TableKey.holder(kind, entryKey.span)) }
 }

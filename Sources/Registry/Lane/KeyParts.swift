@@ -1,19 +1,19 @@
 internal import LiveActivity
 
-/// The parts of a record's key where they lie, without a text for each: the key itself, or, where names
-/// are escaped or not ASCII, a copy that `RegistryKey` has read.
+/// The parts of a record's key as ranges, without a text for each part. The ranges point into the key itself.
+/// If names are escaped or not ASCII, they point into a copy that `RegistryKey` decoded.
 struct KeyParts {
     private(set) var app = 0..<0
-    /// The name, without what says whose it is.
+    /// The name, without the prefix for a user or an installation.
     private(set) var recipient = 0..<0
     private(set) var isUser = false
     /// Empty in the profile of a user.
     private(set) var installation = 0..<0
     private(set) var kind = RowKind.profile
-    /// The type of a start, empty where it serves every type; the activity of an update.
+    /// The type of a start, empty if it serves every type. The activity of an update.
     private(set) var name = 0..<0
 
-    /// Nil for anything out of the ordinary; that does not say that it is no key.
+    /// Returns nil for an unusual key, which may still be valid.
     init?(plain key: Span<UInt8>) {
         var slashes = (0, 0, 0)
         var count = 0
@@ -55,7 +55,7 @@ struct KeyParts {
         guard !installation.isEmpty || kind == .profile else { return nil }
     }
 
-    /// The parts of a key as texts that it appends.
+    /// Appends the parts of a key to `text`.
     init(_ key: RegistryKey, in text: inout [UInt8]) {
         func append(_ part: String) -> Range<Int> {
             let start = text.count
@@ -75,13 +75,14 @@ struct KeyParts {
         }
     }
 
-    /// Whether the row's own key has a digest, so that the text must stand elsewhere.
+    /// Whether the row's own key contains a digest, so that the full text must be stored in the value.
     var hasLongNames: Bool {
         recipient.count > NameCode.textBytesMax || installation.count > NameCode.textBytesMax
             || kind == .update && name.count > NameCode.textBytesMax
     }
 
-    /// `.` and `..` are no apps; nor is anything that begins so here, which then takes the long way.
+    /// Whether the byte is allowed in an app id here. The ids `.` and `..` are invalid. Any id with a dot
+    /// takes the slow path.
     private static func isOfApp(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
             || byte == 0x5F || byte == 0x2D

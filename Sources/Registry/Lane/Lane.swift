@@ -1,21 +1,19 @@
 package import Store
 package import Telemetry
 
-/// Which tokens reach whom, right now, in one lane: the partition of `registry` as tables, with the
-/// offset that they stand for. It is a function of the rows that the topic holds under its keys, however
-/// often and in whatever order their records came: what it answers after a restart, a rebuild or a
-/// replay is what it answered before.
+/// The tokens of one lane and their recipients: one partition of `registry` as tables, with the offset up to
+/// which they are complete. The tables depend only on the newest row of each key in the topic. The order and
+/// repetition of records do not matter. So answers are equal after a restart, a rebuild or a replay.
 ///
-/// It must never serve a half-built table: rows and offset change in one transaction, and what a
-/// restore has not finished is emptied at the next opening. Owned by one thread; other threads may read
-/// `facts`, nothing else.
+/// A lane must never serve a half-built table. Rows and offset change in one transaction, and an unfinished
+/// restore is emptied at the next opening. One thread owns a lane.
 package final class Lane {
-    /// The layout of keys and values. Another number, and every lane is rebuilt from the topic.
+    /// The version of the layout of keys and values. If it changes, every lane is rebuilt from the topic.
     package static let schema = 6
-    /// Changes held in memory before they must be committed.
+    /// The limit of changes in memory. At the limit they must be committed.
     package static let pendingBytesMax = 16 << 20
 
-    /// How the file began; anything but `.resumed` needs a restore.
+    /// The state in which the file was found. Every state except `.resumed` needs a restore.
     package let beginning: Beginning
     let file: StateFile
     let directory: String
@@ -24,24 +22,24 @@ package final class Lane {
     var names: Names
     private var decoder = ChangeDecoder()
     private var pending = RowBatch()
-    /// From which byte of the pending changes on they are news.
+    /// The byte in the pending changes from which on changes are news.
     private var pendingNewsStart: Int?
-    /// Keys of records that are read again and are news all the same.
+    /// The keys of records that are read again and still count as news.
     private var repeated = RowBatch()
     private let log: Log
     private let metrics: LaneMetrics
     private var identity: TopicIdentity
-    /// The next offset whose record the tables lack; nil as long as nothing is known. It never goes back.
+    /// The next offset that the tables lack. Nil before the first record. It never decreases.
     package internal(set) var applied: Int64?
-    /// The consumer group's committed offset, where the lane was taken over: rows from here on are news,
-    /// whatever the tables already hold, because the process that put them there may have died before it
-    /// did what they ask for. Nil: nobody wants news.
+    /// The committed offset of the consumer group when the lane was taken over. Rows from this offset on are
+    /// news even if the tables contain them, because the process that wrote them may have died before it
+    /// acted on them. Nil if the caller needs no news.
     package var newsBegins: Int64?
 
     /// - Parameters:
-    ///   - directory: the lane's own, under the process's slot.
-    ///   - origin: which cluster's topic this is, in the caller's words.
-    ///   - ageMaxMilliseconds: the topic's `delete.retention.ms`.
+    ///   - directory: The lane's directory, inside the process's slot.
+    ///   - origin: The cluster of the topic, as the caller names it.
+    ///   - ageMaxMilliseconds: The topic's `delete.retention.ms`.
     package init(
         _ directory: String, _ partition: TopicPartition, origin: String, ageMaxMilliseconds: Int64,
         limits: Limits = Limits(), now: WallTime, boot: BootID, log: Log, metrics: LaneMetrics
@@ -65,8 +63,8 @@ package final class Lane {
         announce()
     }
 
-    /// Where to read on: at the last record that was applied, by which the lane knows its topic again, or
-    /// where news begin.
+    /// The offset to read from. It is the last applied record, which identifies the topic, or the start of
+    /// the news.
     package var start: Int64? {
         guard let start = identity.start ?? applied else { return nil }
         return min(start, newsBegins ?? start)
@@ -83,11 +81,11 @@ package final class Lane {
         self.newsBegins = newsBegins
     }
 
-    /// What the next commit would write is as much as it should.
+    /// Whether the pending changes reached their limit.
     package var isFull: Bool { pending.byteCount + repeated.byteCount >= Self.pendingBytesMax }
 
-    /// Takes one record of the topic, in the topic's order; it counts from the next commit on. What was
-    /// applied before may come again, and changes nothing.
+    /// Takes the next record of the topic. It counts from the next commit on. A record that was applied
+    /// before may come again and changes nothing.
     package func hear(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
         let isNews = newsBegins.map { offset >= $0 } ?? false
         if let applied, offset < applied {
@@ -99,19 +97,19 @@ package final class Lane {
         try decode(key: key, value: value, offset: offset, into: &pending)
     }
 
-    /// Writes what was taken, and the offset behind it, in one transaction. When it throws, nothing is
-    /// written and nothing forgotten: call it again when there is room. It throws corruption when the
-    /// topic is not the one that the tables were built from.
+    /// Writes the taken records and the offset behind them in one transaction. If it throws, nothing is
+    /// written and nothing is lost. Call it again when the disk has space. It throws corruption if the tables
+    /// were built from a different topic.
     package func commit(_ now: Applied) throws(StoreError) {
         try commit(now) { _, _ in }
     }
 
-    /// The same, and tells what became new by it. When the process dies before it has done what that asks
-    /// for, it is told again, since the committed offset is still below it.
+    /// Commits like `commit(_:)` and reports the news of the commit. If the process dies before it acts on
+    /// the news, they are reported again, because the committed offset is still lower.
     package func commit(_ now: Applied, tellingInto news: inout LaneNews) throws(StoreError) {
         let (tables, names) = (tables, names)
         try commit(now) { changed, picture throws(StoreError) in
-            // This may run twice.
+            // The transaction may run this twice.
             news.removeAll()
             var teller = NewsTeller(tables, names)
             for row in changed { try teller.tell(row, to: &news, picture) }
@@ -140,7 +138,7 @@ package final class Lane {
         repeated.removeAll()
     }
 
-    /// With the record by which the topic is known again.
+    /// Adds the record that identifies the topic.
     func identified(_ now: Applied) throws(StoreError) -> Applied {
         identity.reached(now.offset)
         return Applied(
@@ -166,7 +164,7 @@ package final class Lane {
         }
     }
 
-    /// Rows in the tables, expired ones included.
+    /// Returns the number of rows in the tables, including expired rows.
     package func counts() throws(StoreError) -> LaneCounts {
         try file.read { picture throws(StoreError) in
             LaneCounts(
@@ -179,7 +177,7 @@ package final class Lane {
 
     package func close() throws(StoreError) { try file.close() }
 
-    /// Closes it for good; the next opening rebuilds it and gives this reason.
+    /// Closes the lane. The next opening rebuilds it and reports this reason.
     package func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
 
     func decode(
@@ -216,6 +214,6 @@ package final class Lane {
 }
 
 extension RowBatch {
-    /// Whether no later change in a sorted batch is of the same key.
+    /// Whether no later change in a sorted batch has the same key.
     func isLast(_ index: Int) -> Bool { index + 1 == count || !key(index).equals(key(index + 1)) }
 }

@@ -1,13 +1,13 @@
 package import Telemetry
 
-/// What the lanes of one process count, together.
+/// The counters of all lanes of one process.
 package struct LaneMetrics: Sendable {
     private let records: Counter
     private let refusals: Counter
 
     package init(_ metrics: Metrics) {
         let name = "flotilla_registry_records_total"
-        let help = "Records of the registry topic taken into lanes, by what became of them."
+        let help = "records of the registry topic that lanes read, by outcome"
         records = metrics.counter(name, help: help, labels: ["outcome": "applied"])
         refusals = metrics.counter(name, help: help, labels: ["outcome": "refused"])
     }

@@ -1,16 +1,16 @@
-/// What became new by a commit, row by row, as it is now and as it was: used again and again, filled by
-/// `Lane.commit`, read in place.
+/// The news of a commit: rows with their new and previous state. A value is reused. `Lane.commit` fills it,
+/// and the caller reads it in place.
 package struct LaneNews: ~Copyable {
     package struct Kinds: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Pushes go to a token to which none went before: it is another one, its row stands again, or it
-        /// had expired.
+        /// The token receives pushes and did not before: it is a different token, its row is served again, or
+        /// it had expired.
         package static let token = Kinds(rawValue: 1)
-        /// An activity is in a group in which it was not.
+        /// The activity is in a group in which it was not before.
         package static let group = Kinds(rawValue: 2)
-        /// The person has swiped the activity away.
+        /// The person swiped the activity away.
         package static let dismissal = Kinds(rawValue: 4)
     }
 
@@ -22,7 +22,7 @@ package struct LaneNews: ~Copyable {
 
     private(set) var items: [Item] = []
     var rows = TokenPage()
-    /// The key of a row that was not there stays empty.
+    /// A row without a previous state has an empty entry here.
     var oldRows = TokenPage()
 
     package init() {}
@@ -33,11 +33,11 @@ package struct LaneNews: ~Copyable {
     package func app(_ index: Int) -> String { items[index].app }
     package func kinds(_ index: Int) -> Kinds { items[index].kinds }
 
-    /// As it is now.
+    /// Returns the present row.
     @_lifetime(borrow self)
     package func row(_ index: Int) -> TokenPageRow { rows[index] }
 
-    /// As it was; nil where it was not there, or where nobody knows.
+    /// Returns the previous row. Nil if it did not exist, or if it is unknown.
     @_lifetime(borrow self)
     package func oldRow(_ index: Int) -> TokenPageRow? { items[index].hasOld ? oldRows[index] : nil }
 

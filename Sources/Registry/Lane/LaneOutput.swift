@@ -1,7 +1,6 @@
 internal import Store
 
-/// Writes rows into empty tables, in the order of their keys, table by table, some thousands in a
-/// transaction.
+/// A writer into empty tables, in key order, table by table. One transaction contains some thousands of rows.
 struct LaneOutput: ~Copyable {
     private let lane: Lane
     private let rowsMax: Int

@@ -1,16 +1,16 @@
 package import Store
 
-/// Fills an empty lane from the topic at full speed: everything is sorted first, on disk where memory
-/// does not hold it, and then written once, from the first key to the last. Trees that are filled in
-/// order are dense, and a page is written once instead of for each of its rows.
+/// The fast restore of an empty lane from the topic. It sorts all changes first, on disk if memory is too
+/// small, and then writes them once in key order. Trees that are filled in order are dense, and each page is
+/// written once instead of once per row.
 ///
-/// Nothing is in the lane's tables before `finish`, and the offset comes last: a process that dies in
-/// between leaves tables without an offset, which the next opening empties. Where news are wanted, it ends
-/// at the committed offset: the lane itself takes what lies above, and tells of it.
+/// The lane's tables stay empty before `finish`, and the offset is written last. If the process dies in
+/// between, the tables have no offset, and the next opening empties them. If the caller needs news, the
+/// restore ends at the committed offset. The lane itself takes the later records and reports their news.
 package final class LaneRestore {
-    /// Memory for one sort; there are two of them at a time.
+    /// The memory limit of one sort. Two sorts exist at a time.
     package static let runBytesMax = 32 << 20
-    /// Rows written in one transaction, whose memory the file keeps.
+    /// The rows of one transaction. The file keeps the memory of a transaction.
     private static let transactionRowsMax = 5000
 
     private let lane: Lane
@@ -18,10 +18,10 @@ package final class LaneRestore {
     private let patience: Patience
     private var changes: RowSorter
 
-    /// The lane must hold nothing: `applied` is nil.
+    /// Creates a restore. The lane must be empty: `applied` is nil.
     ///
-    /// - Parameter whenFull: called when a write has found no room: it waits and returns, and the write is
-    ///   tried again, or throws to give up. Nothing that was read is lost meanwhile.
+    /// - Parameter whenFull: Called if a write finds the disk full. It waits and returns to repeat the write,
+    ///   or throws to give up. Records that were read are not lost.
     package init(
         _ lane: Lane, runBytesMax: Int = LaneRestore.runBytesMax,
         whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
@@ -35,17 +35,17 @@ package final class LaneRestore {
 
     package static func giveUp(_ error: StoreError) throws(StoreError) { throw error }
 
-    /// Takes one record of the topic, in the topic's order. When it throws, the record is not taken:
-    /// give it again when there is room.
+    /// Takes the next record of the topic. If it throws, the record is not taken. Call it again when the disk
+    /// has space.
     package func hear(key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64) throws(StoreError) {
         try changes.makeRoom()
         try lane.decode(key: key, value: value, offset: offset, into: &changes.batch)
     }
 
-    /// Writes the tables, and last the offset. When it throws, the lane holds nothing usable: close it,
-    /// open it, begin anew.
+    /// Writes the tables and then the offset. If it throws, the lane is unusable: close it, open it and
+    /// restore again.
     package func finish(_ now: Applied) throws(StoreError) {
-        precondition(now.offset <= lane.newsBegins ?? .max, "what is restored is no news")
+        precondition(now.offset <= lane.newsBegins ?? .max, "a restore must end before the news")
         var derived = RowSorter(in: lane.directory, runBytesMax: runBytesMax, patience)
         try writeFirst(&derived)
         let contested = try writeDerived(&derived)
@@ -60,8 +60,8 @@ package final class LaneRestore {
         lane.applied = now.offset
     }
 
-    /// Starts, activities and profiles come in the order of their tables; updates and the index of tokens
-    /// follow from them in another.
+    /// Starts, activities and profiles are in the order of their tables. Updates and the token index need a
+    /// second sort.
     private func writeFirst(_ derived: inout RowSorter) throws(StoreError) {
         var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax, patience)
         let tables = lane.tables
@@ -96,7 +96,7 @@ package final class LaneRestore {
         try output.flush()
     }
 
-    /// Returns the tokens that more than one row has, by the beginning of their keys.
+    /// Returns the key prefixes of tokens that several rows have.
     private func writeDerived(_ derived: inout RowSorter) throws(StoreError) -> [[UInt8]] {
         var output = LaneOutput(lane, rowsMax: Self.transactionRowsMax, patience)
         let tables = lane.tables

@@ -1,6 +1,6 @@
 internal import Store
 
-/// The tables of a lane; `TableKey` says what their keys are.
+/// The tables of a lane. `TableKey` describes their keys.
 struct LaneTables {
     static let names = ["names", "starts", "updates", "profiles", "activities", "recipients", "tokens"]
 
@@ -25,11 +25,11 @@ struct LaneTables {
     var all: [Table] { [names, starts, updates, profiles, activities, recipients, tokens] }
 }
 
-/// How many rows a lane holds.
+/// The number of rows of a lane.
 package struct LaneCounts: Sendable, Equatable {
-    /// Push-to-start tokens.
+    /// The number of push-to-start tokens.
     package var starts = 0
-    /// Tokens of running activities.
+    /// The number of tokens of running activities.
     package var updates = 0
     package var profiles = 0
 }

@@ -1,12 +1,12 @@
 internal import Store
 
-/// The numbers that stand for apps and activity types in keys and rows. A lane gives each name the next
-/// number when it first sees it; they are nobody else's, so nothing that leaves the lane has one. Names
-/// are never forgotten: they are few, and a rebuild begins anew.
+/// The numbers of apps and activity types in keys and rows. A lane gives the next number to each new name.
+/// Each lane has its own numbers, so data that leaves the lane never contains them. Names are never removed:
+/// there are few, and a rebuild starts again.
 struct Names {
-    /// Of a start token that serves every type, and of an update token whose type is not known.
+    /// The number for a start token that serves every type, and for an update token of unknown type.
     static let none = 0
-    /// Remembered in memory; with more, the table is asked.
+    /// The limit of names in memory. The table knows the others.
     private static let rememberedMax = 10_000
 
     private enum Column: UInt8 {
@@ -19,7 +19,7 @@ struct Names {
 
     init(_ table: Table) { self.table = table }
 
-    /// The number of a name, given now when it has none. Never within another write.
+    /// Returns the number of a name. A new name gets a number. It must not run inside another write.
     mutating func number(_ name: Span<UInt8>, in file: StateFile) throws(StoreError) -> Int {
         if let number = remembered[name] { return number }
         let (table, name) = (table, Array(name))
@@ -40,7 +40,7 @@ struct Names {
         return number
     }
 
-    /// The number of a name, nil when no row has it.
+    /// Returns the number of a name, or nil for an unknown name.
     func known(_ name: Span<UInt8>, _ picture: borrowing Picture) throws(StoreError) -> Int? {
         if let number = remembered[name] { return number }
         return try Self.number(of: name, in: table, seen: picture)
@@ -64,13 +64,13 @@ struct Names {
     }
 }
 
-/// Numbers by name, looked up by bytes in place: a dictionary would want a copy of each name it is asked
-/// for, and each record asks for two.
+/// Numbers by name, with a lookup by bytes in place. A dictionary needs a copy of the name for each lookup,
+/// and each record needs two lookups.
 private struct NameNumbers {
     private struct Slot {
         var start = 0
         var bytes = 0
-        /// Zero is an empty slot; no name has it.
+        /// Zero marks an empty slot. No name has the number zero.
         var number = 0
     }
 
@@ -90,7 +90,7 @@ private struct NameNumbers {
         count += 1
     }
 
-    /// Where the name is, or would be. At least half of the slots are empty.
+    /// Returns the slot of the name, or the slot for its insertion. At least half of the slots are empty.
     private func slot(of name: Span<UInt8>) -> Int {
         var hasher = Hasher()
         unsafe name.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }

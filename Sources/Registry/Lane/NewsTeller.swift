@@ -1,6 +1,6 @@
 internal import Store
 
-/// Compares rows that a commit has touched with what they were.
+/// The comparison of changed rows with their previous state.
 struct NewsTeller: ~Copyable {
     private let tables: LaneTables
     private let names: Names
@@ -55,7 +55,7 @@ struct NewsTeller: ~Copyable {
         return kinds
     }
 
-    /// Whether pushes went to the row's token when it came.
+    /// Whether the row received pushes on the same token when the new record came.
     private static func hadItsToken(_ value: Span<UInt8>, _ was: [UInt8]?) -> Bool {
         guard let was, TokenValue.isServed(was.span),
             TokenValue.hash(was.span).equals(TokenValue.hash(value))

@@ -1,17 +1,16 @@
 internal import Store
 
-/// Puts any number of changes into the order of their keys within bounded memory: full batches are
-/// sorted and written away as runs, and in the end all runs are read side by side. Of the changes of a
-/// key only the last one comes out.
+/// A sort of any number of changes by key within bounded memory. Full batches are sorted and written to disk
+/// as runs. At the end all runs are merged. Only the last change of each key comes out.
 struct RowSorter: ~Copyable {
     private let directory: String
     private let runBytesMax: Int
     private let patience: Patience
-    /// What is not yet in a run.
+    /// The changes that are not yet in a run.
     var batch = RowBatch()
     private var runs: [Run] = []
 
-    /// Noncopyable values go into no array; boxes do.
+    /// A box, because arrays cannot contain noncopyable values.
     private final class Run {
         private var file: RunFile?
         init(_ file: consuming RunFile) { self.file = consume file }
@@ -26,7 +25,7 @@ struct RowSorter: ~Copyable {
         self.patience = patience
     }
 
-    /// Sees to it that the batch can take more. When it throws, nothing that was taken is lost.
+    /// Makes space in the batch. If it throws, no change is lost.
     mutating func makeRoom() throws(StoreError) {
         if batch.byteCount >= runBytesMax { try writeRun() }
     }
@@ -38,7 +37,7 @@ struct RowSorter: ~Copyable {
 
     private mutating func writeRun() throws(StoreError) {
         batch.sort()
-        // A failed one is gone with its file; the batch stays.
+        // A failed run disappears with its file. The batch stays.
         while true {
             do throws(StoreError) {
                 var file = try RunFile(in: directory)
@@ -51,7 +50,7 @@ struct RowSorter: ~Copyable {
         }
     }
 
-    /// Hands out every change in order, once, and forgets them.
+    /// Passes on every change in order and removes all changes.
     mutating func drain(
         _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
     ) throws(StoreError) {

@@ -1,12 +1,12 @@
 internal import Store
 
-/// Makes changes in one transaction: each row where its table wants it, the indexes beside it, and at
-/// the end, of the installations that share a token, one whose rows stand.
+/// The writer of changes in one transaction. It writes each row to its table and updates the indexes. At the
+/// end it decides which rows are served among installations that share a token.
 struct RowWriter: ~Copyable {
     private let tables: LaneTables
     private var contests: Contests
     private var isNews = false
-    /// Rows that may be news, and what they were.
+    /// The rows that may be news, with their previous values.
     private(set) var changed: [ChangedRow] = []
 
     init(_ tables: LaneTables, _ topicKeys: TopicKeys) {
@@ -14,7 +14,7 @@ struct RowWriter: ~Copyable {
         contests = Contests(tables, topicKeys)
     }
 
-    /// A change as `ChangeDecoder` makes it; nil removes.
+    /// Applies a change as `ChangeDecoder` makes it. A nil value removes the row.
     mutating func apply(
         _ change: Span<UInt8>, value: Span<UInt8>?, isNews: Bool, in transaction: inout WriteTransaction
     ) throws(StoreError) {
@@ -33,7 +33,7 @@ struct RowWriter: ~Copyable {
         }
     }
 
-    /// - Parameter isNews: whether rows that stand again are.
+    /// - Parameter isNews: Whether rows that are served again count as news.
     mutating func settle(isNews: Bool, _ transaction: inout WriteTransaction) throws(StoreError) {
         try contests.settle(&transaction)
         if isNews { changed += contests.risen }

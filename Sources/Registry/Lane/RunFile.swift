@@ -2,11 +2,11 @@ internal import CLinux
 internal import Glibc
 internal import Store
 
-/// Sorted changes on disk, written once and read once, front to back. The file has no name: it is gone
-/// with the process, however that ends.
+/// Sorted changes on disk, written once and read once from start to end. The file has no name, so it
+/// disappears with the process.
 ///
-/// Before each change stand two numbers of four bytes: one more than its value has, zero for a removal;
-/// and how long its key is.
+/// Each change starts with two numbers of four bytes. The first is the length of the value plus one, or zero
+/// for a removal. The second is the length of the key.
 struct RunFile: ~Copyable {
     static let headBytes = 8
     private static let blockBytes = 1 << 20
@@ -25,7 +25,7 @@ struct RunFile: ~Copyable {
 
     deinit { Glibc.close(descriptor) }
 
-    /// All changes of a sorted batch, the last one of each key.
+    /// Appends the last change of each key in a sorted batch.
     mutating func append(_ batch: borrowing RowBatch) throws(StoreError) {
         var block: [UInt8] = []
         block.reserveCapacity(Self.blockBytes + Self.blockBytes / 4)
@@ -57,7 +57,7 @@ struct RunFile: ~Copyable {
         block.removeAll(keepingCapacity: true)
     }
 
-    /// Reads what is at the offset, as much as the buffer holds; returns how many bytes there were.
+    /// Reads from the offset until the buffer is full or the file ends. Returns the number of bytes.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
         let count = unsafe pread(descriptor, buffer.baseAddress!, buffer.count, offset)
         guard count >= 0 else { throw Self.error("read", in: directory, reason: errno) }

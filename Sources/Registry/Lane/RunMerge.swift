@@ -1,13 +1,13 @@
 internal import Store
 
-/// Reads sorted runs side by side: every change in the order of keys, and of several with one key only
-/// that of the newest run. A tournament: each node of the tree remembers who lost there, so the next
-/// change costs one comparison for each level.
+/// The merge of sorted runs. Changes come out in key order. If several runs have a key, only the change of
+/// the newest run comes out. It is a loser tree: each node stores the loser of its comparison, so the next
+/// change costs one comparison per level.
 @safe struct RunMerge: ~Copyable {
     private let runs: UnsafeMutablePointer<RunReader>
     private let runsMax: Int
     private var added = 0
-    /// Who lost at each node; at 0 who won it all.
+    /// The loser at each node. Index 0 holds the overall winner.
     private var losers: [Int] = []
     private var last: [UInt8] = []
 
@@ -21,9 +21,9 @@ internal import Store
         unsafe runs.deallocate()
     }
 
-    /// The newer run is added later.
+    /// Adds a run. A newer run must be added later.
     mutating func add(_ run: consuming RunReader) {
-        precondition(added < runsMax, "as many runs as were told")
+        precondition(added < runsMax, "more runs than runsMax")
         unsafe (runs + added).initialize(to: run)
         added += 1
     }
@@ -65,7 +65,7 @@ internal import Store
         a.key.order(to: b.key)
     }
 
-    /// Fills the tree below a node and returns who wins there. The runs are its leaves.
+    /// Fills the tree below a node and returns the winner there. The runs are the leaves.
     private mutating func winner(below node: Int) -> Int {
         if node >= added { return node - added }
         let (a, b) = (winner(below: 2 * node), winner(below: 2 * node + 1))
@@ -74,7 +74,7 @@ internal import Store
         return isFirst ? a : b
     }
 
-    /// The run has moved on: it plays against those that lost on its way up.
+    /// Compares the run with the losers on its path to the root, after it advanced.
     private mutating func play(_ run: Int) {
         var winner = run
         var node = (run + added) / 2

@@ -1,18 +1,18 @@
 internal import Store
 
-/// Walks a run, one change after the other, through a buffer that it owns.
+/// A reader that walks the changes of a run through its own buffer.
 @safe struct RunReader: ~Copyable {
     private let file: RunFile
     private var buffer: UnsafeMutableRawBufferPointer
-    /// What of the buffer is read from the file.
+    /// The number of buffer bytes that were read from the file.
     private var filled = 0
     private var fileOffset = 0
     private var keyStart = 0
     private var keyBytes = 0
-    /// One more than the value has; zero for a removal.
+    /// The length of the value plus one. Zero for a removal.
     private var valueMark = 0
     private(set) var isAtEnd = false
-    /// The key's first bytes: most comparisons end there.
+    /// The first bytes of the key. Most comparisons end there.
     private(set) var headOfKey: UInt64 = 0
 
     init(_ file: consuming RunFile, bufferBytes: Int) throws(StoreError) {
@@ -37,7 +37,7 @@ internal import Store
         }
     }
 
-    /// `advance` has seen to it that they are in the buffer, where they are until it runs again.
+    /// Returns bytes of the buffer. `advance` loaded them, and they stay valid until the next `advance`.
     @unsafe @_lifetime(immortal)
     private func bytes(_ start: Int, _ count: Int) -> Span<UInt8> {
         let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[start..<start + count])
@@ -54,7 +54,7 @@ internal import Store
         let (mark, keyCount) = (Int(marks & 0xFFFF_FFFF), Int(marks >> 32))
         let whole = RunFile.headBytes + keyCount + max(0, mark - 1)
         guard let offset = try make(whole, from: head) else {
-            throw .corrupt(path: "a run of the restore", what: "it ends within a change")
+            throw .corrupt(path: "a run of the restore", what: "the file ends within a change")
         }
         keyStart = offset + RunFile.headBytes
         keyBytes = keyCount
@@ -62,8 +62,8 @@ internal import Store
         unsafe headOfKey = bytes(keyStart, keyBytes).head
     }
 
-    /// Sees to it that so many bytes from the offset on are in the buffer and returns where they are now; nil
-    /// at the end of the file.
+    /// Ensures that `count` bytes from the offset on are in the buffer, and returns their new offset. Returns
+    /// nil at the end of the file.
     private mutating func make(_ count: Int, from start: Int) throws(StoreError) -> Int? {
         if start + count <= filled { return start }
         let kept = filled - start

@@ -1,14 +1,14 @@
 internal import LiveActivity
 internal import Store
 
-/// Finds the topic's key of a row again, for questions that people ask and for two rows that are equally
-/// new. Not for hot paths.
+/// The reconstruction of a row's topic key, for questions of people and for ties between two rows. It is too
+/// slow for hot paths.
 struct TopicKeys {
     private let names: Names
 
     init(_ names: Names) { self.names = names }
 
-    /// - Parameter key: as `starts`, `activities` or `profiles` have it.
+    /// - Parameter key: The key as in `starts`, `activities` or `profiles`.
     func bytes(
         of kind: RowKind, key: Span<UInt8>, value: Span<UInt8>, seen picture: borrowing Picture
     ) throws(StoreError) -> [UInt8] {

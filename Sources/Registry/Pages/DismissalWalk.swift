@@ -1,8 +1,7 @@
 internal import LiveActivity
 internal import Store
 
-/// Who has swiped an activity of a group away: walked beside the start tokens, whose order a group's
-/// activities have too.
+/// The dismissals of a group, walked beside the start tokens. A group's activities are in the same order.
 struct DismissalWalk: ~Copyable, ~Escapable {
     private var cursor: RowCursor
     private let since: Int64
@@ -10,7 +9,7 @@ struct DismissalWalk: ~Copyable, ~Escapable {
     private var key: [UInt8]
     private let prefixBytes: Int
     private var lastAnswer = false
-    /// False where nobody asks, or for a group that no row can be in.
+    /// False if the selection has no dismissals, or if no row can be in the group.
     let isNeeded: Bool
 
     @_lifetime(borrow picture)
@@ -28,9 +27,9 @@ struct DismissalWalk: ~Copyable, ~Escapable {
         cursor = try picture.cursor(of: table, from: start.span, isNeeded: isNeeded)
     }
 
-    /// Rows come in order; the same installation may come twice.
+    /// Whether the installation has a dismissal. Calls must be in order, and may repeat an installation.
     ///
-    /// - Parameter holder: recipient and installation.
+    /// - Parameter holder: Recipient and installation.
     @_lifetime(self: copy self)
     mutating func contains(_ holder: Span<UInt8>) throws(StoreError) -> Bool {
         if key.span.extracting(prefixBytes..<key.count).equals(holder) { return lastAnswer }

@@ -1,26 +1,26 @@
-/// Why a row of a selection's stretch is not on its page.
+/// The reason that a row is left out of a page.
 package enum Exclusion: Int, Sendable, CaseIterable {
-    /// Another installation has the same token, and has it since later.
+    /// Another installation got the same token later.
     case shadowed
-    /// The person has switched Live Activities off for the app.
+    /// The person switched Live Activities off for the app.
     case activitiesOff
-    /// The person has swiped the activity away.
+    /// The person swiped the activity away.
     case dismissed
     case otherEnvironment
     case expired
     /// The phone's system is older than the selection allows.
     case systemTooOld
-    /// The installation has left this recipient.
+    /// The installation left this recipient.
     case movedAway
-    /// Tags or segments have not chosen the person.
+    /// The tags or segments do not select the person.
     case notChosen
-    /// A start token that serves every type, of an installation that is reached by the type's own.
+    /// A start token for all types, of an installation that is reached by the token of the type itself.
     case reachedByOwn
-    /// A start token that serves every type, of an installation that wants no more of this one.
+    /// A start token for all types, of an installation that unregistered this type.
     case unregistered
 }
 
-/// How many rows were left out, by reason.
+/// The number of rows that were left out, by reason.
 package struct Exclusions: Sendable, Hashable {
     private var counts = Array(repeating: 0, count: Exclusion.allCases.count)
 

@@ -1,24 +1,24 @@
 package import LiveActivity
 package import Store
 
-/// One row of a lane as people ask for it: what is known, and why it is or is not served.
+/// One row of a lane for people: the known fields, and whether it is served or the reason that it is not.
 package struct KnownToken: Sendable, Hashable {
     package enum Standing: Sendable, Hashable {
         case served
         /// Another row has the same token and is newer.
         case shadowed
         case expired
-        /// The person has switched Live Activities off for the app.
+        /// The person switched Live Activities off for the app.
         case activitiesOff
-        /// The person has swiped the activity away. There is no token.
+        /// The person swiped the activity away. The row has no token.
         case dismissed
-        /// The installation has another recipient now; starts accepted before are still served.
+        /// The installation has another recipient now. Starts that were accepted before are still served.
         case movedAway
     }
 
     package var key: RegistryKey
     package var environment: LiveActivity.Environment
-    /// Hexadecimal digits; the token itself stays where it is.
+    /// Hexadecimal digits. The token itself is never copied out.
     package var tokenHash: String
     package var group: String?
     package var os: OSVersion?
@@ -28,7 +28,7 @@ package struct KnownToken: Sendable, Hashable {
     package var standing: Standing
 }
 
-/// Whose tokens are asked for.
+/// The recipient or installation of a token lookup.
 package enum Inquiry: Sendable, Hashable {
     case recipient(Recipient)
     case installation(String)
@@ -37,8 +37,9 @@ package enum Inquiry: Sendable, Hashable {
 extension Lane {
     private static let inquiryRows = 10_000
 
-    /// All tokens of a recipient or an installation, in this lane. A recipient's lie together; for an
-    /// installation it looks at every token of the lane, a part at a time: for a person's question.
+    /// Returns all tokens of a recipient or an installation in this lane. The tokens of a recipient are
+    /// adjacent. For an installation it scans every token of the lane, one part at a time, so it is only for
+    /// questions of people.
     package func known(_ inquiry: Inquiry, app: String, now: Int64) throws(StoreError) -> [KnownToken] {
         switch inquiry {
         case .recipient(let recipient): return try known(of: recipient, app: app, now: now)
@@ -85,7 +86,7 @@ extension Lane {
             }
     }
 
-    /// The keys of a recipient's start tokens: one jump for each activity type of the app.
+    /// Returns the keys of a recipient's start tokens. It makes one jump for each activity type of the app.
     private static func starts(
         of code: [UInt8], app: [UInt8], in table: Table, seen picture: borrowing Picture
     ) throws(StoreError) -> [[UInt8]] {
@@ -107,9 +108,9 @@ extension Lane {
         return keys
     }
 
-    /// The tokens that a range of a table speaks of, a part at a time.
+    /// Returns the tokens of a table's range, one part at a time.
     ///
-    /// - Parameter entry: the key that `starts` or `activities` has for a row.
+    /// - Parameter entry: Returns the key in `starts` or `activities` for a row.
     private func known(
         in table: Table, _ range: KeyRange, now: Int64, entry: (Span<UInt8>) -> (RowKind, [UInt8]),
         where isWanted: (KnownToken) -> Bool

@@ -1,17 +1,17 @@
 package import Store
 
 extension Lane {
-    /// Rows looked at for one page, wanted or not: a selection that wants few must not keep one picture
-    /// of the tables open for long. A page may therefore be empty and not the last.
+    /// The limit of rows that one page examines. Without it, a selection with few matches would keep a read
+    /// transaction open for long. So a page may be empty and still not the last.
     package static let examinedMax = 16_384
 
-    /// Fills the page with the next rows of a selection and returns where to go on; nil when the walk has
-    /// come round to where it began.
+    /// Fills the page with the next rows of a selection. Returns the cursor of the next page, or nil if the
+    /// walk is complete.
     package func page(
         _ selection: Selection, from cursor: PageCursor, into page: inout TokenPage,
         rowsMax: Int = TokenPage.rowsMaxUsual
     ) throws(StoreError) -> PageCursor? {
-        precondition(rowsMax > 0, "a page has rows")
+        precondition(rowsMax > 0, "rowsMax must be positive")
         page.removeAll()
         let (tables, names) = (tables, names)
         return try file.read { picture throws(StoreError) in
@@ -20,7 +20,7 @@ extension Lane {
         }
     }
 
-    /// Whether a page of the group's activities could have, or leave out, anybody at all.
+    /// Whether a page of the group's activities could contain or exclude any row.
     package func hasActivities(of group: String, app: String) throws(StoreError) -> Bool {
         let (tables, names) = (tables, names)
         return try file.read { picture throws(StoreError) in

@@ -1,12 +1,12 @@
 package import LiveActivity
 
-/// Recipients by name, in the order in which a lane has them: made once for a send, and asked for each
-/// page. Names of other lanes may be among them; each costs a look.
+/// Named recipients in the order of a lane. They are built once per send and used for each page. Names of
+/// other lanes may be among them, and each costs one lookup.
 package struct NamedRecipients: Sendable, Hashable {
-    /// No code begins another.
+    /// The codes of the names. No code is a prefix of another.
     let codes: [[UInt8]]
 
-    /// - Parameter recipients: at most `Audience.namesMax`; what can be no name names nobody.
+    /// - Parameter recipients: At most `Audience.namesMax`. Invalid names are ignored.
     package init(_ recipients: [Recipient]) {
         var codes: [[UInt8]] = []
         codes.reserveCapacity(recipients.count)
@@ -20,13 +20,13 @@ package struct NamedRecipients: Sendable, Hashable {
         }
     }
 
-    /// The first whose rows are not all before a key.
+    /// Returns the index of the first recipient that has a row at or after the key.
     func index(from key: [UInt8]) -> Int {
         let above = firstIndex(above: key)
         return above > 0 && key.starts(with: codes[above - 1]) ? above - 1 : above
     }
 
-    /// Whether a key's part begins with one of them.
+    /// Whether a part of a key starts with one of the codes.
     func contains(_ part: Span<UInt8>) -> Bool {
         let code = Array(part.extracting(0..<RecipientCode.end(part)))
         let above = firstIndex(above: code)

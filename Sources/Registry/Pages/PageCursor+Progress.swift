@@ -1,5 +1,5 @@
 extension PageCursor {
-    /// Whether a walk over activities that has come so far has yet to look at a row, a row of the same group.
+    /// Whether a walk over a group's activities has not examined this row of the group yet.
     package func hasYetToMeet(_ row: borrowing TokenPageRow) -> Bool {
         guard let suffix = Self.suffix(of: row) else { return false }
         let isBehind = !suffix.lexicographicallyPrecedes(next)
@@ -7,7 +7,7 @@ extension PageCursor {
         return isWrapped ? isBehind && isBeforeOrigin : isBehind || isBeforeOrigin
     }
 
-    /// What stands behind app and group in the row's key; nil for a row that is no activity's.
+    /// Returns the part of the row's key behind app and group, or nil if the row is not of an activity.
     private static func suffix(of row: borrowing TokenPageRow) -> [UInt8]? {
         let (recipient, entry) = (row.recipient, row.entryText)
         guard recipient.count > 2, entry.hasPrefix(update.span) else { return nil }

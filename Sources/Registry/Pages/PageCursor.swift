@@ -1,19 +1,19 @@
-/// How far a selection has been walked in a lane: small, made of bytes, and good in any process that has
-/// the lane, because it speaks of recipients and not of the lane's own numbers. A walk begins anywhere,
-/// goes on to the end, begins again at the first, and ends where it began; rows that come or go
-/// meanwhile are met at most once, and every row that is there throughout exactly once.
+/// The progress of a selection's walk in a lane. It is small and serialized to bytes. It is valid in any
+/// process that has the lane, because it contains recipients and not the lane's internal numbers. A walk
+/// starts anywhere, continues to the end, wraps to the first key, and ends where it started. Rows that come
+/// or go during the walk are met at most once. Rows that stay are met exactly once.
 package struct PageCursor: Sendable, Hashable {
-    /// The order of recipients; another way of making keys is another number.
+    /// The version of the order of recipients. A new way to build keys needs a new version.
     private static let version: UInt8 = 1
 
-    /// Where the walk began, and ends.
+    /// The key at which the walk started, and ends.
     let origin: [UInt8]
-    /// The first key not yet looked at.
+    /// The first key that is not examined yet.
     var next: [UInt8]
-    /// Whether the end of the table is behind it; where the selection names activities, whether `next` is
-    /// a key among the rows of one; such a walk has no origin.
+    /// Whether the walk passed the end of the table. If the selection names activities: whether `next` is a
+    /// key among the rows of an activity. Such a walk has no origin.
     var isWrapped: Bool
-    /// Which of the named activities, where the selection names some.
+    /// The index of the named activity, if the selection names activities.
     var activity: Int
 
     init(origin: [UInt8], next: [UInt8], isWrapped: Bool, activity: Int) {
@@ -23,8 +23,8 @@ package struct PageCursor: Sendable, Hashable {
         self.activity = activity
     }
 
-    /// The beginning of a walk. Any bucket is a fair start: recipients are spread evenly over them, so
-    /// a number that is another one for each send lets nobody be last every time.
+    /// Creates the start of a walk. Recipients are spread evenly over the buckets, so every bucket is a fair
+    /// start. A different number for each send ensures that no recipient is always the last.
     package init(startingAt bucket: UInt16 = 0) {
         let origin = bucket == 0 ? [] : [UInt8(bucket >> 8), UInt8(bucket & 0xFF)]
         self.init(origin: origin, next: origin, isWrapped: false, activity: 0)
@@ -37,7 +37,7 @@ package struct PageCursor: Sendable, Hashable {
         return bytes + origin + next
     }
 
-    /// Nil for what another program's cursor may be; the walk then has to begin anew.
+    /// Returns nil for the cursor of another version. The walk must then start again.
     package init?(bytes: [UInt8]) {
         guard bytes.count >= 4, bytes[0] == Self.version, bytes[1] < 2 else { return nil }
         var offset = 2
@@ -47,12 +47,12 @@ package struct PageCursor: Sendable, Hashable {
         self.init(
             origin: Array(bytes[offset..<offset + count]), next: Array(bytes[(offset + count)...]),
             isWrapped: bytes[1] == 1, activity: activity)
-        // Beyond the end it is before the beginning, and before the end it is not; another walk would meet
-        // rows twice, or miss some.
+        // A wrapped cursor must be before its origin, and an unwrapped one must not be. Otherwise the walk
+        // would meet rows twice or miss some.
         guard origin.isEmpty || next.lexicographicallyPrecedes(origin) == isWrapped else { return nil }
     }
 
-    /// Two bytes at most: `Audience.namesMax` activities, and no key is longer.
+    /// Reads a length of at most two bytes. Neither `Audience.namesMax` nor the longest key needs more.
     private static func length(_ bytes: [UInt8], _ offset: inout Int) -> Int? {
         guard offset < bytes.count else { return nil }
         let first = Int(bytes[offset])

@@ -1,22 +1,22 @@
 internal import LiveActivity
 internal import Store
 
-/// Writes rows into a page as texts. What neighbours share, their type and their group, is there once.
+/// A writer of rows into a page as texts. Neighboring rows share the text of their type and group.
 struct PageFiller: ~Copyable {
     private let names: Names
     private var typeNumber = Names.none
-    /// Where the type's text is in the page.
+    /// The position of the type's text in the page.
     private var type = 0..<0
     private var group = 0..<0
     private var hasGroup = false
 
     init(_ names: Names) { self.names = names }
 
-    /// A row of `starts` or `updates`.
+    /// Appends a row of `starts` or `updates`.
     ///
     /// - Parameters:
-    ///   - suffix: its key behind app and type, or behind app and group.
-    ///   - group: the group's code, nil for a start.
+    ///   - suffix: The part of its key behind app and type, or behind app and group.
+    ///   - group: The group's code, or nil for a start.
     mutating func append(
         _ suffix: Span<UInt8>, _ value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
         seen picture: borrowing Picture
@@ -91,7 +91,7 @@ struct PageFiller: ~Copyable {
         entry.ends.2 = page.text.count
     }
 
-    /// A selection is of one group, except where it names activities.
+    /// Returns the group's text. All rows of a selection have one group, unless it names activities.
     private mutating func text(
         ofGroup code: Span<UInt8>, _ value: Span<UInt8>, _ page: inout TokenPage
     ) -> Range<Int> {
@@ -106,7 +106,7 @@ struct PageFiller: ~Copyable {
         return group
     }
 
-    /// The rows that follow are of another group.
+    /// Prepares for rows of another group.
     mutating func forgetGroup() { hasGroup = false }
 
     private mutating func lookUp(

@@ -1,7 +1,7 @@
 internal import LiveActivity
 internal import Store
 
-/// One page of one selection, within one picture of the tables.
+/// One page of one selection, within one read transaction.
 struct PageWalk: ~Copyable {
     private let selection: Selection
     private let eligibility: Eligibility
@@ -51,15 +51,15 @@ struct PageWalk: ~Copyable {
         }
     }
 
-    /// Where the rows of a selection stand: behind one beginning of a key, or two of equal rank.
+    /// The place of a selection's rows: one key prefix, or two whose rows are merged in order.
     private struct Source {
         let app: [UInt8]
         let table: Table
-        /// What goes before the other where both have a row for an installation.
+        /// The preferred prefix, if both have a row for an installation.
         let first: [UInt8]?
         let second: [UInt8]?
         let group: [UInt8]?
-        /// What is to be started: the second source serves every type, and may except this one.
+        /// The type to start. The second source serves all types and may except this one.
         var type: [UInt8]?
 
         init(app: [UInt8], table: Table, first: [UInt8]?, second: [UInt8]?, group: [UInt8]?) {
@@ -71,7 +71,7 @@ struct PageWalk: ~Copyable {
         }
     }
 
-    /// To the end, then from the first to where it began.
+    /// Walks to the end, then from the first key to the origin.
     private mutating func goRound(
         _ source: Source, from start: PageCursor, to page: inout TokenPage, seen picture: borrowing Picture
     ) throws(StoreError) -> PageCursor? {
@@ -93,7 +93,7 @@ struct PageWalk: ~Copyable {
         return cursor
     }
 
-    /// Walks one stretch; returns the first key it did not look at, nil when there is none.
+    /// Walks one range. Returns the first key that it did not examine, or nil at the end.
     private mutating func walk(
         _ source: Source, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
         seen picture: borrowing Picture
@@ -105,7 +105,7 @@ struct PageWalk: ~Copyable {
             let first = code.lexicographicallyPrecedes(lower) ? lower : code
             if let upper, !first.lexicographicallyPrecedes(upper) { return nil }
             if page.count >= rowsMax || examinedLeft <= 0 { return first }
-            // One of whom the lane has nothing costs a look too.
+            // A recipient without rows in this lane costs a lookup too.
             examinedLeft -= 1
             var end = code.behindPrefix
             if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
@@ -125,7 +125,7 @@ struct PageWalk: ~Copyable {
         var a = try Stretch(of: picture, in: source.table, prefix: source.first, within: bounds)
         var b = try Stretch(of: picture, in: source.table, prefix: source.second, within: bounds)
         if !a.isInside, !b.isInside { return nil }
-        // The user's own profile may be before the row where the walk goes on.
+        // The profile of the user can sort before the row at which the walk resumes.
         let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
         var profiles = try picture.cursor(
             of: tables.profiles, from: firstProfile.span, isNeeded: selection.program != nil)
@@ -164,7 +164,7 @@ struct PageWalk: ~Copyable {
                 try filler.append(suffix, value, group: group, to: &page, seen: picture)
             }
             if order <= 0 { try a.next() }
-            // The installation's own token goes before the one that serves every type.
+            // The installation's token for the type has priority over the one for all types.
             if order == 0, exclusion == nil { page.exclusions.count(.reachedByOwn) }
             if order > 0 || order == 0 && exclusion == nil { try b.next() }
         }
@@ -190,13 +190,13 @@ struct PageWalk: ~Copyable {
         return nil
     }
 
-    /// Returns the first key of the activity's rows that it did not look at, nil when there is none.
+    /// Walks the rows of an activity. Returns the first key that it did not examine, or nil at the end.
     private mutating func append(
         _ activity: String, of app: [UInt8], from lower: [UInt8], filling page: inout TokenPage,
         seen picture: borrowing Picture
     ) throws(StoreError) -> [UInt8]? {
         if page.count >= rowsMax || examinedLeft <= 0 { return lower }
-        // One of which the lane has nothing costs a look too.
+        // An activity without rows in this lane costs a lookup too.
         examinedLeft -= 1
         var prefix = app
         guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }

@@ -1,12 +1,12 @@
 internal import Store
 
-/// The keys of the two profiles that speak for a row: the user's and the installation's. Tokens and
-/// profiles are in the same order, so whoever walks the tokens walks the profiles beside them: each is
-/// met once and none is looked up.
+/// The keys of the two profiles of a row: the user's and the installation's. Tokens and profiles have the
+/// same order, so a walk over tokens moves through the profiles in parallel. It meets each profile once and
+/// needs no lookup.
 struct ProfileKeys {
     private let appBytes: Int
     private var recipientBytes = 0
-    /// What a backend said of the user.
+    /// The key of the profile that a backend set for the user.
     private(set) var user: [UInt8]
     private(set) var installation: [UInt8]
 
@@ -16,9 +16,9 @@ struct ProfileKeys {
         installation = app
     }
 
-    /// Rows come in order. Returns whether this one's recipient is another than the last one's.
+    /// Moves to the next row. Rows must come in order. Returns whether the recipient changed.
     ///
-    /// - Parameter suffix: a key behind app and type, or behind app and group.
+    /// - Parameter suffix: The part of a key behind app and type, or behind app and group.
     mutating func move(to suffix: Span<UInt8>) -> Bool {
         let recipientEnd = RecipientCode.end(suffix)
         var end = recipientEnd
@@ -40,10 +40,10 @@ struct ProfileKeys {
 }
 
 extension RowCursor {
-    /// Steps over so many rows before it jumps: a step costs a tenth of a jump.
+    /// The rows to step over before it jumps. A step costs a tenth of a jump.
     private static var stepsMax: Int { 8 }
 
-    /// Goes to this key, or behind where it would be, never back; returns whether it is there.
+    /// Moves forward to this key, or to the first key behind it, and returns whether the key exists.
     @_lifetime(self: copy self)
     mutating func advance(to wanted: Span<UInt8>) throws(StoreError) -> Bool {
         var steps = 0

@@ -1,38 +1,38 @@
 package import LiveActivity
 
-/// Which tokens an expansion wants from a lane. It chooses; whether a row is live is the lane's business.
+/// The tokens that an expansion needs from a lane. The lane decides whether a row can be served.
 package struct Selection: Sendable {
     package enum Tokens: Sendable, Hashable {
-        /// Where an activity of the type can be started: its own tokens and those that serve every type.
-        /// An installation that has both is reached by its own.
+        /// The tokens that can start an activity of the type: tokens of this type and tokens for all types.
+        /// If an installation has both, the token of this type is used.
         case starts(type: String)
-        /// All members of a group; nil for activities whose group nobody has told.
+        /// All members of a group. Nil means the activities without a known group.
         case updates(group: String?)
-        /// These activities, at most `Audience.namesMax`. A page begins where the last one ended, in the order
-        /// of this list.
+        /// These activities, at most `Audience.namesMax`. Pages follow the order of this list.
         case activities([String])
     }
 
     package var app: String
     package var tokens: Tokens
-    /// Only theirs.
+    /// If set, only these recipients.
     package var recipients: NamedRecipients?
-    /// Only whom this chooses; for tags and segments.
+    /// If set, only the people that it selects. It is used for tags and segments.
     package var program: SegmentProgram?
     package var environments: [Environment]
-    /// Phones that are known to be older are left out.
+    /// The minimum system. Phones with a known older system are left out.
     package var osMin: OSVersion?
-    /// Of a start into a group: whoever has swiped an activity of the group away since is left out.
+    /// For a start into a group: recipients that swiped away an activity of the group since then are left
+    /// out.
     package var dismissals: Dismissals?
-    /// Of a start: when it was accepted. Installations that have left this lane since are still served
-    /// here; nil leaves them out.
+    /// For a start: the time of its acceptance. Installations that left this lane later are still served
+    /// here. Nil leaves them out.
     package var startAcceptedAt: Int64?
-    /// Milliseconds since 1970; what has expired by then is not served.
+    /// Milliseconds since 1970. Rows that expired before are not served.
     package var now: Int64
 
     package struct Dismissals: Sendable, Hashable {
         package var group: String
-        /// Milliseconds since 1970, included: the beginning of the group's generation.
+        /// The beginning of the group's generation, inclusive, in milliseconds since 1970.
         package var since: Int64
 
         package init(of group: String, since: Int64) {
@@ -50,7 +50,7 @@ package struct Selection: Sendable {
     }
 }
 
-/// Which rows of a selection are served now.
+/// The rules for the rows of a selection that are served now.
 struct Eligibility {
     private let allowsProduction: Bool
     private let allowsSandbox: Bool
@@ -66,7 +66,7 @@ struct Eligibility {
         startAcceptedAt = if case .starts = selection.tokens { selection.startAcceptedAt } else { nil }
     }
 
-    /// Why a row is not served; nil for one that is.
+    /// Returns the reason to leave out a row, or nil if it is served.
     func exclusion(of value: Span<UInt8>) -> Exclusion? {
         let flags = value[0]
         if flags & (TokenValue.Flag.shadowed | TokenValue.Flag.off) != 0 {
@@ -84,7 +84,7 @@ struct Eligibility {
         guard let startAcceptedAt, let movedAt = TokenValue.movedAt(value), startAcceptedAt < movedAt else {
             return .movedAway
         }
-        // One that came here since then is served where it was.
+        // An installation that came here after the acceptance is served in its previous lane.
         if let movedInAt = TokenValue.movedInAt(value), startAcceptedAt < movedInAt { return .movedAway }
         return nil
     }

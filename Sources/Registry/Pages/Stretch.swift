@@ -1,21 +1,21 @@
 internal import Store
 
-/// Parts of keys behind a common beginning: from `lower`, included, up to `upper`, excluded.
+/// A range of keys behind a common prefix: from `lower` inclusive to `upper` exclusive.
 struct Bounds {
     var lower: [UInt8]
-    /// Nil is the end.
+    /// Nil means no upper bound.
     var upper: [UInt8]?
 }
 
-/// The rows of a table that begin alike, one after the other.
+/// The rows of a table with a common key prefix, one after the other.
 struct Stretch: ~Copyable, ~Escapable {
     private var cursor: RowCursor
     private let prefixBytes: Int
-    /// The first key that is not inside; nil is the end of the table.
+    /// The first key outside the range, or nil for the end of the table.
     private let end: [UInt8]?
     private(set) var isInside = false
 
-    /// - Parameter prefix: nil for no rows at all.
+    /// - Parameter prefix: The common prefix, or nil for no rows.
     @_lifetime(borrow picture)
     init(
         of picture: borrowing Picture, in table: Table, prefix: [UInt8]?, within bounds: Bounds
@@ -33,7 +33,7 @@ struct Stretch: ~Copyable, ~Escapable {
         @_lifetime(copy self)
         get throws(StoreError) { try cursor.value }
     }
-    /// The key behind the beginning.
+    /// The part of the key behind the prefix.
     var suffix: Span<UInt8> {
         @_lifetime(copy self)
         get {

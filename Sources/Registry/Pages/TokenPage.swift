@@ -1,16 +1,16 @@
 package import LiveActivity
 
-/// Rows of a selection, to be used again and again: filled by `Lane.page`, read in place. Texts lie side
-/// by side in one buffer, as jobs want them.
+/// Rows of a selection in a reusable buffer. `Lane.page` fills it, and the caller reads it in place. The
+/// texts are adjacent in one buffer, in the form that jobs need.
 package struct TokenPage: ~Copyable {
     package static let rowsMaxUsual = 1000
 
     struct Entry {
-        /// Where its own texts end: recipient, installation, entry, token, hash, channel. The first begins
-        /// at `start`.
+        /// The ends of the entry's own texts: recipient, installation, entry, token, hash, channel. The first
+        /// text starts at `start`.
         var start = 0
         var ends = (0, 0, 0, 0, 0, 0)
-        /// Texts that it shares with rows before it.
+        /// Texts that it shares with earlier rows.
         var group = 0..<0
         var type = 0..<0
         var registeredAt: Int64 = 0
@@ -18,7 +18,7 @@ package struct TokenPage: ~Copyable {
         var dismissedAt: Int64?
         var flags: UInt8 = 0
         var os: OSVersion?
-        /// Its text is the recipient's, behind `i:`.
+        /// Whether the installation's text is the recipient's text behind `i:`.
         var isItsRecipient = false
         var hasGroup = false
         var hasType = false
@@ -27,7 +27,7 @@ package struct TokenPage: ~Copyable {
 
     var text = PageText()
     var entries: [Entry] = []
-    /// The rows that the page has looked at and left out.
+    /// The rows that the page examined and left out.
     package internal(set) var exclusions = Exclusions()
 
     package init() {}
@@ -47,7 +47,7 @@ package struct TokenPage: ~Copyable {
     }
 }
 
-/// One row of a page, seen in place.
+/// One row of a page, read in place.
 package struct TokenPageRow: ~Escapable {
     private let bytes: Span<UInt8>
     private let entry: TokenPage.Entry
@@ -74,11 +74,11 @@ package struct TokenPageRow: ~Escapable {
     package var entryText: Span<UInt8> {
         @_lifetime(copy self) get { bytes.extracting(entry.ends.1..<entry.ends.2) }
     }
-    /// As `TokenSeal` stored it. A secret.
+    /// The token in the form of `TokenSeal`. It is a secret.
     package var token: Span<UInt8> {
         @_lifetime(copy self) get { bytes.extracting(entry.ends.2..<entry.ends.3) }
     }
-    /// `TokenSeal.hash`, its bytes.
+    /// The bytes of `TokenSeal.hash`.
     package var tokenHash: Span<UInt8> {
         @_lifetime(copy self) get { bytes.extracting(entry.ends.3..<entry.ends.4) }
     }
@@ -86,7 +86,7 @@ package struct TokenPageRow: ~Escapable {
         @_lifetime(copy self)
         get { entry.hasGroup ? bytes.extracting(entry.group) : nil }
     }
-    /// Nil for a start token that serves every type.
+    /// Nil for a start token for all types.
     package var attributesType: Span<UInt8>? {
         @_lifetime(copy self)
         get { entry.hasType ? bytes.extracting(entry.type) : nil }
@@ -98,16 +98,16 @@ package struct TokenPageRow: ~Escapable {
     package var environment: Environment {
         entry.flags & TokenValue.Flag.sandbox == 0 ? .production : .sandbox
     }
-    /// Nil where the phone has not said.
+    /// Nil if the phone has not reported it.
     package var frequentPushesEnabled: Bool? {
         guard entry.flags & TokenValue.Flag.frequentPushesKnown != 0 else { return nil }
         return entry.flags & TokenValue.Flag.frequentPushes != 0
     }
     package var os: OSVersion? { entry.os }
     package var registeredAt: Int64 { entry.registeredAt }
-    /// When the installation came to this recipient, or, where `hasMovedAway`, left it.
+    /// The time at which the installation came to this recipient, or left it if `hasMovedAway`.
     package var movedAt: Int64? { entry.movedAt }
-    /// Of an activity that the person has swiped away: it has no token.
+    /// The time of the dismissal. The row has no token then.
     package var dismissedAt: Int64? { entry.dismissedAt }
     package var hasMovedAway: Bool { entry.flags & TokenValue.Flag.movedAway != 0 }
 }

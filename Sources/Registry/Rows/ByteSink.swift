@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// What texts are appended to: an array, or a page's buffer.
+/// A target for appended texts: an array or a page's buffer.
 protocol ByteSink: ~Copyable {
     mutating func append(_ byte: UInt8)
     mutating func append(_ bytes: Span<UInt8>)
-    /// So many bytes more, which the body fills.
+    /// Extends the sink by `count` bytes, which the body fills.
     mutating func extend(by count: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void)
 }
 
@@ -16,8 +16,8 @@ extension [UInt8]: ByteSink {
     }
 }
 
-/// Texts side by side in a buffer of its own: what is appended a dozen times for each of a million rows
-/// must not ask each time whether an array is shared.
+/// Adjacent texts in an owned buffer. It is appended a dozen times for each of a million rows. An array would
+/// check on each append whether its storage is shared.
 @safe struct PageText: ByteSink, ~Copyable {
     private var bytes: UnsafeMutablePointer<UInt8>
     private var room = 64 << 10
@@ -51,9 +51,9 @@ extension [UInt8]: ByteSink {
         count += span.count
     }
 
-    /// Bytes that it has already, once more.
+    /// Appends a copy of bytes that the buffer already contains.
     mutating func append(copyOf part: Range<Int>) {
-        precondition(part.upperBound <= count, "a part of the text")
+        precondition(part.upperBound <= count, "the range exceeds the text")
         if part.count > room - count { grow(by: part.count) }
         unsafe memcpy(bytes + count, bytes + part.lowerBound, part.count)
         count += part.count

@@ -1,7 +1,7 @@
 internal import Glibc
 
-// Reading and writing of what keys and values are made of: big-endian numbers, which sort as they
-// count, and lengths in as few bytes as they need.
+// Reading and writing of the elements of keys and values: big-endian numbers, which sort like numbers, and
+// lengths in as few bytes as needed.
 
 extension Span<UInt8> {
     func equals(_ other: Span<UInt8>) -> Bool {
@@ -17,7 +17,7 @@ extension Span<UInt8> {
         count >= prefix.count && extracting(first: prefix.count).equals(prefix)
     }
 
-    /// Negative, zero or positive, as memcmp says it; a shorter one comes first.
+    /// Returns a negative number, zero or a positive number, like memcmp. A prefix sorts first.
     func order(to other: Span<UInt8>) -> Int {
         let common = Swift.min(count, other.count)
         let order: Int32 =
@@ -31,14 +31,14 @@ extension Span<UInt8> {
         return order != 0 ? Int(order) : count - other.count
     }
 
-    /// A number of so many bytes.
+    /// Reads a number of `bytes` bytes.
     func number(at start: Int, bytes: Int) -> Int64 {
         var value: UInt64 = 0
         for index in start..<start + bytes { value = value << 8 | UInt64(self[index]) }
         return Int64(bitPattern: value)
     }
 
-    /// A length, and moves the offset behind it.
+    /// Reads a length and moves the offset behind it.
     func length(at offset: inout Int) -> Int {
         var value = 0
         var shift = 0
@@ -51,7 +51,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Bytes behind their length, and moves the offset behind them.
+    /// Reads bytes with a length prefix and moves the offset behind them.
     @_lifetime(copy self)
     func bytes(at offset: inout Int) -> Span<UInt8> {
         let count = length(at: &offset)
@@ -96,7 +96,7 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    /// The first key behind all that begin with these bytes; nil when there is none.
+    /// The first key behind all keys with this prefix, or nil if it does not exist.
     var behindPrefix: [UInt8]? {
         guard let last = lastIndex(where: { $0 != 0xFF }) else { return nil }
         return Array(self[..<last]) + [self[last] + 1]

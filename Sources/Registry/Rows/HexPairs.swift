@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-/// Hexadecimal digits: every row of a page has some hundred of them.
+/// Hexadecimal digits. Every row of a page has about a hundred of them.
 enum HexPairs {
     static func append<Sink: ByteSink & ~Copyable>(_ bytes: Span<UInt8>, to text: inout Sink) {
         unsafe text.extend(by: 2 * bytes.count) { out in
@@ -20,8 +20,8 @@ enum HexPairs {
         }
     }
 
-    /// The eight digits of four bytes, all in one register: the first byte and its first digit are the
-    /// lowest.
+    /// Returns the eight digits of four bytes, computed in one register. The first byte and its first digit
+    /// are the lowest.
     static func digits(of four: UInt32, isUpper: Bool) -> UInt64 {
         var spread = UInt64(UInt32(littleEndian: four))
         spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
@@ -31,12 +31,13 @@ enum HexPairs {
         return (nibbles + 0x3030_3030_3030_3030 + letters * (isUpper ? 0x07 : 0x27)).littleEndian
     }
 
-    /// Appends what the digits mean; false, and what was appended is worth nothing, when these are not
-    /// digits in pairs, or capital ones where only small ones read back as the same text.
+    /// Appends the decoded digits. Returns false for invalid or unpaired digits, and with `isLower` for
+    /// capital digits, which would not read back as the same text. After false the appended bytes are
+    /// invalid.
     static func read(_ digits: Span<UInt8>, isLower: Bool, to value: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
         if digits.isEmpty { return true }
-        // Bits that only a byte that is no digit has.
+        // A non-digit sets the high bits.
         var seen: UInt8 = 0
         let table = isLower ? lowerValues : values
         unsafe value.extend(by: digits.count / 2) { out in
@@ -53,7 +54,7 @@ enum HexPairs {
         return seen < 16
     }
 
-    /// What each digit means, 0x80 for what is none.
+    /// The value of each digit, 0x80 for other bytes.
     static let values = (0...255).map { Hex.value(UInt8($0)) ?? 0x80 }
     private static let lowerValues = (0...255).map {
         (0x41...0x46).contains($0) ? 0x80 : Hex.value(UInt8($0)) ?? 0x80

@@ -1,16 +1,16 @@
 internal import Cryptography
 internal import LiveActivity
 
-/// A name as a part of a key. Most are UUIDs and take 17 bytes instead of 36; other short ones stand
-/// as they are, with a zero byte behind, which no name contains; long ones, so that any key fits the
-/// store, stand as their digest, and the row's value keeps the text. No code begins another.
+/// A name as a part of a key. Most names are UUIDs and take 17 bytes instead of 36. Other short names are
+/// stored as text with a zero byte behind, which no name contains. Long names are stored as a digest, so that
+/// every key fits into the store, and the row's value keeps the text. No code is a prefix of another.
 enum NameCode {
-    /// Longer names stand as their digest.
+    /// The length limit in bytes. Longer names are stored as their digest.
     static let textBytesMax = 80
 
     enum Tag {
         static let none: UInt8 = 1
-        /// The installation that is its own recipient: it is not said twice.
+        /// The installation equals its recipient, so it is not stored twice.
         static let recipient: UInt8 = 2
         static let upperUUID: UInt8 = 3
         static let lowerUUID: UInt8 = 4
@@ -18,7 +18,7 @@ enum NameCode {
         static let digest: UInt8 = 6
     }
 
-    /// False, and nothing appended, for what cannot be a name.
+    /// Appends a name. Returns false and appends nothing if the name is invalid.
     static func append(_ name: Span<UInt8>, to key: inout [UInt8], plus tagOffset: UInt8 = 0) -> Bool {
         guard isName(name) else { return false }
         if name.count == UUIDText.digits, let (high, low, isUpper) = UUIDText.read(name) {
@@ -56,8 +56,8 @@ enum NameCode {
         }
     }
 
-    /// Appends the text of the code at the offset and moves the offset behind it. False for a digest and
-    /// for what refers to the recipient: their text is elsewhere.
+    /// Appends the text of the code at the offset and moves the offset behind it. Returns false for a digest
+    /// and for a reference to the recipient. Their text is stored elsewhere.
     static func read<Sink: ByteSink & ~Copyable>(
         _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink, plus tagOffset: UInt8 = 0
     ) -> Bool {
@@ -83,11 +83,11 @@ enum NameCode {
     }
 }
 
-/// The usual form of a UUID, in one case throughout.
+/// The usual text form of a UUID, with digits of one case.
 enum UUIDText {
     static let digits = 36
 
-    /// Nil for what would not read back as the same text.
+    /// Returns nil for a text that would not read back unchanged.
     static func read(_ text: Span<UInt8>) -> (high: UInt64, low: UInt64, isUpper: Bool)? {
         var words: (UInt64, UInt64) = (0, 0)
         var seen: UInt8 = 0

@@ -1,10 +1,10 @@
-/// A number in a key: as many bytes as it needs, and numbers sort as they count. No number's bytes
-/// begin another's.
+/// A number in a key. It takes as many bytes as it needs, and the bytes sort like the numbers. No number's
+/// bytes are a prefix of another's.
 enum OrderedNumber {
     private static let oneByteMax = 0xF0
 
     static func append(_ number: Int, to key: inout [UInt8]) {
-        precondition(number >= 0, "numbers in keys count from zero")
+        precondition(number >= 0, "a number in a key must not be negative")
         if number < oneByteMax { return key.append(UInt8(number)) }
         let bytes = (Int.bitWidth - number.leadingZeroBitCount + 7) / 8
         key.append(UInt8(oneByteMax + bytes))

@@ -1,13 +1,13 @@
 internal import JSON
 internal import LiveActivity
 
-/// A profile as its table keeps it, laid out for predicates that look for one thing: tags and attributes
-/// side by side, values by their kind, nothing to parse. Changing it changes `Lane.schema`.
+/// A profile as a table stores it. The layout suits predicates that test one value: tags and attributes are
+/// adjacent, values have a kind, and no parsing is needed. A change of the layout must change `Lane.schema`.
 ///
 ///     0       updated at, seven bytes of milliseconds
-///     then    os, locale, app build, time zone: a length plus one, zero where there is none, and text
-///     then    how many tags, and each; how many attributes, and of each the name, its kind, its value
-///     then    the topic's key, where a name in the table's key stands as its digest
+///     then    os, locale, app build, time zone: a length plus one (zero if missing), and the text
+///     then    the count of tags and each tag; the count of attributes, and the name, kind and value of each
+///     then    the topic's key, if a name in the table's key is stored as a digest
 enum ProfileValue {
     enum Kind {
         static let no: UInt8 = 0
@@ -15,14 +15,14 @@ enum ProfileValue {
         static let integer: UInt8 = 2
         static let number: UInt8 = 3
         static let text: UInt8 = 4
-        /// An object or a list: it exists and equals nothing.
+        /// An object or a list. It exists and equals nothing.
         static let other: UInt8 = 5
     }
 
-    /// A record, in place; what it appends is worth nothing when it throws. It accepts and refuses what
-    /// `ProfileRow` does, in the same words.
+    /// Appends a record in place. If it throws, the appended bytes are invalid. It accepts and rejects the
+    /// same records as `ProfileRow`, with the same messages.
     ///
-    /// - Parameter longKey: empty where the table's key says all.
+    /// - Parameter longKey: Empty if the table's key contains all names.
     static func append(
         _ record: Span<UInt8>, longKey: Span<UInt8>, to value: inout [UInt8], with reader: JSONReader
     ) throws(RecordError) {
@@ -56,7 +56,7 @@ enum ProfileValue {
         unsafe value.append(contentsOf: bytes)
     }
 
-    /// A null says what a missing attribute says.
+    /// A null attribute counts as missing.
     private static func append(attributes: JSONValue?, to value: inout [UInt8]) {
         guard let attributes else { return value.append(length: 0) }
         attributes.checkProfileAttributes()
@@ -106,7 +106,7 @@ enum ProfileValue {
         return nil
     }
 
-    /// Where the tags begin.
+    /// Returns the offset of the tags.
     static func tagsOffset(_ value: Span<UInt8>) -> Int {
         var offset = TokenValue.timeBytes
         for _ in 0..<4 {
@@ -124,7 +124,7 @@ enum ProfileValue {
         return false
     }
 
-    /// Where the kind of an attribute stands, its value behind it; nil when there is none of the name.
+    /// Returns the offset of an attribute's kind, which its value follows, or nil if the name is missing.
     static func attributeOffset(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int? {
         var offset = tagsOffset(value)
         for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
@@ -147,7 +147,7 @@ enum ProfileValue {
 }
 
 extension ProfileValue {
-    /// The topic's key, where a name in the table's key stands as its digest.
+    /// Returns the topic's key if a name in the table's key is stored as a digest.
     @_lifetime(copy value)
     static func longKey(_ value: Span<UInt8>) -> Span<UInt8>? {
         var offset = tagsOffset(value)

@@ -1,11 +1,13 @@
-/// Where a recipient stands in the walks through a lane: a number that its name scatters, so that any number is a fair
-/// place to begin. What is written in the order of a walk and stands in this order is written side by side.
+/// The position of a recipient in the walks through a lane. It is a hash of the name, so that every number is
+/// a fair start. Rows that are written in the order of a walk are adjacent on disk if their keys start with
+/// it.
 package enum RecipientBucket {
     package static let bytes = 2
 
-    /// FNV-1a, its ends folded together. Not Kafka's hash: all names of a lane agree in that one.
+    /// Returns the FNV-1a hash of a name, folded to 16 bits. Kafka's hash is unsuitable, because all names of
+    /// a lane agree in it.
     ///
-    /// - Parameter name: without the mark of a user or an installation.
+    /// - Parameter name: The name without the prefix of a user or an installation.
     package static func of(_ name: Span<UInt8>) -> UInt16 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in name.indices { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }

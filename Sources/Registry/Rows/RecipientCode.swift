@@ -1,11 +1,12 @@
 internal import LiveActivity
 
-/// A recipient as a part of a key: two bytes that its text scatters, then its name. So the recipients of
-/// a lane are in an order in which any two bytes are a fair place to begin: whoever is late in one send
-/// is early in another.
+/// A recipient as a part of a key: two hash bytes of its name, then the name. The hash bytes spread the
+/// recipients of a lane evenly, so a walk can start at any two bytes. A recipient that is late in one send is
+/// early in another.
 enum RecipientCode {
     static let bucketBytes = RecipientBucket.bytes
-    /// What tells an installation that is its own recipient from a user of the same name.
+    /// The tag offset that distinguishes an installation that is its own recipient from a user of the same
+    /// name.
     static let installationTagOffset: UInt8 = 0x10
 
     static func append(_ recipient: Recipient, to key: inout [UInt8]) -> Bool {
@@ -20,8 +21,8 @@ enum RecipientCode {
         return NameCode.append(name, to: &key, plus: isUser ? 0 : installationTagOffset)
     }
 
-    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code; false when the text
-    /// is elsewhere.
+    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code. Returns false if the
+    /// text is stored elsewhere.
     static func read<Sink: ByteSink & ~Copyable>(
         _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink
     ) -> Bool {
@@ -33,7 +34,7 @@ enum RecipientCode {
             key, at: &offset, to: &text, plus: isInstallation ? installationTagOffset : 0)
     }
 
-    /// Where the code that a key's part begins with ends.
+    /// Returns the end of the code at the start of a key's part.
     static func end(_ part: Span<UInt8>) -> Int {
         var offset = bucketBytes
         let isInstallation = part[offset] >= installationTagOffset

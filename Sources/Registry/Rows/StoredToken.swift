@@ -1,8 +1,8 @@
 internal import Cryptography
 internal import LiveActivity
 
-/// A push token as a row keeps it: what `TokenSeal` wrote, without the digits that say nothing. It comes
-/// out as exactly the text that went in.
+/// A push token as a row stores it: the text of `TokenSeal` in a compact form. It reads back as exactly the
+/// same text.
 enum StoredToken {
     private enum Form: UInt8 {
         case text = 0
@@ -30,7 +30,7 @@ enum StoredToken {
         }
     }
 
-    /// Moves the offset behind the token without looking at it.
+    /// Moves the offset behind the token without decoding it.
     static func skip(_ value: Span<UInt8>, at offset: inout Int) {
         let form = Form(rawValue: value[offset])
         offset += 1
@@ -39,7 +39,7 @@ enum StoredToken {
         offset += count
     }
 
-    /// Appends the text that `append` was given.
+    /// Appends the text that `append` received.
     static func read<Sink: ByteSink & ~Copyable>(
         _ value: Span<UInt8>, at start: Int, to text: inout Sink
     ) {
@@ -57,7 +57,7 @@ enum StoredToken {
         }
     }
 
-    /// Nil for what would not read back as the same text.
+    /// Returns nil for a text that would not read back unchanged.
     private static func sealed(_ token: Span<UInt8>) -> (number: Int, bytes: [UInt8])? {
         let token = String(decoding: Array(token), as: UTF8.self)
         guard let dot = token.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
@@ -76,7 +76,7 @@ extension ByteSink where Self: ~Copyable {
     }
 }
 
-/// What `Base64URL` writes, two digits at a time: each row of a page with sealed tokens has eighty.
+/// The output of `Base64URL`, two digits at a time. Each row with a sealed token has about eighty digits.
 private enum Base64Pairs {
     private static let pairs = [UInt16](
         (0..<4096).map { number in

@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-// How a version lies in a row: three bytes, zeros where it is not known.
+// The form of a version in a row: three bytes, zeros if it is unknown.
 
 extension OSVersion {
     static let bytes = 3

@@ -1,15 +1,15 @@
 internal import LiveActivity
 
-/// Which table a row is in. A pending change carries it in front of its key, and so does the index of
-/// tokens; the numbers are part of the layout.
+/// The kind of a row, which decides its table. Pending changes and the token index store it in their keys.
+/// The numbers are part of the layout.
 enum RowKind: UInt8 {
     case start = 1
     case update = 2
     case profile = 3
 }
 
-/// The keys of the tables. What belongs together in a scan stands together, and within it everything is
-/// in the order of recipients, so that tokens and profiles are walked side by side.
+/// The keys of the tables. Rows of one scan are adjacent. Within a scan the rows are in the order of
+/// recipients, so that tokens and profiles are walked in parallel.
 ///
 ///     starts      app, type                → recipient, installation             the row
 ///     updates     app, group               → recipient, installation, activity   the row
@@ -18,12 +18,12 @@ enum RowKind: UInt8 {
 ///     recipients  app, recipient, installation, activity                         nothing
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
 enum TableKey {
-    /// How much of a token's hash stands in a key; the row has all of it.
+    /// The number of hash bytes in a key. The row contains the full hash.
     static let hashBytes = 8
 
-    /// Appends recipient and installation; false when one cannot be a name.
+    /// Appends recipient and installation. Returns false if one is not a valid name.
     ///
-    /// - Parameter installation: empty for none.
+    /// - Parameter installation: Empty for a profile without an installation.
     static func append(
         isUser: Bool, _ recipient: Span<UInt8>, _ installation: Span<UInt8>, to key: inout [UInt8]
     ) -> Bool {
@@ -47,7 +47,7 @@ enum TableKey {
         return NameCode.append(group, to: &key)
     }
 
-    /// The key in `updates` of the row that an `activities` key and its group speak of.
+    /// Writes the key in `updates` of the row for an `activities` key and its group.
     static func update(ofActivity key: Span<UInt8>, group: Span<UInt8>, into out: inout [UInt8]) {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
@@ -60,12 +60,12 @@ enum TableKey {
         out.append(key.extracting(appEnd..<offset))
     }
 
-    /// The key in `recipients` of an `activities` key.
+    /// Writes the key in `recipients` for an `activities` key.
     static func recipient(ofActivity key: Span<UInt8>, into out: inout [UInt8]) {
         update(ofActivity: key, group: Span(), into: &out)
     }
 
-    /// The `activities` key that a key of `recipients` speaks of.
+    /// Writes the `activities` key for a key of `recipients`.
     static func activity(ofRecipient key: Span<UInt8>, into out: inout [UInt8]) {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
@@ -77,14 +77,14 @@ enum TableKey {
         out.append(key.extracting(appEnd..<holderEnd))
     }
 
-    /// Where recipient and installation end, which a key's part begins with.
+    /// Returns the end of recipient and installation at the start of a key's part.
     static func holderEnd(_ part: Span<UInt8>) -> Int {
         var offset = RecipientCode.end(part)
         NameCode.skip(part, at: &offset)
         return offset
     }
 
-    /// Recipient and installation of a key of `starts` or `activities`: what stands behind app and name.
+    /// Returns recipient and installation of a key of `starts` or `activities`: the part behind app and name.
     @_lifetime(copy key)
     static func holder(_ kind: RowKind, _ key: Span<UInt8>) -> Span<UInt8> {
         var offset = 0
@@ -97,7 +97,7 @@ enum TableKey {
         return key.extracting(offset..<key.count)
     }
 
-    /// The key in `tokens` of a start or an activity.
+    /// Writes the key in `tokens` of a start or an activity.
     static func token(_ kind: RowKind, _ key: Span<UInt8>, hash: Span<UInt8>, into out: inout [UInt8]) {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
@@ -108,7 +108,7 @@ enum TableKey {
         out.append(key.extracting(offset..<key.count))
     }
 
-    /// What all keys in `tokens` of one token of an app begin with.
+    /// Returns the common prefix of all keys in `tokens` for one token of an app.
     @_lifetime(copy key)
     static func tokenPrefix(_ key: Span<UInt8>) -> Span<UInt8> {
         var offset = 0

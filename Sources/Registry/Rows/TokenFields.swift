@@ -1,16 +1,16 @@
 internal import JSON
 internal import LiveActivity
 
-/// What a row of a table takes from a `TokenRow`, read in place: its texts lie side by side in a buffer
-/// that is used again. It accepts and refuses what `TokenRow` does, in the same words.
+/// The fields of a `TokenRow` that a table needs, read in place. The texts are adjacent in a reusable buffer.
+/// It accepts and rejects the same records as `TokenRow`, with the same messages.
 struct TokenFields {
-    /// Its texts, and not its numbers, are valid until it reads the next record.
+    /// The texts. The ranges are valid until the next record is read.
     private(set) var text: [UInt8] = []
     private(set) var isSandbox = false
     private(set) var token = 0..<0
     private(set) var tokenHash = 0..<0
     private(set) var attributesType: Range<Int>?
-    /// Of a token for every type: those that it must not start.
+    /// The types that a token for all types must not start.
     private(set) var exceptTypes: [Range<Int>] = []
     private(set) var group: Range<Int>?
     private(set) var registeredAt: Int64 = 0

@@ -1,24 +1,24 @@
 internal import LiveActivity
 
-/// A token's row as a table keeps it: a head of fixed offsets that decides whether the row is wanted, then
-/// what a job needs. Changing any of it changes `Lane.schema`.
+/// A token's row as a table stores it. A head with fixed offsets decides whether the row is served. The data
+/// for a job follows. A change of the layout must change `Lane.schema`.
 ///
 ///     0       flags
-///     1       version of the system, three bytes, zeros where it is not known
+///     1       version of the system, three bytes, zeros if unknown
 ///     4       registered at, seven bytes of milliseconds
 ///     11      token hash, sixteen bytes
-///     27      expires at, seven bytes, where there is such a time
-///     then    the number of the activity type, the token, and what few rows have
+///     27      expires at, seven bytes, if the row expires
+///     then    the number of the activity type, the token, and rare fields
 enum TokenValue {
     enum Flag {
         static let sandbox: UInt8 = 1
         static let frequentPushesKnown: UInt8 = 2
         static let frequentPushes: UInt8 = 4
-        /// The person has switched Live Activities off for the app, or has swiped this one away.
+        /// The person switched Live Activities off for the app, or swiped this activity away.
         static let off: UInt8 = 8
-        /// Another row of the same token stands. Not part of the record: the lane decides it.
+        /// Another row with the same token is served. The lane sets this flag. It is not part of the record.
         static let shadowed: UInt8 = 16
-        /// In the lane of the recipient that the installation has left.
+        /// The row is in the lane of a recipient that the installation left.
         static let movedAway: UInt8 = 32
         static let expires: UInt8 = 64
         static let hasMore: UInt8 = 128
@@ -33,24 +33,24 @@ enum TokenValue {
 
     static let timeBytes = 7
 
-    /// What stands behind the token, each once at most.
+    /// The fields behind the token, each at most once.
     enum More: UInt8 {
         case channel = 1
         case movedAt = 2
         case movedTo = 3
-        /// The topic's key, where a name in the table's key stands as its digest.
+        /// The topic's key, if a name in the table's key is stored as a digest.
         case key = 4
         case group = 5
-        /// Of an activity that the person has swiped away: the row has no token.
+        /// The time of the dismissal by the person. The row has no token.
         case dismissedAt = 6
-        /// Names of types, each behind its length.
+        /// The names of types, each with a length prefix.
         case exceptTypes = 7
         case movedInAt = 8
     }
 
-    /// False when the hash is none.
+    /// Appends a row. Returns false if the hash is invalid.
     ///
-    /// - Parameter longKey: empty where the table's key says all.
+    /// - Parameter longKey: Empty if the table's key contains all names.
     static func append(
         _ row: borrowing TokenFields, isStart: Bool, type: Int, longKey: Span<UInt8>, to value: inout [UInt8]
     ) -> Bool {
@@ -117,7 +117,7 @@ enum TokenValue {
         value.append(number: time, bytes: timeBytes)
     }
 
-    /// Whether it has a token at all, which can then be another row's too.
+    /// Whether the row has a token. Only then another row can have the same one.
     static func hasToken(_ value: Span<UInt8>) -> Bool {
         value[0] & Flag.off == 0 || more(.dismissedAt, value) == nil
     }
@@ -133,12 +133,12 @@ enum TokenValue {
         value[0] & Flag.expires == 0 ? nil : value.number(at: Place.end, bytes: timeBytes)
     }
 
-    /// Where the activity type's number stands.
+    /// Returns the offset of the activity type's number.
     static func typeOffset(_ value: Span<UInt8>) -> Int {
         value[0] & Flag.expires == 0 ? Place.end : Place.end + timeBytes
     }
 
-    /// One of the things behind the token, nil when the row has none.
+    /// Returns a field behind the token, or nil if the row lacks it.
     @_lifetime(copy value)
     static func more(_ wanted: More, _ value: Span<UInt8>) -> Span<UInt8>? {
         guard value[0] & Flag.hasMore != 0 else { return nil }
@@ -154,7 +154,7 @@ enum TokenValue {
         return nil
     }
 
-    /// Whether a token for every type may start this one.
+    /// Whether a token for all types may start this type.
     static func starts(_ type: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
         guard let names = more(.exceptTypes, value) else { return true }
         var offset = 0
@@ -172,17 +172,17 @@ enum TokenValue {
         more(wanted, value)?.number(at: 0, bytes: timeBytes)
     }
 
-    /// Nil for a row with a token.
+    /// Returns nil for a row with a token.
     static func dismissedAt(_ value: Span<UInt8>) -> Int64? {
         value[0] & Flag.off == 0 ? nil : time(.dismissedAt, value)
     }
 
-    /// Whether it is a token that pushes go to, as far as the row itself says.
+    /// Whether the row's own fields allow pushes to its token.
     static func isServed(_ value: Span<UInt8>) -> Bool {
         value[0] & (Flag.off | Flag.shadowed | Flag.movedAway) == 0
     }
 
-    /// Whether two rows say the same but for the lane's own flag.
+    /// Whether two rows are equal apart from the lane's own flag.
     static func saysTheSame(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         a.count == b.count && (a[0] ^ b[0]) & ~Flag.shadowed == 0
             && a.extracting(1..<a.count).equals(b.extracting(1..<b.count))

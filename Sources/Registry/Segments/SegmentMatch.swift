@@ -1,13 +1,16 @@
 internal import LiveActivity
 
-// One person asked. Two profiles speak: the installation's and, for all of a user's installations, the
-// backend's. The installation's attributes and fields go before the user's; tags are both's together.
+// The test of one person. Two profiles count: the profile of the installation, and the profile that the
+// backend set for all installations of the user. Attributes and fields of the installation have priority.
+// Tags of both are joined.
 
 extension SegmentProgram {
+    /// Returns whether the rule matches.
+    ///
     /// - Parameters:
-    ///   - user: the backend's profile of the user; empty when there is none.
-    ///   - installation: that of the installation; empty when there is none.
-    ///   - os: what the token's row says, for a phone without a profile.
+    ///   - user: The backend's profile of the user, or empty.
+    ///   - installation: The profile of the installation, or empty.
+    ///   - os: The version in the token's row, for a phone without a profile.
     func matches(user: Span<UInt8>, installation: Span<UInt8>, os: OSVersion?) -> Bool {
         nodes.isEmpty || matches(0, user: user, installation: installation, os: os)
     }
@@ -60,7 +63,8 @@ extension SegmentProgram {
         test(index) { value in order(profile, at: offset, to: nodes[value]) }
     }
 
-    /// Asks of each value of the test how what there is stands to it; nil when they have no order.
+    /// Applies a test. `order` returns the order between the profile's value and a value of the test, or nil
+    /// if they cannot be compared.
     private func test(_ index: Int, _ order: (Int) -> Int?) -> Bool {
         let node = nodes[index]
         switch node.operation {
@@ -105,7 +109,7 @@ extension SegmentProgram {
 
     private static func order<N: Comparable>(_ a: N, _ b: N) -> Int? { a < b ? -1 : a > b ? 1 : 0 }
 
-    /// Exact: a large whole number is not rounded first.
+    /// Compares exactly, without rounding a large integer.
     static func order(_ a: Int64, _ b: Double) -> Int? {
         if b >= 0x1p63 { return -1 }
         if b < -0x1p63 { return 1 }

@@ -1,24 +1,24 @@
 package import LiveActivity
 
-/// A rule made ready to be asked of millions: its predicates in one list, outer before inner, each with
-/// the index behind its last inner one, and all texts in one buffer. Asking allocates nothing.
+/// A rule in a form that tests millions of people. Its predicates are in one list, outer before inner. Each
+/// contains the index behind its last inner predicate. All texts are in one buffer. A test allocates nothing.
 package struct SegmentProgram: Sendable {
     enum Operation: Sendable {
         case and, or, not, tag, exists, isIn
         case compares(SegmentRule.Comparison)
-        /// A value of the test before it.
+        /// A value of the preceding test.
         case text, integer, number, boolean
     }
 
     struct Node: Sendable {
         let operation: Operation
-        /// Behind the last node inside this one.
+        /// The index behind the last node inside this one.
         var end = 0
-        /// The field asked for; nil for an attribute.
+        /// The tested field, or nil for an attribute.
         var field: SegmentRule.Field?
         /// A name or text within the constants.
         var text = 0..<0
-        /// A value that is no text.
+        /// A value that is not a text.
         var bits: Int64 = 0
     }
 
@@ -27,7 +27,7 @@ package struct SegmentProgram: Sendable {
 
     package init(_ rule: SegmentRule) { append(rule) }
 
-    /// Whoever has one of the tags.
+    /// Selects every person with at least one of the tags.
     package static func anyTag(of tags: [String]) -> SegmentProgram {
         SegmentProgram(.or(tags.map(SegmentRule.tag)))
     }

@@ -1,7 +1,7 @@
-/// Versions in texts: the numbers that stand in them, compared one after the other, so that 17.10 is
-/// above 17.9 and 17.2 is 17.2.0. What stands before the first number does not count.
+/// Versions in texts. The numbers in the texts are compared one after the other, so that 17.10 is above 17.9,
+/// and 17.2 equals 17.2.0. Text before the first number is ignored.
 enum Version {
-    /// Nil when one of them has no number.
+    /// Returns nil if a text has no number.
     static func order(_ a: Span<UInt8>, to b: Span<UInt8>) -> Int? {
         var (first, second) = (Numbers(), Numbers())
         guard first.hasNumber(a), second.hasNumber(b) else { return nil }
@@ -33,7 +33,7 @@ enum Version {
             return false
         }
 
-        /// The next number; larger ones than any version has count as the largest.
+        /// Returns the next number. Numbers above the limit count as the limit.
         mutating func next(_ text: Span<UInt8>) -> UInt64? {
             while offset < text.count, !(0x30...0x39).contains(text[offset]) { offset += 1 }
             guard offset < text.count else { return nil }

@@ -1,7 +1,8 @@
-/// The client as senders use it, beside `h2load` in the same run and against the same server: distinct
-/// tokens and ids, one provider token, many streams. The server runs on processor 0, clients on 1.
+/// A comparison of the APNs client, as senders use it, with `h2load` in the same run and against the same
+/// server. The load has distinct tokens and ids, one provider token and many streams. The server runs on
+/// processor 0, clients on 1.
 enum APNsBenchmark {
-    /// Of h2load's processor time, which neither pools nor reports anything.
+    /// The limit, as a share of h2load's processor time. h2load has no pools and no reports.
     static let target = 0.8
 
     static func run(_ arguments: [String]) throws {
@@ -14,7 +15,7 @@ enum APNsBenchmark {
     }
 }
 
-/// What was asked for on the command line; with `--client` it is what the benchmark starts itself as.
+/// The options of the command line. The benchmark starts its own client processes with `--client`.
 struct APNsOptions {
     struct Shape: Hashable {
         var streams: Int

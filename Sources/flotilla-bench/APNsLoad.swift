@@ -6,8 +6,8 @@ internal import LiveActivity
 internal import TLS
 internal import Telemetry
 
-/// A client process of the benchmark: pushes as many as there is room for, first until all connections
-/// are open, which nobody measures, then `requests` more. Confined to its loop.
+/// A client process of the benchmark. It pushes as fast as the connections allow: first until all connections
+/// are open, which is not measured, then `requests` more. Confined to its loop.
 final class APNsLoad: PushReceiver {
     private let loop: EventLoop
     private let provider: Provider
@@ -19,7 +19,7 @@ final class APNsLoad: PushReceiver {
     private var template: PushTemplate?
     private var pushed = 0
     private var answered = 0
-    /// How many there will be, and since when they count; nil until all connections are open.
+    /// The last push that is measured and the start of the measurement. Nil until all connections are open.
     private var measured: (last: Int, since: Instant)?
     private let began = Instant.now()
     private let result: FirstResult<String>
@@ -107,11 +107,12 @@ final class APNsLoad: PushReceiver {
         if client?.health(of: profile)?.connections == APNsOptions.connections {
             measured = (pushed + requests, Instant.now())
         } else if Instant.now().milliseconds(since: began) > Self.connectMillisecondsMax {
-            end(.failure(BenchmarkFailure("the client has not opened all its connections")))
+            end(.failure(BenchmarkFailure("the client did not open all its connections")))
         }
     }
 
-    /// In the words of h2load, so that both are read alike. The pushes before are paid for too.
+    /// Prints the result in the format of h2load, so that one parser reads both. The processor time includes
+    /// the pushes before the measurement.
     private func report(since start: Instant) {
         let seconds = Instant.now().seconds(since: start)
         let rate = Double(requests) / seconds

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Runs both clients shape by shape and round by round, so that the noise of a shared machine meets
-/// both, and compares medians.
+/// A run of both clients, shape by shape and round by round, so that the noise of a shared machine affects
+/// both. It compares medians.
 final class APNsRounds {
     private struct Series {
         var rates: [Double] = []
@@ -65,9 +65,9 @@ final class APNsRounds {
         let cost = try client.wait()
         let text = client.text()
         guard let rate = number(before: " req/s", in: text) else {
-            throw BenchmarkFailure("a client told no rate: \(text.suffix(500))")
+            throw BenchmarkFailure("a client printed no rate: \(text.suffix(500))")
         }
-        // h2load goes on when pushes fail.
+        // h2load continues when pushes fail, so the count is checked.
         guard !text.contains("requests:") || text.contains(" \(options.requests) succeeded") else {
             throw BenchmarkFailure("pushes of h2load failed: \(text.suffix(700))")
         }
@@ -101,7 +101,8 @@ final class APNsRounds {
             ], processor: 1, output: "\(directory)/client")
     }
 
-    /// Its headers are the same for all requests, the id too: it cannot vary one.
+    /// Starts h2load. Its headers, and so its apns-id, are the same for all requests, because it cannot vary
+    /// them.
     private func h2load(_ port: Int, _ shape: APNsOptions.Shape) throws -> PinnedProcess {
         let uris = (0..<PushLoad.tokens).map { "https://127.0.0.1:\(port)\(PushLoad.path($0))" }
         try uris.joined(separator: "\n").write(

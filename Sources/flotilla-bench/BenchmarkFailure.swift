@@ -1,4 +1,4 @@
-/// A benchmark that did not do the work it measures: its numbers would mean nothing.
+/// An error of a benchmark that did not do the work that it measures, so its numbers would have no meaning.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -3,9 +3,9 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// The embedded broker beside librdkafka's mock cluster, each in a process of its own, driven by the
-/// same client. The mock keeps 5 MiB of a partition in memory and checks nothing; the broker checks
-/// every batch and keeps all of it.
+/// A comparison of the embedded broker with librdkafka's mock cluster. Each is a separate process, and the
+/// same client drives both. The mock keeps 5 MiB of a partition in memory and checks nothing. The broker
+/// checks every batch and keeps all of it.
 enum BrokerBenchmark {
     private static let rounds = 3
     private static let recordBytes = 1_024
@@ -22,7 +22,7 @@ enum BrokerBenchmark {
 
     private static func compare(_ arguments: [String]) throws {
         let count = arguments.count == 2 ? Int(arguments[1]) ?? 0 : 200_000
-        guard count > 0 else { throw BenchmarkFailure("--records wants a number above 0") }
+        guard count > 0 else { throw BenchmarkFailure("--records needs a number above 0") }
         print("records of 1 KiB, \(count) a run, median of \(rounds) runs in turn; records a second")
         print("data on \(NSTemporaryDirectory()); with sync, acks=all waits for the disk")
         print("                              mock       broker  of mock     with sync  of mock")
@@ -79,7 +79,7 @@ enum BrokerBenchmark {
     }
 }
 
-/// What is compared: a codec and a number of partitions.
+/// One case of the comparison: a codec and a number of partitions.
 struct BrokerShape: CustomStringConvertible {
     let compression: ProducerOptions.Compression
     let partitions: Int

@@ -2,11 +2,11 @@ internal import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// The client's side of the comparison: the same for every server.
+/// The client side of the comparison, which is the same for every server.
 struct BrokerLoad {
     private let settings: KafkaSettings
     private let shape: BrokerShape
-    /// Different records, half of each incompressible: what JSON with tokens in it looks like.
+    /// Different records, half of each incompressible, like JSON with tokens in it.
     private let values: [[UInt8]]
 
     init(_ address: String, shape: BrokerShape, recordBytes: Int) {
@@ -26,7 +26,7 @@ struct BrokerLoad {
         return options
     }
 
-    /// Records a second, from the first send to the last acknowledgement.
+    /// Returns records per second, from the first send to the last acknowledgement.
     func produce(_ count: Int) throws -> Double {
         let producer = try Producer(settings, options, name: "bench", log: .silent, metrics: Metrics())
         let topic = try producer.topic(BrokerShape.topic)
@@ -37,7 +37,7 @@ struct BrokerLoad {
             _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
             stored += deliveries.count { $0.isStored }
         }
-        // The first record meets the connection and the producer id.
+        // The first record opens the connection and gets the producer id, so it is not measured.
         send(by: producer, to: topic, number: 0) { collect(waitMilliseconds: 1) }
         while stored < 1 { collect(waitMilliseconds: 10) }
         let began = Instant.now()
@@ -64,8 +64,9 @@ struct BrokerLoad {
         }
     }
 
-    /// Records a second, from the assignment on, after a first pass that makes the connection. Reads
-    /// again from the beginning until it has read enough: the mock keeps the newest 5 MiB a partition.
+    /// Returns records per second from the assignment on, after a first pass that opens the connection. Reads
+    /// again from the beginning until it has read enough, because the mock keeps only the newest 5 MiB of a
+    /// partition.
     func consume(_ count: Int) throws -> Double {
         var options = ConsumerOptions(.manual)
         options.outOfRange = .earliest
@@ -100,7 +101,7 @@ struct BrokerLoad {
         return Double(read) / seconds
     }
 
-    /// Records a second in transactions of a thousand.
+    /// Returns records per second in transactions of 1,000 records.
     func transact(_ count: Int) throws -> Double {
         let producer = try TransactionalProducer(
             settings, options, transactionalID: "bench", name: "bench", log: .silent, metrics: Metrics())

@@ -2,9 +2,9 @@ internal import Broker
 internal import Glibc
 internal import Telemetry
 
-/// One partition's log without the network: appends with checksum and bookkeeping, reads with the
-/// checksum checked again, a start after a kill, a compaction. Beside each, what the disk calls or
-/// the checksum alone cost in the same run.
+/// A measurement of one partition's log without the network: appends with checksum and bookkeeping, reads
+/// that check the checksum again, a start after a kill, and a compaction. The same run also measures the disk
+/// calls and the checksum alone.
 enum BrokerLogBenchmark {
     static func run(_ arguments: [String]) throws {
         let options = try Options(arguments)
@@ -128,7 +128,7 @@ enum BrokerLogBenchmark {
         init(_ arguments: [String]) throws {
             var left = arguments[...]
             while let name = left.popFirst() {
-                guard let value = left.popFirst() else { throw BenchmarkFailure("\(name) wants a value") }
+                guard let value = left.popFirst() else { throw BenchmarkFailure("\(name) needs a value") }
                 let number = Int(value)
                 switch (name, number) {
                 case ("--mib", let number?): mebibytes = number

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Kafka
 
-/// What the broker's memory is with ten gibibytes of data: while they come, after a restart, and
+/// A measurement of the broker's memory with 10 GiB of data: while they are written, after a restart, and
 /// while they are read.
 enum BrokerMemory {
     private static let records = 10 * 1024 * 1024

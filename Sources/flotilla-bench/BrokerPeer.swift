@@ -4,7 +4,7 @@ internal import Kafka
 internal import KafkaTesting
 internal import Telemetry
 
-/// One of the servers that are compared, as a process of its own: this executable, called again.
+/// One of the compared servers as a separate process: this executable, started again.
 final class BrokerPeer {
     enum Kind: String, CaseIterable {
         case mock
@@ -30,7 +30,7 @@ final class BrokerPeer {
             : ["broker", Self.serveBroker, directory, kind == .broker ? "os" : "every-ack"]
         let output = Pipe()
         process.standardOutput = output
-        // The child ends when this closes, however this process ends.
+        // The child ends when this pipe closes, however this process ends.
         process.standardInput = input
         try process.run()
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
@@ -48,7 +48,7 @@ final class BrokerPeer {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Resident memory of the process, now and at its most.
+    /// Resident memory of the process in MiB, now and at its peak.
     var memoryMiB: (now: Int, most: Int) {
         let path = "/proc/\(process.processIdentifier)/status"
         let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n") ?? []
@@ -59,7 +59,7 @@ final class BrokerPeer {
         return (field("VmRSS:"), field("VmHWM:"))
     }
 
-    // MARK: In the child
+    // MARK: In the child process
 
     static func runMock(_ arguments: [String]) throws {
         guard let cluster = MockCluster(brokers: 1) else { throw BenchmarkFailure("no mock cluster") }
@@ -71,7 +71,8 @@ final class BrokerPeer {
     static func runBroker(_ arguments: [String]) throws {
         var settings = BrokerSettings(dataDirectory: arguments[0])
         settings.flush = arguments[1] == "os" ? .os : .everyAck
-        // A whole process with Kafka's weather: what tests are given that cannot have a real cluster.
+        // In the weather run, the whole process is a cluster with faults, for tests that cannot use a real
+        // cluster.
         if let seed = TestCluster.weatherSeed { WeatherStation(seed: seed).stand(over: &settings) }
         let broker = try RunningBroker(settings)
         announce("127.0.0.1:\(broker.port)")

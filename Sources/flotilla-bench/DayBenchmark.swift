@@ -6,8 +6,8 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// The canonical day: phones report, a match is started for everyone, updated each second and ended, by real
-/// processes from the gateway's 202 to the answer of a simulated APNs.
+/// The canonical day. Phones report, and a match is started for everyone, updated each second and ended. All
+/// processes are real, from the gateway's 202 to the answer of a simulated APNs.
 enum DayBenchmark {
     static func run(_ arguments: [String]) throws {
         let options = try FleetBenchmark(arguments, phones: 200_000)
@@ -37,8 +37,8 @@ enum DayBenchmark {
         let day = try await finished(match, by: end, on: fleet, options)
         FleetBenchmark.say(
             "the updates and the end took \(FleetBenchmark.text(Date().timeIntervalSince(began))) s: "
-                + "\(grouped(Double(day.accepted))) pushes were answered, \(grouped(Double(day.superseded))) jobs gave way "
-                + "to a newer one")
+                + "\(grouped(Double(day.accepted))) pushes were answered, \(grouped(Double(day.superseded))) jobs were replaced "
+                + "by a newer one")
         FleetBenchmark.say(
             "processor seconds: "
                 + cost.seconds.map { "\($0.name) \(FleetBenchmark.text($0.seconds))" }.joined(separator: ", ")
@@ -48,16 +48,16 @@ enum DayBenchmark {
             "from accepted to the last answer, 99th percentile of \(day.sends) sends: "
                 + "\(FleetBenchmark.text(day.percentile(of: nil))) s")
         FleetBenchmark.say(
-            "of the updates, which give way to newer ones: \(FleetBenchmark.text(day.percentile(of: updates))) s; "
-                + "of the end, which every phone is given: \(FleetBenchmark.text(day.percentile(of: [end.id]))) s"
+            "of the updates, which newer ones may replace: \(FleetBenchmark.text(day.percentile(of: updates))) s; "
+                + "of the end, which every phone gets: \(FleetBenchmark.text(day.percentile(of: [end.id]))) s"
         )
         try await fleet.stop()
     }
 
-    /// Waits until every phone was given the end.
+    /// Waits until every phone has the end.
     ///
-    /// The receipts of a day are millions of lines: reading them takes a core from the fleet, so they are read when
-    /// nothing is delivered any more.
+    /// The receipts of a day are millions of lines. Reading them takes a core from the fleet, so they are
+    /// read only when nothing is delivered any more.
     private static func finished(
         _ match: FleetMatch, by end: FleetBackend.Accepted, on fleet: Fleet, _ options: FleetBenchmark
     ) async throws -> DayReceipts {
@@ -82,11 +82,11 @@ enum DayBenchmark {
     }
 }
 
-/// What became of the updates and of the end, by their receipts.
+/// The outcomes of the updates and of the end, from their receipts.
 struct DayReceipts {
     private(set) var accepted = 0
     private(set) var superseded = 0
-    /// Jobs of each send that have ended.
+    /// The number of finished jobs of each send.
     private(set) var done: [String: Int] = [:]
     private var first = Int64.max
     private var last = Int64.min
@@ -113,12 +113,13 @@ struct DayReceipts {
         }
     }
 
-    /// Of which some phone was given something.
+    /// The number of sends that at least one phone got.
     var sends: Int { lastAnswers.count }
 
     var receiptsPerSecond: Double { Double(accepted + superseded) * 1000 / Double(max(1, last - first)) }
 
-    /// Seconds from a send's acceptance to the last answer about it; nil stands for all sends.
+    /// Returns the percentile, in seconds, of the time from a send's acceptance to its last answer. Nil means
+    /// all sends.
     func percentile(of sends: Set<String>?) -> Double {
         let some = lastAnswers.filter { sends?.contains($0.key) ?? true }
         let all = some.values.map { Double($0.last - $0.accepted) / 1000 }.sorted()

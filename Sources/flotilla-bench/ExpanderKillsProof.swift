@@ -9,14 +9,14 @@ enum ExpanderKillsProof {
         let proof = KillsProof<ExpanderKills.Plan>(
             name: "fan-out-kills",
             claim:
-                "each token has exactly one job of each send, and no death cost more than a page of each lane",
+                "each token has exactly one job of each send, and no kill repeated more than one page of each lane",
             flags: ["--phones": \.phones])
         try proof.run(plan, arguments) { plan, program, bed, directory in
             let result = try await ExpanderKills(plan, program: program, bed: bed, directory: directory).run()
             return .init(
                 kills: result.kills, stepsMet: result.stepsMet,
                 counts:
-                    "\(result.sends) sends, \(result.jobs) jobs; \(result.redone) jobs were written once more",
+                    "\(result.sends) sends, \(result.jobs) jobs; \(result.redone) jobs were written again",
                 fault: result.fault)
         }
     }

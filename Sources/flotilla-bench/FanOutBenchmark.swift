@@ -7,8 +7,9 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Topics
 
-/// Sends from Kafka to jobs in Kafka, through planner and expander as they run for an operator: one group of
-/// everybody, and one user's sends meanwhile; or, with `--small`, as many groups as phones.
+/// A measurement of sends from Kafka to jobs in Kafka, through planner and expander as they run in
+/// production. The load is one group of all phones, with sends to one user at the same time. With `--small`
+/// there are as many groups as phones.
 enum FanOutBenchmark {
     struct Options {
         var tokens = 1_000_000
@@ -16,11 +17,11 @@ enum FanOutBenchmark {
         var bodies = [600, 4000]
         var jobsPerSheet = 256
         var singles = 200
-        /// Many small: so many groups of one phone each; 0 is one big group.
+        /// With `--small`, the number of groups of one phone each. 0 means one big group.
         var groups = 0
         var rate = 5000
         var seconds = 60
-        /// A cluster that runs already; without it a broker of its own.
+        /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
         init(_ arguments: [String]) throws {
@@ -64,7 +65,7 @@ enum FanOutBenchmark {
     }
 }
 
-/// One group of everybody.
+/// The case with one group of all phones.
 private final class OneBig {
     private static let users = 500
     private static let groupOfAll = "match"
@@ -77,7 +78,7 @@ private final class OneBig {
     private let reader = JSONReader()
     private let smallState: RawJSON
     private var round = 0
-    /// The send to all that is under way, and the lanes that have closed it.
+    /// The send to all that is in progress, with the numbers of lanes that have closed it and of its jobs.
     private var open: (send: String, lanes: Int, jobs: Int)?
 
     init(_ stand: FanOutStand, _ options: FanOutBenchmark.Options) throws {
@@ -142,8 +143,8 @@ private final class OneBig {
         print("  \(name), median: \(grouped(rates.median)) jobs a second")
     }
 
-    /// A phone that was started reports the token of its activity, so that the registry has as much to tell as there
-    /// are starts.
+    /// Measures starts while each started phone reports the token of its activity, so that the registry has
+    /// as many changes as there are starts.
     private func startsOfReportingPhones() throws {
         var reported = 0
         let seconds = try expand(.start, bodyBytes: options.bodies[0]) {
@@ -156,11 +157,11 @@ private final class OneBig {
             try self.stand.storeRegistry()
         }.all
         print(
-            "  the same while \(grouped(Double(reported))) phones report what was started: "
+            "  the same while \(grouped(Double(reported))) phones report their started activities:  "
                 + "\(grouped(Double(options.tokens) / seconds)) jobs a second")
     }
 
-    /// To everybody: until all lanes have closed it.
+    /// Sends to all and waits until all lanes have closed the send.
     ///
     /// - Returns: seconds from the send to its last closing record, and to its first job.
     private func expand(
@@ -211,7 +212,8 @@ private final class OneBig {
         }
     }
 
-    /// One user's sends, one after the other; those count that were through while a send to all was under way.
+    /// Measures sends to one user, one after the other. With an event, only those count that ended while a
+    /// send to all was in progress.
     private func singles(during event: PushEvent?) throws -> Latencies {
         var latencies = Latencies()
         var number = 0
@@ -230,7 +232,7 @@ private final class OneBig {
             try lookForClosing(waitMilliseconds: 0)
             if event == nil || open != nil { latencies.add(seconds) }
             guard Instant.now().seconds(since: begun) < 300 else {
-                throw BenchmarkFailure("too few of one user's sends met one to all")
+                throw BenchmarkFailure("too few of one user's sends overlapped with a send to all")
             }
             usleep(5000)
         }
@@ -240,7 +242,7 @@ private final class OneBig {
 }
 
 extension FanOutStand {
-    /// - Returns: seconds until the job of a send to a private group's owner was visible.
+    /// - Returns: seconds until the job of a send to the owner of a private group was visible.
     func single(to user: String, group: String, state: RawJSON, seenBy urgent: TopicWatch) throws -> Double {
         let begun = Instant.now()
         send(.update, of: group, state: state, owner: user)
@@ -252,7 +254,8 @@ extension FanOutStand {
         return Instant.now().seconds(since: begun)
     }
 
-    /// Until each lane has made a job: of users `user-0`, `user-1` … who have an activity in a private group.
+    /// Waits until each lane has made a job, for the users `user-0`, `user-1` … who have an activity in a
+    /// private group.
     func waitForLanes(group: String, users: Int, of urgent: TopicWatch, state: RawJSON) throws {
         var lanes = Set<Int32>()
         for user in (0..<users).map({ "user-\($0)" }) where lanes.insert(lane(of: user)).inserted {

@@ -10,8 +10,8 @@ internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 
-/// Fan-out as an operator has it, planner and expander in one process of its own; a broker beside it that syncs as
-/// it does for operators; and, in this process, who writes registry and sends and reads what comes of them.
+/// The test bed of fan-out: planner and expander in one separate process as in production, a broker that
+/// syncs as in production, and this process, which writes registry and sends and reads the results.
 final class FanOutStand {
     let bed: IngestBed
     private let peer: BrokerPeer?
@@ -40,7 +40,7 @@ final class FanOutStand {
 
     // MARK: The stage
 
-    /// A process without state files.
+    /// Starts a process without state files.
     func start(jobsPerSheet: Int) throws {
         try stop()
         generation += 1
@@ -52,16 +52,16 @@ final class FanOutStand {
         memory = PrivateMemory(of: started.process.identifier)
     }
 
-    /// The private memory that it has had at most, in MiB.
+    /// The peak of its private memory, in MiB.
     var privateMemory: Int { memory?.most ?? 0 }
 
-    /// It is started by hand here, so nobody starts it again.
+    /// Throws if the stage has ended. The benchmark started it, so no supervisor starts it again.
     func checkThatItRuns() throws {
         guard let worker, !worker.isRunning else { return }
         throw BenchmarkFailure("fan-out ended: \(worker.process.errors.suffix(800))")
     }
 
-    /// - Returns: the private memory that it had at most, in MiB.
+    /// - Returns: the peak of its private memory, in MiB.
     @discardableResult
     func stop() throws -> Int {
         guard let worker else { return 0 }
@@ -73,7 +73,7 @@ final class FanOutStand {
         return most
     }
 
-    /// Processor seconds of the stage, all threads of the client included.
+    /// Processor seconds of the stage, including all threads of the Kafka client.
     var processorSeconds: Double {
         guard let id = worker?.process.identifier,
             let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
@@ -86,13 +86,13 @@ final class FanOutStand {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Of a core, below which the stage has nothing to do but to wait.
+    /// The share of a core below which the stage is idle.
     private static let idleShare = 0.06
     private static let idleSecondsMax = 120.0
 
-    /// Until the stage has heard, told and kept what came before.
+    /// Waits until the stage has processed all earlier records.
     ///
-    /// - Returns: seconds that it took.
+    /// - Returns: the seconds that it took.
     func waitUntilIdle() throws -> Double {
         let begun = Instant.now()
         var quiet = 0
@@ -102,7 +102,7 @@ final class FanOutStand {
             quiet = processorSeconds - before < Self.idleShare ? quiet + 1 : 0
             try checkThatItRuns()
             guard Instant.now().seconds(since: begun) < Self.idleSecondsMax else {
-                throw BenchmarkFailure("fan-out did not come to rest")
+                throw BenchmarkFailure("fan-out did not become idle")
             }
         }
         return Instant.now().seconds(since: begun)
@@ -133,9 +133,9 @@ final class FanOutStand {
     // MARK: Sends
 
     /// - Parameters:
-    ///   - owner: of a private group.
-    ///   - id: nil makes one.
-    /// - Returns: the send's id.
+    ///   - owner: the owner of a private group.
+    ///   - id: the id of the send; nil makes one.
+    /// - Returns: the id of the send.
     @discardableResult
     func send(
         _ event: PushEvent, of group: String, state: RawJSON?, owner: String? = nil, id: String? = nil
@@ -161,7 +161,7 @@ final class FanOutStand {
         guard sends.finish() else { throw BenchmarkFailure("sends were not stored") }
     }
 
-    /// A state that makes a body of so many bytes.
+    /// Returns a state that makes a body of this many bytes.
     static func state(bodyBytes: Int) throws -> RawJSON {
         let padding = String(repeating: "x", count: max(1, bodyBytes - 90))
         return try RawJSON(checking: Array("{\"goals\":\"\(padding)\"}".utf8), with: JSONReader())
@@ -169,10 +169,10 @@ final class FanOutStand {
 
     // MARK: Reading
 
-    /// Who reads topics from where they end now.
+    /// Returns a reader of the topics from their current ends.
     func watch(_ topics: [TopicName]) throws -> TopicWatch { try TopicWatch(topics, bed) }
 
-    /// From a topic's first offsets to its last, holes included.
+    /// Returns the number of offsets of a topic, including those without a record.
     func records(of topic: TopicName) throws -> Int {
         let consumer = try Consumer(
             bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
@@ -184,7 +184,7 @@ final class FanOutStand {
     }
 }
 
-/// A reader of whole topics, from their ends on.
+/// A reader of whole topics from their ends.
 final class TopicWatch {
     private let consumer: Consumer
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
@@ -208,7 +208,7 @@ final class TopicWatch {
 
     deinit { _ = consumer.close() }
 
-    /// - Returns: how many records there were.
+    /// - Returns: the number of records that were read.
     @discardableResult
     func look(waitMilliseconds: Int32, _ body: (borrowing Kafka.Record) -> Void) -> Int {
         _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
@@ -218,12 +218,12 @@ final class TopicWatch {
     }
 }
 
-/// How long it takes to sync a page to the disk that the broker uses, in milliseconds: the median of some.
+/// The time to sync a page to the broker's disk, in milliseconds: the median of several tries.
 enum DiskSync {
     static func milliseconds() throws -> Double {
         let path = NSTemporaryDirectory() + "flotilla-bench-sync-\(UUID().uuidString)"
         let file = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw BenchmarkFailure("no file can be made in \(NSTemporaryDirectory())") }
+        guard file >= 0 else { throw BenchmarkFailure("cannot create a file in \(NSTemporaryDirectory())") }
         defer {
             close(file)
             unsafe unlink(path)
@@ -233,7 +233,7 @@ enum DiskSync {
         for _ in 0..<50 {
             let begun = Instant.now()
             guard unsafe write(file, page, page.count) == page.count, fdatasync(file) == 0 else {
-                throw BenchmarkFailure("the disk cannot be written")
+                throw BenchmarkFailure("cannot write to the disk")
             }
             seconds.append(Instant.now().seconds(since: begun))
         }
@@ -241,7 +241,7 @@ enum DiskSync {
     }
 }
 
-/// Times until something was seen.
+/// Measured latencies.
 struct Latencies: CustomStringConvertible {
     private(set) var seconds: [Double] = []
 

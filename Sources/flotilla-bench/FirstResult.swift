@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Synchronization
 
-/// A result that one thread waits for and others give; the first counts.
+/// A result that one thread waits for. Other threads give results, and the first one counts.
 final class FirstResult<Value: Sendable>: Sendable {
     private let isThere = WakeSignal()
     private let first = Mutex<Result<Value, any Error>?>(nil)

@@ -5,14 +5,14 @@ internal import LiveActivity
 internal import ProcessTesting
 internal import SenderTesting
 
-/// What the benchmarks of a whole fleet share: one process of each stage but insight, a broker, the simulated APNs
-/// with its phones.
+/// The shared part of the benchmarks of a whole fleet: one process of each stage except insight, a broker,
+/// and the simulated APNs with its phones.
 struct FleetBenchmark {
     var phones: Int
     var updates = 60
     var plan = FleetPlan()
 
-    /// - Parameter phones: unless the arguments say another number.
+    /// - Parameter phones: the number of phones if the arguments do not set one.
     init(_ arguments: [String], phones: Int) throws {
         var arguments = arguments
         self.phones = phones
@@ -41,10 +41,10 @@ struct FleetBenchmark {
             .path
     }
 
-    /// Phones report, and all are started: from here on updates reach them.
+    /// Waits until all phones have reported and are started, so that updates reach them.
     static func begin(_ match: FleetMatch, _ phones: Int, on fleet: Fleet) async throws {
         var begun = Date()
-        let reports = SlowStep("reports", on: fleet) { "they come in" }
+        let reports = SlowStep("reports", on: fleet) { "reports arrive" }
         try await match.waits(
             for: phones, in: match.start(isDryRun: true), meanwhile: { try await reports.look() })
         var seconds = Date().timeIntervalSince(begun)
@@ -57,7 +57,7 @@ struct FleetBenchmark {
         try await match.waits(forDelivered: phones, meanwhile: { try await start.look() })
         seconds = Date().timeIntervalSince(begun)
         say("start: all phones have it after \(text(seconds)) s")
-        let tokens = SlowStep("update tokens", on: fleet) { "they come in" }
+        let tokens = SlowStep("update tokens", on: fleet) { "tokens arrive" }
         try await match.waits(
             for: phones, in: match.update(0, isDryRun: true), meanwhile: { try await tokens.look() })
         seconds = Date().timeIntervalSince(begun)
@@ -83,7 +83,7 @@ struct FleetCost {
         used = all.map { (name: $0.0, process: $0.1, before: processorSeconds(of: $0.1)) }
     }
 
-    /// Since it was made.
+    /// The processor seconds since this value was made.
     var seconds: [(name: String, seconds: Double)] {
         used.map { (name: $0.name, seconds: processorSeconds(of: $0.process) - $0.before) }
     }

@@ -12,13 +12,14 @@ internal import SenderTesting
 internal import Telemetry
 internal import Topics
 
-/// One group, updated every second while APNs takes only a part of that: whether everybody stays near the newest state
-/// and nobody is forgotten; and the same without conflation, which falls behind by more with each second.
+/// A test with one group that is updated every second while APNs can take only a part of the pushes. It
+/// checks that all phones stay near the newest state and that no phone is left out. The second run has no
+/// conflation and falls behind more with each second.
 enum FreshnessBenchmark {
     struct Options {
         var phones = 200_000
         var seconds = 60
-        /// How long APNs takes for an answer: with 1,000 pushes open at a time, its rate.
+        /// The delay of an answer from APNs. With 1,000 pushes open at a time it sets the rate.
         var delayMilliseconds = 20
         var brokers: [String]?
 
@@ -40,7 +41,7 @@ enum FreshnessBenchmark {
         }
     }
 
-    /// Passes that a phone may be behind at any moment.
+    /// The limit on how far a phone may be behind at any moment, in passes.
     static let passesMax = 3.0
 
     static func run(_ arguments: [String]) throws {
@@ -62,18 +63,19 @@ enum FreshnessBenchmark {
     }
 }
 
-/// What phones were given.
+/// The deliveries to the phones.
 struct Freshness: Sendable {
-    /// Jobs that APNs was given, for each that was written, and a second.
+    /// The share of the written jobs that APNs got, and the rate per second.
     var share = 0.0
     var rate = 0.0
-    /// Seconds that all phones take at this rate.
+    /// The seconds that all phones take at this rate.
     var pass = 0.0
-    /// From the last update until all phones had it; without conflation nobody waits for that.
+    /// The seconds from the last update until all phones had it. The run without conflation does not wait for
+    /// that.
     var newestAfter = 0.0
-    /// The longest time that a phone was given nothing, in passes.
+    /// The longest time that a phone got nothing, in passes.
     var mostPasses = 0.0
-    /// How old what the phones had was when the last update was written: of all phones, the mean and the most.
+    /// The age of the phones' states when the last update was written: mean and maximum over all phones.
     var behindSeconds = 0.0
     var behindMostSeconds = 0.0
     var superseded = 0
@@ -170,7 +172,7 @@ private final class FreshnessRun {
         return found
     }
 
-    /// Connections are made before it begins.
+    /// Opens the connections before the measurement begins.
     private func warm(_ sender: StageProcess) async throws {
         var lines = JobLines()
         for phone in 0..<Self.jobsPerSheet { lines.append(TestPhone(options.phones + phone), event: .update) }
@@ -204,7 +206,8 @@ private final class FreshnessRun {
             #"{"aps":{"timestamp":\#(version),"event":"update","content-state":{"home":\#(update)}}}"#.utf8)
     }
 
-    /// As the planner notes it and the expander walks: from a place of its own for each update, and round.
+    /// Writes an update as planner and expander do. Each update starts its walk at a different place and goes
+    /// round.
     private func write(_ update: Int) {
         let (head, body) = (head(of: update), body(of: update))
         writtenAt.append(head.acceptedAt)
@@ -228,7 +231,7 @@ private final class FreshnessRun {
         }
     }
 
-    // MARK: What the phones were given
+    // MARK: Deliveries
 
     private struct Push {
         let target: Target
@@ -280,7 +283,7 @@ private final class FreshnessRun {
             let known = given[target] ?? (-1, first, -1)
             if known.at < last { longest = max(longest, last - known.at) }
             if known.update < options.seconds - 1 { found.unfinished += 1 }
-            // Since when what it had was not the newest any more.
+            // The time from which the phone's state was no longer the newest.
             let since = known.atLast + 1 < writtenAt.count ? writtenAt[known.atLast + 1] : last
             let seconds = Double(last - since) / 1000
             behind += seconds

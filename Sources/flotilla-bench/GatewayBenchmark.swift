@@ -1,8 +1,9 @@
 internal import Foundation
 internal import LiveActivity
 
-/// Reports through the gateway, from curl's end to Kafka's acknowledgement: a real broker, unless a cluster
-/// is given, and a real gateway, each in a process of its own, and h2load as the phones.
+/// A measurement of reports through the gateway, from the HTTP client to Kafka's acknowledgement. Broker and
+/// gateway are real and separate processes, or a given cluster takes the broker's place. h2load plays the
+/// phones.
 enum GatewayBenchmark {
     private static let connections = 64
 

@@ -6,8 +6,8 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// A gateway in a process of its own, with an app and a key, on a real broker or on a cluster that is given; and
-/// h2load before it.
+/// A test bed with a gateway as a separate process, an app and a key, on a new broker or a given cluster.
+/// h2load makes the requests.
 final class GatewayStand {
     /// The app's id.
     static let app = "shop"
@@ -26,8 +26,8 @@ final class GatewayStand {
     let key: String
 
     /// - Parameters:
-    ///   - role: of the key.
-    ///   - given: a cluster's address; nil starts a broker.
+    ///   - role: the role of the key.
+    ///   - given: the address of a cluster; nil starts a broker.
     init(role: APIKey.Role, types: [ActivityType] = [], given: String?) throws {
         directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(getpid())").path
@@ -58,13 +58,13 @@ final class GatewayStand {
                 "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
             ] + shared, processor: 1, output: directory + "/gateway.log")
         listening = try Self.address(of: "gateway", in: gateway)
-        // The line comes before the catalogue has been read.
-        _ = try Self.words(after: "the catalogue has been read", in: gateway)
+        // The gateway logs its address before it has read the catalog.
+        _ = try Self.words(after: "the catalog has been read", in: gateway)
     }
 
     private static let shared = ["--admin-listen", "127.0.0.1:0", "--log-format", "text"]
 
-    /// Beside the gateway; it ends with it.
+    /// Starts fan-out beside the gateway. It ends with the gateway.
     func startFanOut() throws {
         fanOut = try PinnedProcess(
             [
@@ -75,7 +75,7 @@ final class GatewayStand {
 
     var fanOutText: String { fanOut?.text() ?? "" }
 
-    /// Ends the gateway and takes everything away; returns the processor seconds that the gateway used.
+    /// Ends the gateway and removes everything. Returns the processor seconds that the gateway used.
     func end() -> Double {
         let used = gateway.stop().processorSeconds
         _ = fanOut?.stop()
@@ -85,7 +85,7 @@ final class GatewayStand {
         return used
     }
 
-    /// Posts a body by h2load over HTTP/1.1; every request must be accepted.
+    /// Posts a body with h2load over HTTP/1.1. Throws if a request was not accepted.
     func post(
         _ body: String, to path: String, requests: Int, connections: Int, options: [String] = []
     ) throws -> Posted {
@@ -109,7 +109,7 @@ final class GatewayStand {
 
     struct Posted {
         let seconds: Double
-        /// Of each request, in order of length.
+        /// The time of each request, in ascending order.
         let microseconds: [Int]
 
         func percentile(_ share: Double) -> Double {
@@ -119,7 +119,7 @@ final class GatewayStand {
         }
     }
 
-    /// The third column of h2load's log.
+    /// Returns the third column of h2load's log.
     private static func latencies(_ log: String) throws -> [Int] {
         try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { line in
             line.split(separator: "\t").last.flatMap { Int($0) }
@@ -139,7 +139,7 @@ final class GatewayStand {
             }
             usleep(5000)
         }
-        throw BenchmarkFailure("“\(words)” never came: \(process.text().suffix(500))")
+        throw BenchmarkFailure("“\(words)” did not appear in the log: \(process.text().suffix(500))")
     }
 
     private static func prepare(

@@ -4,7 +4,7 @@ internal import HTTP2
 internal import Lifecycle
 internal import TLS
 
-/// A server process of the benchmark: reads each push whole and answers 200 with its apns-id.
+/// A server process of the benchmark. It reads each push completely and answers 200 with its apns-id.
 enum HTTP2Answers {
     static func serve(certificate: String, key: String) throws {
         let context = try TLSContext.server(chain: .file(certificate), key: .file(key))

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// HTTP/2 over TLS 1.3, both sides beside nghttp2's own tools in the same run: our client and h2load
-/// against `nghttpd`, then our server and `nghttpd` under h2load. Servers run on processor 0, clients on 1.
+/// A comparison of HTTP/2 over TLS 1.3 with nghttp2's tools in the same run: our client and h2load against
+/// `nghttpd`, then our server and `nghttpd` under h2load. Servers run on processor 0, clients on 1.
 enum HTTP2Benchmark {
     static let targets = (client: 0.65, server: 0.65)
 
@@ -21,7 +21,7 @@ enum HTTP2Benchmark {
     }
 }
 
-/// What was asked for on the command line; `client` and `server` are what the benchmark starts itself as.
+/// The options of the command line. The benchmark starts its own processes with `--client` and `--server`.
 struct HTTP2Options {
     enum Role {
         case judge

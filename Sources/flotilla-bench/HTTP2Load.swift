@@ -3,8 +3,8 @@ internal import HTTP2
 internal import Lifecycle
 internal import TLS
 
-/// The pushes that both clients of the benchmark make: 64 hex digits of token, the headers of a push
-/// with a bearer of 191 bytes, 600 bytes of body.
+/// The pushes that both clients of the benchmark send: a token of 64 hex digits, the headers of a push with a
+/// bearer token of 191 bytes, and a body of 600 bytes.
 enum PushLoad {
     static let tokens = 10_000
     static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 600)
@@ -17,7 +17,7 @@ enum PushLoad {
         ("apns-priority", "10"), ("apns-expiration", "1763632800"),
     ]
 
-    /// Every process makes the same ones.
+    /// Returns the token of an index. Every process makes the same tokens.
     static func token(_ index: Int) -> String {
         tokenWords(index).map { word in
             let digits = String(word, radix: 16)
@@ -25,7 +25,7 @@ enum PushLoad {
         }.joined()
     }
 
-    /// The bytes that `token` has as digits.
+    /// Appends the bytes whose hex digits `token` returns.
     static func appendToken(_ index: Int, to bytes: inout [UInt8]) {
         for word in tokenWords(index) {
             for shift in stride(from: UInt64(56), through: 0, by: -8) {
@@ -42,8 +42,8 @@ enum PushLoad {
     static func path(_ index: Int) -> String { "/3/device/\(token(index))" }
 }
 
-/// A client process of the benchmark: `connections` sessions over TLS on one event loop, each with
-/// `streams` pushes open until `requests` have been answered. Confined to its loop.
+/// A client process of the benchmark: `connections` sessions over TLS on one event loop. Each keeps `streams`
+/// pushes open until `requests` have been answered. Confined to its loop.
 final class HTTP2Load {
     private let end: FirstResult<Int>
     private let paths: [UInt8]
@@ -109,7 +109,7 @@ final class HTTP2Load {
     }
 }
 
-/// One session and the TLS connection under it.
+/// One session with its TLS connection.
 private final class HTTP2LoadConnection: TLSConnectionDelegate {
     private let load: HTTP2Load
     private let session: ClientSession

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Runs the four measurements round by round, so that the noise of a shared machine meets all of them,
-/// and compares medians.
+/// A run of the four measurements, round by round, so that the noise of a shared machine affects all of them.
+/// It compares medians.
 final class HTTP2Rounds {
     private let options: HTTP2Options
     private let directory: String
@@ -11,7 +11,8 @@ final class HTTP2Rounds {
 
     init(_ options: HTTP2Options) throws {
         self.options = options
-        // One empty file for each token: `nghttpd` serves files. In memory, so that no disk is measured.
+        // `nghttpd` serves files, so there is one empty file per token. They are in memory, so that no disk
+        // is measured.
         directory = "/dev/shm/flotilla-bench-\(getpid())"
         let devices = "\(directory)/www/3/device"
         try FileManager.default.createDirectory(atPath: devices, withIntermediateDirectories: true)
@@ -46,7 +47,7 @@ final class HTTP2Rounds {
         try Data(PushLoad.body).write(to: URL(fileURLWithPath: "\(directory)/body"))
     }
 
-    /// A server's key, and a certificate that vouches for itself.
+    /// Makes a server's key and a self-signed certificate.
     static func makeIdentity(key: String, certificate: String, output: String) throws {
         let openssl = try PinnedProcess(
             [
@@ -120,7 +121,7 @@ final class HTTP2Rounds {
             ] + headers, processor: 1, output: "\(directory)/h2load")
     }
 
-    // MARK: What was found
+    // MARK: Results
 
     private func report() {
         let client = line("our client", beside: "h2load as client", HTTP2Benchmark.targets.client)

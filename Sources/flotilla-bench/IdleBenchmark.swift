@@ -3,11 +3,11 @@ internal import Glibc
 internal import InstallationTesting
 internal import ProcessTesting
 
-/// What `flotilla up` costs while nothing happens.
+/// The cost of `flotilla up` while nothing happens.
 enum IdleBenchmark {
     static let residentMiBWanted = 100
     static let processorPercentWanted = 2.0
-    /// Groups have formed, views stand, connections are made.
+    /// The time for groups to form, views to load and connections to open.
     private static let settleSeconds = 20.0
 
     static func run(_ arguments: [String]) throws {

@@ -8,9 +8,9 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Reports from Kafka to Kafka: read, merged, committed in transactions, read back into the views. The
-/// broker is a process of its own; the processor time is this process's, all threads of the client
-/// included.
+/// A measurement of reports from Kafka to Kafka: read, merged, committed in transactions, and read back into
+/// the views. The broker is a separate process. The processor time of this process counts, with all
+/// threads of the Kafka client.
 enum IngestBenchmark {
     private static let wanted = 80_000.0
 
@@ -19,7 +19,7 @@ enum IngestBenchmark {
         var installations = 100_000
         var rounds = 3
         var batch = IngestSettings().batchRecordsMax
-        /// A cluster that runs already; without it a broker of its own.
+        /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
         init(_ arguments: [String]) throws {
@@ -66,7 +66,7 @@ enum IngestBenchmark {
         print("  median: \(grouped(median)) reports a core-second; \(grouped(wanted)) wanted")
     }
 
-    /// A backlog that is there before the stage starts, and the time until it is gone.
+    /// Measures the time to process a backlog that exists before the stage starts.
     private static func measure(
         _ options: Options, _ brokers: [String]
     ) throws -> (perSecond: Double, perCoreSecond: Double) {
@@ -98,7 +98,9 @@ enum IngestBenchmark {
         let usage = try Usage.of {
             let limit = Instant.now().advanced(byMilliseconds: 300_000)
             while handled() < options.reports {
-                guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
+                guard Instant.now() < limit else {
+                    throw BenchmarkFailure("the backlog was not processed in time")
+                }
                 usleep(2000)
             }
             last = handled()

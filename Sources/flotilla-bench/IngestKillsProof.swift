@@ -8,7 +8,7 @@ enum IngestKillsProof {
         plan.randomKills = 300
         let proof = KillsProof<IngestKills.Plan>(
             name: "ingest-kills",
-            claim: "the registry and the events are exactly what the core makes of the reports",
+            claim: "the registry and the events are exactly those that the core makes from the reports",
             flags: ["--reports": \.reports, "--installations": \.installations])
         try proof.run(plan, arguments) { plan, program, bed, directory in
             let result = try await IngestKills(plan, program: program, bed: bed, directory: directory).run()

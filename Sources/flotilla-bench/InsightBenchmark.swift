@@ -8,20 +8,20 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Receipts from Kafka into insight's files. The broker is a process of its own; the processor time is this
-/// process's, all threads of the client included.
+/// A measurement of receipts from Kafka into insight's files. The broker is a separate process. The processor
+/// time of this process counts, with all threads of the Kafka client.
 enum InsightBenchmark {
     private static let wanted = 100_000.0
     private static let sends = 20
-    /// What is a week old is forgotten.
+    /// The time of the receipts. It must be less than a week ago, because insight deletes older data.
     private static let begin = WallTime.now().milliseconds - 3_600_000
 
     private struct Options {
         var jobs = 4_000_000
-        /// Jobs that one receipt tells of.
+        /// The number of jobs in one receipt.
         var perReceipt = 100
         var rounds = 3
-        /// A cluster that runs already; without it a broker of its own.
+        /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
         init(_ arguments: [String]) throws {
@@ -46,7 +46,8 @@ enum InsightBenchmark {
         var receipts: Int { max(1, jobs / perReceipt) }
     }
 
-    /// What a process of its own does, so that the memory of writing is not the stage's.
+    /// The argument of a separate process that writes the receipts, so that its memory does not count as the
+    /// stage's.
     private static let writing = "write-receipts"
 
     static func run(_ arguments: [String]) throws {
@@ -85,12 +86,12 @@ enum InsightBenchmark {
         var perCoreSecond: Double
         var diskBytesPerJob: Int
         var memoryMiB: Int
-        /// The slowest of some.
+        /// The time of the slowest report.
         var reportMilliseconds: Double
         var userMilliseconds: Double
     }
 
-    /// A backlog that is there before the stage starts, and the time until it is gone.
+    /// Measures the time to process a backlog that exists before the stage starts.
     private static func measure(_ options: Options, _ brokers: [String]) throws -> Result {
         let bed = try IngestBed(brokers, lanes: TopicLayout.lanesDefault)
         try fillElsewhere(bed, options)
@@ -104,14 +105,16 @@ enum InsightBenchmark {
                 ServiceContext(log: .silent, metrics: metrics) { error in print("insight ended: \(error)") })
         }
         let entered = metrics.counter(
-            "flotilla_insight_records_total", help: "records, by topic and by what became of them",
+            "flotilla_insight_records_total", help: "records, by topic and outcome",
             labels: ["topic": "receipts", "outcome": "entered"])
         while entered.value == 0 { usleep(1000) }
         let first = entered.value
         let usage = try Usage.of {
             let limit = Instant.now().advanced(byMilliseconds: 300_000)
             while entered.value < options.receipts {
-                guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
+                guard Instant.now() < limit else {
+                    throw BenchmarkFailure("the backlog was not processed in time")
+                }
                 usleep(2000)
             }
         }
@@ -124,7 +127,8 @@ enum InsightBenchmark {
             memoryMiB: memory.stop(), reportMilliseconds: asked.report, userMilliseconds: asked.user)
     }
 
-    /// The slowest of some questions. Of the users none has a push, so that all marks of their lanes are passed over.
+    /// Returns the slowest of several queries. The users have no pushes, so a query passes over all marks of
+    /// a lane.
     private static func ask(_ service: InsightService) throws -> (report: Double, user: Double) {
         func slowest(of count: Int, _ name: InsightCall.Name, _ id: @escaping @Sendable (Int) -> String)
             throws
@@ -168,7 +172,7 @@ enum InsightBenchmark {
         guard process.terminationStatus == 0 else { throw BenchmarkFailure("the receipts were not written") }
     }
 
-    /// As senders write them: nearly all of a sheet in one part, and who they went to.
+    /// Writes receipts as senders do: nearly all jobs of a sheet in one part, with their recipients.
     private static func fill(_ layout: TopicLayout, on brokers: [String], _ options: Options) throws {
         let producer = try Producer(
             KafkaSettings(brokers: brokers), name: "receipts", log: .silent, metrics: Metrics())

@@ -7,7 +7,7 @@ enum InsightKillsProof {
         plan.randomKills = 92
         plan.people = 20_000
         let proof = KillsProof<InsightKills.Plan>(
-            name: "insight-kills", claim: "every figure of every view is what the topics say",
+            name: "insight-kills", claim: "every figure of every view agrees with the topics",
             flags: ["--records": \.records, "--people": \.people])
         try proof.run(plan, arguments) { plan, program, bed, directory in
             let result = try await InsightKills(plan, program: program, bed: bed, directory: directory).run()

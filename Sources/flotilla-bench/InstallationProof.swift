@@ -1,7 +1,7 @@
 internal import Foundation
 internal import InstallationTesting
 
-/// The long form of the installation's test.
+/// The long form of the installation test.
 enum InstallationProof {
     static func run(_ arguments: [String]) throws {
         var arguments = arguments

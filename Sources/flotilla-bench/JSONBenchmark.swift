@@ -1,8 +1,8 @@
 internal import Foundation
 internal import JSON
 
-/// Token reports of 466 bytes and eleven fields: read completely and strictly into a struct with
-/// strings, read in place, and written; beside Foundation's decoder in the same run.
+/// A measurement with token reports of 466 bytes and eleven fields: read strictly into a struct with strings,
+/// read in place, and written. Foundation's decoder runs in the same run.
 enum JSONBenchmark {
     private static let report = """
         {"v":1,"app":"com.example.matchday","environment":"production",\
@@ -52,14 +52,18 @@ enum JSONBenchmark {
         let fast = Rounds(count: 9, iterations: 200_000)
 
         let strings = try fast.rate {
-            if try reader.read(bytes, Report.init) != expected { throw BenchmarkFailure("another value") }
+            if try reader.read(bytes, Report.init) != expected {
+                throw BenchmarkFailure("the value read differs")
+            }
         }
         let inPlace = try fast.rate {
-            if try reader.read(bytes, textBytes) != length { throw BenchmarkFailure("other lengths") }
+            if try reader.read(bytes, textBytes) != length {
+                throw BenchmarkFailure("the lengths read differ")
+            }
         }
         let foundation = try Rounds(count: 5, iterations: 20_000).rate {
             if try decoder.decode(Report.self, from: data) != expected {
-                throw BenchmarkFailure("another value")
+                throw BenchmarkFailure("the value read differs")
             }
         }
         var writer = JSONWriter()
@@ -67,7 +71,7 @@ enum JSONBenchmark {
             writer.removeAll()
             write(expected, to: &writer)
         }
-        if writer.bytes != bytes { throw BenchmarkFailure("other bytes written") }
+        if writer.bytes != bytes { throw BenchmarkFailure("the bytes written differ") }
 
         print("token reports, \(bytes.count) bytes, 11 fields, per core-second (median)")
         line("read in place", inPlace, beside: foundation)
@@ -76,7 +80,7 @@ enum JSONBenchmark {
         line("written", writing, beside: foundation)
     }
 
-    /// What a stage that stores bytes does: look at every field where it lies.
+    /// Looks at every field in place, as a stage does that stores bytes.
     private static func textBytes(_ root: JSONValue) -> Int {
         let object = root.object()
         var count = object["v"].int()

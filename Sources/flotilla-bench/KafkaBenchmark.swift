@@ -3,8 +3,8 @@ internal import Kafka
 internal import KafkaTesting
 internal import Telemetry
 
-/// Records of 1 KiB over four partitions, produced and consumed, by the Swift wrapper and by the same
-/// calls in C, in turns, in one process; the mock cluster runs in a process of its own.
+/// A comparison of the Swift wrapper with the same calls in C: records of 1 KiB over four partitions,
+/// produced and consumed in turns in one process. The mock cluster runs in a separate process.
 enum KafkaBenchmark {
     private static let wanted = 0.9
 
@@ -40,7 +40,7 @@ enum KafkaBenchmark {
         let mock = try MockProcess()
         let count = grouped(Double(options.records))
         print("kafka: \(count) records of \(options.size) bytes over 4 partitions, librdkafka's mock cluster")
-        print("in a process of its own; \(options.rounds) rounds, Swift and C in turns, medians")
+        print("in a separate process; \(options.rounds) rounds, Swift and C in turns, medians")
         print(
             "$ flotilla-bench kafka --records \(options.records) --size \(options.size) --rounds \(options.rounds)"
         )
@@ -102,7 +102,8 @@ enum KafkaBenchmark {
         if left != 0 || stored != count { throw BenchmarkFailure("Swift delivered \(stored) of \(count)") }
     }
 
-    /// The mock keeps 5 MiB a partition, so what compresses badly is read again and again.
+    /// Measures reading. The mock keeps only 5 MiB of a partition, so records that compress badly are read
+    /// several times.
     private static func consume(_ compression: String, _ options: Options, brokers: String) throws {
         let held =
             compression == "none" ? min(options.records, 4 * 3_500_000 / options.size) : options.records
@@ -125,7 +126,7 @@ enum KafkaBenchmark {
                 })
             if sums.swift != sums.c { throw BenchmarkFailure("Swift read \(sums.swift), C \(sums.c)") }
         }
-        // The first round connects.
+        // The first round opens the connections, so it is dropped.
         report(
             "consume, \(compression)", swift: Array(swift.dropFirst()), c: Array(c.dropFirst()),
             records: held * passes)

@@ -2,18 +2,18 @@ internal import Foundation
 internal import IngestTesting
 internal import KafkaTesting
 
-/// The long form of a kill test: every step, and as many random kills as asked for.
+/// The long form of a kill test: a kill at every step, and the requested number of random kills.
 struct KillsProof<Plan: KillPlan> {
     let name: String
-    /// What is true when there was no fault.
+    /// The sentence that is true if no fault was found.
     let claim: String
-    /// Numbers of the plan that have a flag of their own.
+    /// The numbers of the plan that have their own flags.
     let flags: [String: WritableKeyPath<Plan, Int>]
 
     struct Outcome: Sendable {
         let kills: Int
         let stepsMet: Set<Plan.Step>
-        /// What there was, in words.
+        /// The amounts of work, as text.
         let counts: String
         let fault: String?
     }
@@ -45,7 +45,8 @@ struct KillsProof<Plan: KillPlan> {
         let missed = plan.steps.filter { !outcome.stepsMet.contains($0) }
         if !missed.isEmpty {
             let names = missed.map { "\($0)" }.joined(separator: ", ")
-            throw BenchmarkFailure("not met: \(names); it shows nothing about dying there")
+            throw BenchmarkFailure(
+                "these steps were never reached: \(names); the run proves nothing about a kill there")
         }
     }
 
@@ -67,7 +68,7 @@ struct KillsProof<Plan: KillPlan> {
     }
 }
 
-/// Waits on the main thread for what tasks do.
+/// Blocks the main thread until the task has ended.
 func waiting<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
     let result = FirstResult<Value>()
     Task.detached {

@@ -6,19 +6,19 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Topics
 
-/// As many groups as phones: half of them private groups of one name, updated for their owner; half of them
-/// groups of their own that nobody else is in, which every lane has to look for.
+/// The case with as many groups as phones. Half are private groups of one name, updated for their owners.
+/// Half are groups with one member each, which no lane knows in advance.
 final class ManySmall {
     private static let privateGroup = "order"
-    /// More than anything takes.
+    /// A rate above every possible one.
     private static let rateMax = 1_000_000
-    /// Sends without a job that was seen; beyond it sending waits.
+    /// The limit on sends whose job was not seen yet. At the limit, sending waits.
     private static let unseenMax = 50_000
 
     private let stand: FanOutStand
     private let options: FanOutBenchmark.Options
     private let state: RawJSON
-    /// When the newest send to a phone's group was sent.
+    /// The time of the newest send to each phone's group.
     private var sentAt: [Instant?]
 
     init(_ stand: FanOutStand, _ options: FanOutBenchmark.Options) throws {
@@ -56,13 +56,13 @@ final class ManySmall {
     private func user(_ number: Int) -> String { "user-\(number)" }
     private func group(_ number: Int) -> String { isPrivate(number) ? Self.privateGroup : "match-\(number)" }
 
-    /// A process without state files.
+    /// Starts a process without state files.
     private func fresh() throws {
         let urgent = try stand.watch([.jobsUrgent])
         let begun = Instant.now()
         try stand.start(jobsPerSheet: options.jobsPerSheet)
         var lanes = Set<Int32>()
-        // Of the private ones, those at the end: the stream has not come to them yet.
+        // The private groups with the highest numbers are used, because the stream has not reached them yet.
         for number in stride(from: options.groups - 2 + options.groups % 2, to: 0, by: -2)
         where lanes.count < stand.bed.layout.lanes {
             guard lanes.insert(stand.lane(of: user(number))).inserted else { continue }
@@ -81,7 +81,7 @@ final class ManySmall {
             id: "g-\(number)-\(number)")
     }
 
-    /// As fast as it goes, so that each has what a day would leave of it.
+    /// Updates each group once at full speed, so that each has the state that a day would leave.
     private func everyGroupOnce() throws {
         let begun = Instant.now()
         _ = try stream(Self.rateMax, count: options.groups)
@@ -90,7 +90,7 @@ final class ManySmall {
             "  all groups, as fast as it goes: \(grouped(Double(options.groups) / seconds)) updates a second")
     }
 
-    /// Records of the topics from which a fresh process restores its views.
+    /// Returns the number of records from which a new process restores its views.
     private func recordsThatAreState() throws -> String {
         let counts = try [TopicName.registry, .groups, .starts].map { topic in
             "\(grouped(Double(try stand.records(of: topic)))) of \(topic.rawValue)"
@@ -98,7 +98,7 @@ final class ManySmall {
         return counts.joined(separator: ", ")
     }
 
-    /// At a steady rate, each to another group.
+    /// Sends at a steady rate, each time to another group.
     private func stream(_ rate: Int, count: Int) throws -> Latencies {
         let jobs = try stand.watch([.jobs, .jobsUrgent])
         var latencies = Latencies()
@@ -128,7 +128,7 @@ final class ManySmall {
         return latencies
     }
 
-    /// Which group's job a sheet is, from its send's id.
+    /// Returns the number of the group of a sheet, from the id of its send.
     private static func number(of record: borrowing Kafka.Record) -> Int? {
         let headers = ReadRecord(record).headers
         guard let apns = headers["apns"], let flotilla = headers["flotilla"],

@@ -2,8 +2,8 @@ internal import Ingest
 internal import JSON
 internal import LiveActivity
 
-/// The deciding part of ingest alone, without Kafka and stores: what one report costs. Below it, what the
-/// records cost that come and go.
+/// A measurement of ingest's pure decisions, without Kafka and stores: the cost of one report. The last lines
+/// are the cost of the records that are read and written.
 enum MergeBenchmark {
     private static let start: Int64 = 1_763_600_000_000
     private static let app = App(
@@ -30,14 +30,14 @@ enum MergeBenchmark {
                 case .unchanged = merge.merge(
                     same, Arrival(receivedAt: start, offset: 0), into: known, now: start)
             else {
-                throw BenchmarkFailure("the same again is something new")
+                throw BenchmarkFailure("the same report again changed something")
             }
         }
-        try line("said again, later", rounds: rounds) {
+        try line("the same report, later", rounds: rounds) {
             number += 1
             let at = start + 1 + Int64(number % 60_000)
             if try merged(merge.merge(same, Arrival(receivedAt: at, offset: 0), into: known, now: at)).isDue {
-                throw BenchmarkFailure("a repetition is due")
+                throw BenchmarkFailure("the repeated report was written again")
             }
         }
         try line("a start token rotates", rounds: rounds) {
@@ -88,7 +88,7 @@ enum MergeBenchmark {
         print("  \(name)\(Int(rate)) (\(Int(1e9 / rate)) ns)")
     }
 
-    // MARK: Reports as SDKs make them
+    // MARK: Reports as SDKs send them
 
     private static func report(_ kind: Report.Kind) -> Report {
         var report = Report(

@@ -4,12 +4,12 @@ internal import InstallationTesting
 internal import LiveActivity
 internal import Telemetry
 
-/// One update to a group of a million phones, all processes on this machine: from the gateway's 202 to the last
-/// answer of the simulated APNs, and what it cost.
+/// A measurement of one update to a group of a million phones, with all processes on this machine: the time
+/// from the gateway's 202 to the last answer of the simulated APNs, and the processor time.
 enum MillionBenchmark {
     static let secondsWanted = 10.0
     static let coreSecondsWanted = 6.0
-    /// Ingest has read the last report; nothing else is left to do.
+    /// The time after the last report in which the stages become idle.
     private static let restSeconds = 10.0
 
     static func run(_ arguments: [String]) throws {
@@ -32,7 +32,7 @@ enum MillionBenchmark {
             let cost = FleetCost(fleet)
             let accepted = try await match.send(match.update(goals), "update-\(goals)")
             try await match.waits(forDelivered: before + options.phones)
-            // The receipts of the last answers are a part of the work.
+            // The receipts of the last answers are part of the work.
             try await Task.sleep(for: .seconds(2))
             report(
                 try answers(fleet.records, since: accepted.at), since: accepted.at, cost: cost.seconds,
@@ -57,11 +57,11 @@ enum MillionBenchmark {
         FleetBenchmark.say("of these: \(names)")
     }
 
-    /// When the updates since then were answered.
+    /// Returns the times at which updates since `time` were answered.
     private static func answers(_ records: String, since time: Int64) throws -> [Int64] {
         var all: [Int64] = []
         try RequestRecordReader(records).read { record in
-            // The 202 may come after the first push.
+            // The first push can be answered before the 202 is read.
             guard record.kind == .push, record.status == 200, record.receivedAt >= time - 1_000 else {
                 return
             }

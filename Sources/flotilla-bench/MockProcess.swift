@@ -1,8 +1,8 @@
 internal import Glibc
 internal import KafkaTesting
 
-/// The mock cluster in a process of its own, so that its work is not counted as the client's. It ends
-/// with its standard input, that is with this process.
+/// The mock cluster in a separate process, so that its work is not counted as the client's. It ends when its
+/// standard input closes, which happens when this process ends.
 final class MockProcess {
     let brokers: String
     private let process: pid_t

@@ -2,8 +2,8 @@ internal import Foundation
 internal import Glibc
 internal import ProcessTesting
 
-/// A process on one processor, and what it cost from its start to its end: start-up is included, as a
-/// user pays for it too. Its output goes to a file. Killed with the value that holds it.
+/// A process on one processor, with its cost from start to end. The cost includes start-up, as it does for a
+/// user. The output goes to a file. The process is killed when this value is freed.
 final class PinnedProcess {
     struct Cost {
         var processorSeconds: Double
@@ -34,7 +34,7 @@ final class PinnedProcess {
         }
     }
 
-    /// Puts this process itself on one processor, and what it starts from now on and does not pin.
+    /// Pins this process to one processor, and with it each process that it starts later without its own pin.
     static func stay(on processor: Int) throws {
         let taskset = try PinnedProcess(
             ["taskset", "-acp", String(processor), String(getpid())], processor: processor,
@@ -44,7 +44,7 @@ final class PinnedProcess {
 
     deinit { if identifier > 0 { _ = stop() } }
 
-    /// Waits for the end; another status than 0 is a failure.
+    /// Waits for the end. Throws if the status is not 0.
     func wait() throws -> Cost {
         let (cost, status) = reap()
         guard status == 0 else {
@@ -53,7 +53,7 @@ final class PinnedProcess {
         return cost
     }
 
-    /// Ends it in order, as a supervisor would.
+    /// Ends the process with SIGTERM, as a supervisor would.
     func terminate() throws -> Cost {
         kill(identifier, SIGTERM)
         return try wait()
@@ -69,7 +69,7 @@ final class PinnedProcess {
         return texts.compactMap { $0 }.joined()
     }
 
-    /// The port on which the process listens, once it does; the system has chosen it.
+    /// Returns the port that the system has chosen, as soon as the process listens.
     func listeningPort() throws -> Int {
         for _ in 0..<2_000 {
             if let port = ProcessTesting.listeningPort(of: identifier) { return port }

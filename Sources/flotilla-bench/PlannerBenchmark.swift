@@ -11,18 +11,19 @@ internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 
-/// Sends from Kafka to expansions in Kafka: read, planned, committed in transactions, read back into the views.
-/// The broker is a process of its own; the processor time is this process's, all threads of the client and the
-/// writer of the sends included.
+/// A measurement of sends from Kafka to expansions in Kafka: read, planned, committed in transactions, and
+/// read back into the views. The broker is a separate process. The processor time of this process counts, with
+/// all threads of the Kafka client and the writer of the sends.
 enum PlannerBenchmark {
     private struct Options {
         var sends = 100_000
         var rounds = 3
-        /// Many small: so many groups, half of them private ones of one name; 0 leaves this out.
+        /// The number of groups for the case with many small groups, half of them private ones of one name. 0
+        /// skips it.
         var groups = 0
         var rate = 5000
         var seconds = 60
-        /// A cluster that runs already; without it a broker of its own.
+        /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
         init(_ arguments: [String]) throws {
@@ -97,7 +98,8 @@ enum PlannerBenchmark {
 }
 
 extension PlannerBenchmark {
-    /// The same in a process of its own, whose memory is nobody else's: it restores the views and takes the updates.
+    /// Runs the same in a separate process to measure its memory. It restores the views and takes the
+    /// updates.
     private static func alone(_ options: Options, _ bed: IngestBed) throws {
         let directory = try BenchmarkDirectory()
         let worker = try StageProcess(
@@ -105,10 +107,10 @@ extension PlannerBenchmark {
         let process = worker.process
         let memory = PrivateMemory(of: process.identifier)
         let traffic = try SendTraffic(bed)
-        // When the first one is through, its view is complete.
+        // The view is complete when the first update has passed.
         _ = try traffic.oneByOne(1, limitMilliseconds: 120_000)
         let latencies = try traffic.stream(options.rate, seconds: options.seconds, groups: options.groups)
-        print("  the same in a process of its own, after its restore: \(latencies)")
+        print("  the same in a separate process, after its restore: \(latencies)")
         print("  its private memory: \(memory.stop()) MiB")
         worker.stop()
         _ = try waiting { try await process.exitStatus() }
@@ -154,15 +156,15 @@ private final class PlannerUnderTest {
         }
     }
 
-    /// Partitions whose views are complete.
+    /// The number of partitions whose views are complete.
     private var restored: Int {
         let name = "flotilla_fan_out_restore_seconds_count"
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
     }
 
-    /// Sends that are there before it may begin would be the same as those that come while it works: so it works
-    /// all the time, and is measured until it is through.
+    /// Measures a number of sends until all are planned. The planner also runs while the sends are written,
+    /// because a backlog before its start would look the same to it.
     func backlog(_ count: Int, isMixed: Bool = false) throws -> Usage {
         try untilReady()
         let counter = metrics.counter(
@@ -173,7 +175,9 @@ private final class PlannerUnderTest {
             try traffic.finish()
             let limit = Instant.now().advanced(byMilliseconds: 600_000)
             while counter.value < count {
-                guard Instant.now() < limit else { throw BenchmarkFailure("the backlog did not go") }
+                guard Instant.now() < limit else {
+                    throw BenchmarkFailure("the backlog was not processed in time")
+                }
                 usleep(2000)
             }
         }
@@ -181,7 +185,7 @@ private final class PlannerUnderTest {
 
 }
 
-/// Who writes sends, and watches for what comes of them.
+/// A writer of sends that watches for their expansions.
 private final class SendTraffic {
     private let bed: IngestBed
     private let sender: ReportSender
@@ -201,7 +205,7 @@ private final class SendTraffic {
         guard sender.finish() else { throw BenchmarkFailure("the sends were not stored") }
     }
 
-    /// To a phone of its own each: half of the groups are private ones of one name.
+    /// Writes a send to the group of one phone. If mixed, half of the groups are private ones of one name.
     func send(_ number: Int, round: Int, isMixed: Bool) {
         let user = "user-\(number)"
         let isPrivate = !isMixed || number % 2 == 0
@@ -214,7 +218,7 @@ private final class SendTraffic {
         sender.send(key: send.groupKey?.bytes, value: send.encoded())
     }
 
-    /// Of some 400 bytes, as a delivery's.
+    /// A state of about 400 bytes, as for a delivery.
     private let state: RawJSON = {
         let text = "{\"stops\":\"" + String(repeating: "x", count: 380) + "\",\"minutes\":7}"
         var bytes = Array(text.utf8)
@@ -231,12 +235,12 @@ private final class SendTraffic {
         try watcher.assign(starts)
     }
 
-    /// Calls with the number of each send whose expansion became visible.
+    /// Calls `body` with the number of each send whose expansion became visible.
     private func look(waitMilliseconds: Int32, _ body: (Int) -> Void) {
         _ = watcher.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for index in 0..<batch.count {
             guard let value = batch[index].value else { continue }
-            // `{"v":1,"send":"r-1-123", …`: looked at where it lies.
+            // The number is read in place from `{"v":1,"send":"r-1-123", …`.
             var number = 0
             var dashes = 0
             for place in 0..<min(value.count, 60) {
@@ -264,7 +268,7 @@ private final class SendTraffic {
                     throw BenchmarkFailure("a send was lost")
                 }
             }
-            // The first ones make connections.
+            // The first sends open connections, so they do not count.
             if number >= 20 { latencies.add(Instant.now().seconds(since: start)) }
             usleep(20_000)
         }
@@ -282,7 +286,7 @@ private final class SendTraffic {
         while seen < count {
             let due = min(count, Int(Instant.now().seconds(since: begun) * Double(rate)))
             while sent < due {
-                // Each group is met at most once in so long that nothing has to wait.
+                // A group gets its next update only after a time in which no send has to wait.
                 let number = sent % groups
                 times[number] = .now()
                 send(number, round: 2, isMixed: true)

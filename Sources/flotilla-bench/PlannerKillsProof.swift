@@ -10,7 +10,7 @@ enum PlannerKillsProof {
         plan.randomKills = 100
         let proof = KillsProof<PlannerKills.Plan>(
             name: "planner-kills",
-            claim: "rows, expansions and progress are exactly what the core makes of the sends",
+            claim: "rows, expansions and progress are exactly those that the core makes from the sends",
             flags: ["--sends": \.sends])
         try proof.run(plan, arguments) { plan, program, bed, directory in
             let result = try await PlannerKills(plan, program: program, bed: bed, directory: directory).run()
@@ -22,10 +22,11 @@ enum PlannerKillsProof {
         try holdUps(arguments)
     }
 
-    /// Seconds for which a stopped planner may hold sends up: its transaction's time, and what finding out takes. Apache
-    /// Kafka looks for such transactions every ten seconds, our broker every one.
+    /// The limit, in seconds, on how long a stopped planner may delay sends: the transaction's timeout plus
+    /// the time to detect it. Apache Kafka looks for such transactions every ten seconds, our broker every
+    /// second.
     private static let stopSecondsMax = (own: 12.0, given: 22.0)
-    /// The same for one that is killed inside a transaction and started again at once.
+    /// The same limit for a planner that is killed inside a transaction and restarted at once.
     private static let restartSecondsMax = (own: 1.0, given: 3.0)
 
     private static func holdUps(_ arguments: [String]) throws {
@@ -46,8 +47,9 @@ enum PlannerKillsProof {
             let limit = brokers == nil ? most.own : most.given
             let text = String(format: "%.2f s", seconds)
             print(
-                "planner-kills: one that is \(name) inside a transaction holds sends up for at most \(text)")
-            if seconds > limit { throw BenchmarkFailure("\(limit) s are wanted") }
+                "planner-kills: a planner that is \(name) inside a transaction delays sends by at most \(text)"
+            )
+            if seconds > limit { throw BenchmarkFailure("the limit is \(limit) s") }
         }
     }
 }

@@ -1,16 +1,16 @@
 internal import Glibc
 internal import Synchronization
 
-/// The most memory that is a process's alone, looked at every few milliseconds: the anonymous pages
-/// that are resident, `RssAnon`: what `smaps_rollup` calls anonymous, without its walk through all pages.
-/// Pages of a mapped file are the kernel's cache and not counted, though `smaps_rollup` calls them
-/// private as long as nobody else has the file mapped.
+/// The peak of a process's private memory, sampled every few milliseconds. It counts resident anonymous
+/// pages, `RssAnon`: the same as the anonymous pages of `smaps_rollup`, without its walk through all pages.
+/// Pages of a mapped file are the kernel's cache and are not counted, although `smaps_rollup` calls them
+/// private while no other process maps the file.
 final class PrivateMemory: Sendable {
     private let peak = Atomic(0)
     private let isStopped = Atomic(false)
     private let path: String
 
-    /// - Parameter process: nil for this one.
+    /// - Parameter process: the process id; nil means this process.
     init(of process: Int32? = nil) {
         path = "/proc/\(process.map(String.init) ?? "self")/status"
         Task.detached { [self] in
@@ -21,7 +21,7 @@ final class PrivateMemory: Sendable {
         }
     }
 
-    /// The most so far, in MiB.
+    /// The peak so far, in MiB.
     var most: Int {
         look()
         return peak.load(ordering: .relaxed) >> 10
@@ -44,7 +44,7 @@ final class PrivateMemory: Sendable {
     }
 }
 
-/// A directory of one benchmark, gone with it unless somebody is to look at what lies in it.
+/// The directory of one benchmark. It is removed at the end unless `keep` was called.
 final class BenchmarkDirectory {
     let path: String
     private var isKept = false
@@ -52,7 +52,7 @@ final class BenchmarkDirectory {
     init() throws {
         var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
-            throw BenchmarkFailure("no directory can be made in /tmp")
+            throw BenchmarkFailure("cannot create a directory in /tmp")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -61,7 +61,7 @@ final class BenchmarkDirectory {
 
     func keep() {
         isKept = true
-        print("what was kept lies in \(path)")
+        print("the files are kept in \(path)")
     }
 
     private static func remove(_ path: String) {

@@ -4,7 +4,7 @@ internal import Registry
 internal import Store
 internal import Telemetry
 
-/// A lane as fan-out has it: restored from the topic's records as they come, walked in pages, changed.
+/// A measurement of a lane as fan-out uses it: restored from the topic's records, read in pages, and changed.
 enum RegistryBenchmark {
     private static let targets = (restore: 200_000.0, scan: 3_000_000.0, privateMiB: 200)
     private static let now: Int64 = 1_763_640_000_000
@@ -128,12 +128,12 @@ enum RegistryBenchmark {
         print("    a core-second: \(grouped(coreRates.median)) rows")
     }
 
-    /// What a running lane does: rows change, a thousand at a time.
+    /// Measures the work of a running lane: rows change, 1,000 in a transaction.
     private static func changes(of lane: Lane, rows: RegistryRows, options: Options) throws {
         var taken = 0
         let usage = try Usage.of {
             try rows.each(options.changes) { key, value, _ in
-                // Every second one goes.
+                // Every second change is a deletion.
                 try lane.hear(
                     key: key, value: taken % 2 == 0 ? nil : value, offset: Int64(rows.count + taken))
                 taken += 1

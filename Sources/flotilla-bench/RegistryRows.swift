@@ -2,9 +2,9 @@ internal import Glibc
 internal import LiveActivity
 internal import Simulation
 
-/// Records of one lane in random order, in a file: as many start tokens as update tokens, one of each on
-/// every installation, and a profile on every fifth. Two fifths of the update tokens are in one group,
-/// the rest in 4,000 small ones.
+/// The records of one lane in random order, in a file. Every installation has a start token and an update
+/// token, and every fifth has a profile. Two fifths of the update tokens are in one group, the rest in 4,000
+/// small groups.
 @safe final class RegistryRows {
     static let bigGroup = "match-2026-11-20-final"
     private static let smallGroups = 4000
@@ -25,7 +25,7 @@ internal import Simulation
         guard let file = unsafe fopen(path, "w") else { throw BenchmarkFailure("cannot write \(path)") }
         let seal = TokenSeal(nil)
         for step in 0..<count {
-            // Every number once, in no order.
+            // A permutation: each number occurs once.
             let (key, value) = Self.record(
                 Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations: installations,
                 tokens: tokens, seal: seal)
@@ -69,7 +69,7 @@ internal import Simulation
         let index = number % installations
         var random = SeededGenerator(UInt64(number) &* 77 &+ 5)
         let installation = uuid(UInt64(index) &* 0x9E37_79B9_7F4A_7C15, UInt64(index))
-        // Half of the phones have somebody logged in.
+        // Half of the phones have a logged-in user.
         let recipient: Recipient =
             index % 2 == 0 ? .user("user-\(10_000_000 + index)") : .installation(installation)
         var key = RegistryKey(

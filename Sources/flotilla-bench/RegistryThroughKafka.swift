@@ -5,8 +5,8 @@ internal import Registry
 internal import Store
 internal import Telemetry
 
-/// A lane restored by a consumer from a given cluster, or from the embedded broker, which runs in the same
-/// process and takes its share of the processor.
+/// A measurement of a lane that a consumer restores from a given cluster, or from the embedded broker. That
+/// broker runs in the same process and uses its share of the processor.
 enum RegistryThroughKafka {
     static func run(_ rows: RegistryRows, limit: Int, directory: String, given: [String]?) throws {
         let count = min(rows.count, limit)
@@ -40,7 +40,7 @@ enum RegistryThroughKafka {
         _ = consumer.close()
         RegistryBenchmark.line(
             "restore of \(grouped(Double(count))) rows through Kafka, "
-                + (given == nil ? "broker in the same process" : "a cluster that was given"),
+                + (given == nil ? "broker in the same process" : "given cluster"),
             Double(count) / usage.seconds, target: 200_000, unit: "rows")
     }
 

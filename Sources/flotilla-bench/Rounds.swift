@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// Repeats work and takes the median, by the thread's own processor time: on a shared machine only
-/// that says what the work costs.
+/// Repeated work whose median is taken, by the thread's processor time. On a shared machine only this time
+/// shows the cost of the work.
 struct Rounds {
     let count: Int
     let iterations: Int
 
-    /// Iterations per second of one core.
+    /// Returns iterations per second of one core.
     func rate(_ work: () throws -> Void) rethrows -> Double {
         var rates: [Double] = []
         for _ in 0..<count {

@@ -11,18 +11,19 @@ internal import SchedulerTesting
 internal import Telemetry
 internal import Topics
 
-/// Orders from Kafka to timers, and timers to sends in Kafka. The scheduler and the broker, which syncs as it does
-/// for operators, are processes of their own; this one writes the orders and sees what becomes visible.
+/// A measurement of schedules from Kafka to timers, and of timers to sends in Kafka. The scheduler and the
+/// broker, which syncs as in production, are separate processes. This process writes the schedules and reads
+/// the sends.
 enum SchedulerBenchmark {
     private struct Options {
-        /// Due in one moment.
+        /// The number of timers that are due at one moment.
         var timers = 1_000_000
-        /// What the cluster takes in a second while they are loaded, at least: by that they are given their time.
+        /// The assumed minimum rate of loading, per second. The due time is set from it.
         var loaded = 15_000
-        /// Then so many a second, for so long.
+        /// The rate per second of the second measurement.
         var rate = 1000
         var seconds = 30
-        /// A cluster that runs already; without it a broker of its own.
+        /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
         init(_ arguments: [String]) throws {
@@ -78,9 +79,10 @@ enum SchedulerBenchmark {
         try orders.untilDecided()
         let seconds = Instant.now().seconds(since: begun)
         guard WallTime.now().milliseconds < dueAt else {
-            throw BenchmarkFailure("loading took \(seconds) s, longer than the timers have; lower --loaded")
+            throw BenchmarkFailure(
+                "loading took \(seconds) s, so the timers were due before its end; lower --loaded")
         }
-        print("  loaded at \(grouped(Double(count) / seconds)) orders a second")
+        print("  loaded at \(grouped(Double(count) / seconds)) schedules a second")
         var seen = 0
         var first: Int64?
         let limit = dueAt + 600_000
@@ -101,7 +103,7 @@ enum SchedulerBenchmark {
     }
 }
 
-/// Who schedules, and watches for what goes.
+/// A writer of schedules that watches for their sends.
 private final class TimedOrders {
     private let bed: IngestBed
     private let sender: ReportSender
@@ -119,7 +121,7 @@ private final class TimedOrders {
             (0..<Int32(bed.layout.lanes)).map { PartitionStart(TopicPartition(name, $0), .beginning) })
     }
 
-    /// For a user of its own each.
+    /// Schedules a send for a separate user.
     func send(_ number: Int, _ when: Schedule.When) {
         let user = "user-\(number)"
         var send = OrderMix.makeSend("r-\(number)", user: user, at: 1_763_600_000_000)
@@ -132,7 +134,7 @@ private final class TimedOrders {
     }
 
     func finish() throws {
-        guard sender.finish() else { throw BenchmarkFailure("the orders were not stored") }
+        guard sender.finish() else { throw BenchmarkFailure("the schedules were not stored") }
     }
 
     func untilDecided() throws {
@@ -141,12 +143,12 @@ private final class TimedOrders {
         while true {
             let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", partitions)
             if let lags, lags.allSatisfy({ $0.records == 0 }) { return }
-            guard Instant.now() < limit else { throw BenchmarkFailure("orders are left over") }
+            guard Instant.now() < limit else { throw BenchmarkFailure("not all schedules were processed") }
             usleep(100_000)
         }
     }
 
-    /// Calls with each send that became visible.
+    /// Calls `body` with each send that became visible.
     func look(waitMilliseconds: Int32, _ body: ([UInt8]) throws -> Void) rethrows {
         _ = watcher.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for index in 0..<batch.count {
@@ -156,7 +158,7 @@ private final class TimedOrders {
         batch.clear()
     }
 
-    /// Each is due three seconds after it was ordered.
+    /// Schedules at a steady rate. Each timer is due three seconds after it was scheduled.
     func stream(_ rate: Int, seconds: Int) throws -> Latencies {
         var latencies = Latencies()
         let count = rate * seconds

@@ -8,14 +8,14 @@ enum SchedulerKillsProof {
         let proof = KillsProof<SchedulerKills.Plan>(
             name: "scheduler-kills",
             claim:
-                "each order is answered once, each timer has one fate, each group's newest life ends, and no cancel in time was ignored",
+                "each schedule is answered once, each timer has one outcome, the newest generation of each group ends, and no cancel in time was ignored",
             flags: ["--orders": \.orders])
         try proof.run(plan, arguments) { plan, program, bed, directory in
             let result = try await SchedulerKills(plan, program: program, bed: bed, directory: directory)
                 .run()
             return .init(
                 kills: result.kills, stepsMet: result.stepsMet,
-                counts: "\(result.fired) fired, \(result.canceled) taken back, \(result.replaced) replaced, "
+                counts: "\(result.fired) fired, \(result.canceled) cancelled, \(result.replaced) replaced, "
                     + "\(result.ended) ends of groups, \(result.deadLetters) dead letters",
                 fault: result.fault)
         }

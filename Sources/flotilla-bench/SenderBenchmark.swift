@@ -1,11 +1,11 @@
 internal import IngestTesting
 internal import LiveActivity
 
-/// Jobs from Kafka to receipts in Kafka, with TLS and HTTP/2 in between, beside `h2load`, which only sends, on
-/// the same server in the same run. Sender and h2load run on processor 1; broker, server and whoever writes jobs
-/// and watches receipts on processor 0.
+/// A comparison of the sender, from jobs in Kafka to receipts in Kafka over TLS and HTTP/2, with `h2load`,
+/// which only sends, on the same server in the same run. Sender and h2load run on processor 1. Broker, server
+/// and the process that writes jobs and reads receipts run on processor 0.
 enum SenderBenchmark {
-    /// Of h2load's processor time: the sender's, with everything that it does.
+    /// The limit on the sender's processor time with all its work, as a share of h2load's.
     static let target = 0.85
     static let memoryMiBMax = 200
 
@@ -30,7 +30,7 @@ struct SenderBenchmarkOptions {
     var rounds = 5
     var bodyBytes = 600
     var jobsPerSheet = 256
-    /// Measures memory with so many jobs waiting, and nothing else.
+    /// If above 0, only memory is measured, with this many waiting jobs.
     var backlog = 0
     var brokers: [String]?
 

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import SenderHistories
 
-/// Fresh histories of senders, on all processors and optimised: in a minute far more than a test of a debug build can
-/// live.
+/// New random histories of senders, on all processors and with an optimized build. In a minute it runs far
+/// more than a test of a debug build can.
 enum SenderHistoriesProof {
     private static let countUsual = 20_000
-    /// Of so many histories one has the pools that are shipped: they cost more.
+    /// One in this many histories uses the production connection pools, because they cost more.
     private static let joinedEvery: UInt64 = 10
 
     static func run(_ arguments: [String]) throws {
@@ -39,7 +39,7 @@ enum SenderHistoriesProof {
             "sender-histories: \(count) from seed \(first) on \(threads) processors, "
                 + "\(String(format: "%.1f", seconds)) s")
         guard faults.isEmpty else { throw BenchmarkFailure(faults.prefix(5).joined(separator: "\n")) }
-        print("after every step, each job had its receipt, and no start was doubled")
+        print("after every step, each job had its receipt, and no start was pushed twice")
     }
 
     private static func live(_ number: Int, from first: UInt64) -> [String] {
@@ -47,6 +47,6 @@ enum SenderHistoriesProof {
         let history = SenderHistory(
             seed: seed, mayDie: seed / 2 % 2 == 0, isJoined: seed / 4 % joinedEvery == 0)
         guard !history.faults.isEmpty else { return [] }
-        return history.faults + ["again: sender-histories --histories 1 --seed \(seed)"]
+        return history.faults + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
     }
 }

@@ -47,6 +47,6 @@ enum SenderKillsProof {
         guard verdict.faults.isEmpty else {
             throw BenchmarkFailure(verdict.faults.joined(separator: "\n"))
         }
-        print("every job was done, once; no phone was given an older state after a newer one")
+        print("every job was done once; no phone got an older state after a newer one")
     }
 }

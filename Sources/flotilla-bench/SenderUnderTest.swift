@@ -8,14 +8,14 @@ internal import SenderTesting
 internal import Telemetry
 internal import Topics
 
-/// A server that answers everything, a cluster full of jobs, and the sender as a process.
+/// A server that answers every push, a cluster full of jobs, and the sender as a separate process.
 final class SenderUnderTest {
     private struct Series {
         var rates: [Double] = []
         var costs: [Double] = []
     }
 
-    /// What became of jobs, by their receipts.
+    /// The outcomes of jobs, from their receipts.
     private struct Heard {
         var accepted = 0
         var first = Int64.max
@@ -68,12 +68,12 @@ final class SenderUnderTest {
     }
 
     deinit {
-        // It has inherited the pipe whose end tells the broker to end.
+        // The server has inherited the pipe whose end stops the broker.
         _ = server.stop()
         peer?.end()
     }
 
-    // MARK: The gate
+    // MARK: Rounds
 
     func round() throws {
         rounds += 1
@@ -142,12 +142,12 @@ final class SenderUnderTest {
 
     // MARK: Latency
 
-    /// From a job that is written to the receipt of its answer, at half the rate.
+    /// Measures the time from a written job to the receipt of its answer, at half the full rate.
     func measureLatency() throws {
         let watch = try ReceiptWatch(bed)
         defer { watch.close() }
         let process = try startSender()
-        // The first ones make connections.
+        // The first jobs open connections, so they do not count.
         let warm = load.update(of: "warm")
         load.write(warm, to: 0..<options.jobsPerSheet)
         _ = try hear(options.jobsPerSheet, of: warm.send, by: watch, process)
@@ -186,7 +186,7 @@ final class SenderUnderTest {
         }
         _ = try process.terminate()
         print(
-            "  at half the rate (\(grouped(rate)) a second), from a job that is written to the receipt of its answer:"
+            "  at half the rate (\(grouped(rate)) a second), from a written job to the receipt of its answer:"
         )
         print("    a job of a sheet of \(options.jobsPerSheet): \(percentiles(sheets.latencies))")
         print("    one user's job beside them: \(percentiles(singles.latencies))")
@@ -234,7 +234,7 @@ final class SenderUnderTest {
             ], processor: 1, output: "\(path)/sender")
     }
 
-    /// Waits for the receipts of so many jobs.
+    /// Waits for the receipts of this many jobs.
     private func hear(
         _ jobs: Int, of send: String, by watch: ReceiptWatch, _ process: PinnedProcess
     ) throws -> Heard {

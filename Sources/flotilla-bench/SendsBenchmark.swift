@@ -2,8 +2,8 @@ internal import Foundation
 internal import JSON
 internal import LiveActivity
 
-/// Sends through one gateway, from a backend's end to Kafka's acknowledgement: as many as go, and how long each
-/// takes at the rate that is promised.
+/// A measurement of sends through one gateway, from the backend to Kafka's acknowledgement: the highest rate,
+/// and the latency at the promised rate.
 enum SendsBenchmark {
     private static let connections = 64
     private static let promisedPerSecond = 5_000
@@ -35,7 +35,7 @@ enum SendsBenchmark {
         return (Double(requests) / stand.end(), Double(requests) / posted.seconds)
     }
 
-    /// At the promised rate, evenly spread.
+    /// Measures latency at the promised rate, evenly spread.
     private static func pace(_ given: String?) throws {
         let stand = try stand(given)
         let perConnection = promisedPerSecond / 50
@@ -64,7 +64,7 @@ enum SendsBenchmark {
         return type
     }
 
-    /// An update that the type's schema is asked about.
+    /// Returns an update that is checked against the type's schema.
     private static func body(padding: Int) -> String {
         let status = String(repeating: "x", count: padding)
         return

@@ -6,23 +6,24 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Telemetry
 
-/// The simulated APNs under h2load, which stands for whoever is measured against it: it must never be
-/// the slower one. The simulator runs on processor 0 with every check made, h2load on processor 1.
+/// A measurement of the simulated APNs under h2load. The simulator must never be slower than the program
+/// under test, which h2load stands for. The simulator runs on processor 0 with all checks, h2load on
+/// processor 1.
 enum SimulatorBenchmark {
-    /// What of the simulator runs.
+    /// The parts of the simulator that run.
     private enum Kind: String, CaseIterable {
         /// The server alone.
         case bare
-        /// As `flotilla apns-simulator` runs: script, control API, and the journal in memory.
+        /// The default of `flotilla apns-simulator`: script, control API, and the journal in memory.
         case journal
-        /// With the journal in a file too.
+        /// The journal also in a file.
         case file
-        /// With the file of records, as the sender's proofs have it.
+        /// The file of records too, as in the sender's proofs.
         case records
-        /// With 100,000 phones, of which one gets all pushes.
+        /// 100,000 phones, of which one gets all pushes.
         case phones
 
-        /// Pushes for each second of the simulator's processor.
+        /// The target in pushes per second of the simulator's processor time.
         var target: Double { self == .bare ? 100_000 : 50_000 }
     }
 
@@ -61,7 +62,7 @@ enum SimulatorBenchmark {
         let payload =
             #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"x":"\#(padding)"}}}"#
         try payload.write(toFile: body, atomically: true, encoding: .utf8)
-        // Without an apns-id, which h2load would not vary: the simulator makes one for each push.
+        // There is no apns-id, because h2load cannot vary it. The simulator makes one for each push.
         let own = kind == .phones ? ["/3/device/" + (try word("token ", of: server))] : []
         let all = own.isEmpty ? (0..<PushLoad.tokens).map(PushLoad.path) : own
         let urls = all.map { "https://127.0.0.1:\(port)\($0)\n" }
@@ -85,12 +86,12 @@ enum SimulatorBenchmark {
             "\(kind): \(streams) streams on 4 connections, \(payload.utf8.count) bytes: "
                 + "\(grouped(Double(pushes) / seconds)) pushes/s; "
                 + "\(grouped(perProcessor)) per second of the simulator's processor "
-                + "(h2load \(grouped(Double(pushes) / loadCost.processorSeconds)) of its own), "
+                + "(h2load \(grouped(Double(pushes) / loadCost.processorSeconds)) on its own processor), "
                 + "\(cost.peakMemoryMiB) MiB; target \(grouped(kind.target)): "
                 + (perProcessor >= kind.target ? "met" : "MISSED"))
     }
 
-    /// What stands behind a word at the beginning of one of the lines that it begins with.
+    /// Returns the text behind a word at the start of one of the first lines.
     private static func word(_ name: String, of server: PinnedProcess) throws -> String {
         for _ in 0..<2_000 {
             let lines = server.text().split(separator: "\n")
@@ -104,7 +105,7 @@ enum SimulatorBenchmark {
 
     private static func serve(_ kind: Kind?, _ path: String) throws {
         switch kind {
-        case nil: throw BenchmarkFailure("say one of \(Kind.allCases)")
+        case nil: throw BenchmarkFailure("name one of \(Kind.allCases)")
         case .bare:
             let loop = try EventLoop(name: "apns")
             try loop.start()
@@ -135,7 +136,8 @@ enum SimulatorBenchmark {
                     exit(1)
                 }
             }
-            // It serves until the process is killed; the optimizer ends lifetimes before endless loops.
+            // The service lives until the process is killed. The optimizer would end its lifetime before the
+            // endless loop.
             _ = unsafe Unmanaged.passRetained(service)
             while true { pause() }
         }

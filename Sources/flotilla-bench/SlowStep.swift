@@ -6,10 +6,10 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Says what a step that takes long waits for: how far it is, and what the stages have still to read.
+/// A progress report for a slow step: its state, and the records that the stages still have to read.
 final class SlowStep {
     private static let quietSeconds = 10.0
-    /// What is a moment's work is no reason.
+    /// The smallest backlog that is reported.
     private static let recordsMin: Int64 = 100
 
     private let name: String
@@ -19,12 +19,12 @@ final class SlowStep {
     private var next = Date(timeIntervalSinceNow: quietSeconds)
     private var admin: Admin?
 
-    /// - Parameter reached: how far the step is, for a person.
+    /// - Parameter reached: the state of the step, as text for a person.
     init(_ name: String, on fleet: Fleet, reached: @escaping () async throws -> String) {
         (self.name, self.fleet, self.reached) = (name, fleet, reached)
     }
 
-    /// Now and then, from within the wait.
+    /// Reports from time to time. Call it repeatedly while the step waits.
     func look() async throws {
         guard Date() >= next else { return }
         let seconds = FleetBenchmark.text(Date().timeIntervalSince(begun))
@@ -33,7 +33,7 @@ final class SlowStep {
         next = Date(timeIntervalSinceNow: Self.quietSeconds)
     }
 
-    /// By stage and topic, the most first.
+    /// Returns the backlog by stage and topic, the largest first.
     private func backlog() throws -> String {
         let bed = fleet.bed
         let admin = try admin ?? Admin(bed.settings, log: .silent, metrics: Metrics())
@@ -51,7 +51,7 @@ final class SlowStep {
             }
         }
         let most = waiting.filter { $0.value >= Self.recordsMin }.sorted { $0.value > $1.value }
-        if most.isEmpty { return "next to nothing" }
+        if most.isEmpty { return "almost nothing" }
         return most.map { "\($0.key) \(grouped(Double($0.value)))" }.joined(separator: ", ")
     }
 }

@@ -16,13 +16,13 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// A stage in a process of its own, for proofs and for benchmarks: as `flotilla run` has it but without a
-/// catalogue, and it can be told at which step to die.
+/// A stage in a separate process, for proofs and benchmarks. It runs as in `flotilla run` but without a
+/// catalog, and it can end at a given step.
 enum StageWorker {
     static func runIngest(_ arguments: [String]) throws {
         var settings = IngestSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
-        // Smaller than usual, so that there are more places to die at.
+        // The batches are small, so that there are more steps at which the process can die.
         settings.batchRecordsMax = 2000
         let options = try StageWorkerOptions(arguments)
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
@@ -45,7 +45,8 @@ enum StageWorker {
     static func runExpander(_ arguments: [String]) throws {
         var settings = FanOutSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
-        // As small as they get, so that there are more places to die at, and a proof knows how much one holds.
+        // The pages have the smallest size, so that there are more steps to die at, and the proof knows the
+        // size of one.
         settings.pageRowsAtStart = PageSize.rowsMin
         settings.pageMilliseconds = 1
         try run(StageWorkerOptions(arguments), "expander") { [settings] environment, death in
@@ -55,7 +56,7 @@ enum StageWorker {
         }
     }
 
-    /// As operators have it.
+    /// Runs fan-out with the production settings.
     static func runFanOut(_ arguments: [String]) throws {
         var settings = FanOutSettings()
         let options = try StageWorkerOptions(arguments)
@@ -92,7 +93,7 @@ enum StageWorker {
     static func runInsight(_ arguments: [String]) throws {
         var settings = InsightSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
-        // Smaller than usual, so that there are more places to die at.
+        // The batches are small, so that there are more steps at which the process can die.
         settings.batchRecordsMax = 2000
         try run(StageWorkerOptions(arguments), "insight") { [settings] environment, death in
             InsightService(settings, in: environment, onStep: { death.reached($0.rawValue) })
@@ -103,7 +104,7 @@ enum StageWorker {
         _ options: StageWorkerOptions, _ name: String, apps: [String: App] = IngestBed.apps,
         make: (StageEnvironment, DeathAtStep) -> any Stage
     ) throws {
-        // Before there is a second thread.
+        // Signals must be blocked before a second thread exists.
         Signals.block()
         Signals.ignoreFileSize()
         let log = Log(name, to: LogSink(level: .info, format: .text))
@@ -139,7 +140,7 @@ private struct StageWorkerOptions {
     var data = ""
     var sweepMilliseconds: Int?
     var jobsPerSheet: Int?
-    /// A sender's: its keys, where APNs is, who vouches for it, and what it may have without a receipt.
+    /// Options of the sender: provider keys, address and CA of APNs, and the number of permits.
     var keys = ""
     var apns: HostPort?
     var apnsSandbox: HostPort?
@@ -178,15 +179,15 @@ private struct StageWorkerOptions {
             default: throw BenchmarkFailure("\(name) is not known")
             }
         }
-        guard !brokers.isEmpty, !data.isEmpty else { throw BenchmarkFailure("say --brokers and --data") }
+        guard !brokers.isEmpty, !data.isEmpty else { throw BenchmarkFailure("name --brokers and --data") }
     }
 }
 
-/// Ends the process as a power cut would, at one step; or stops it there.
+/// A trigger that ends the process as a power cut would, at one step, or stops it there.
 private final class DeathAtStep: Sendable {
     private struct Countdown {
         var timesLeft: Int
-        /// Nil once it was reached.
+        /// The number of the awaited step, or nil after it was reached.
         var awaited: Int?
     }
 

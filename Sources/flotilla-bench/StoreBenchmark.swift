@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Store
 internal import Telemetry
 
-/// A lane's registry as it is written and walked: rows of (app, group, token of 32 to 80 bytes) and 24
-/// bytes of value, in random order, a fifth of them in one large group, the rest in 4,000 small ones.
+/// A measurement of writing and reading a lane's registry: rows of (app, group, token of 32 to 80 bytes) with
+/// 24 bytes of value, in random order. A fifth of them is in one large group, the rest in 4,000 small ones.
 enum StoreBenchmark {
     private static let smallGroups = 4000
     private static let targets = (upserts: 200_000.0, scan: 10_000_000.0)
@@ -40,7 +40,8 @@ enum StoreBenchmark {
             "  disk \(bytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)")
     }
 
-    /// Rows a second, and rows for a second of one core: on a busy machine only that repeats.
+    /// Rows per second, and rows per second of one core. On a busy machine only the second figure is
+    /// repeatable.
     private struct Pace {
         let perSecond: Double
         let perCoreSecond: Double
@@ -107,7 +108,7 @@ enum StoreBenchmark {
         return Pace(rows, usage)
     }
 
-    /// "app/group/", the group in four digits.
+    /// Appends "app/group/" with a group of four digits.
     private static func append(group: Int, to key: inout [UInt8]) {
         key += [0x61, 0x70, 0x70, 0x2F]
         for divisor in [1000, 100, 10, 1] { key.append(0x30 + UInt8(group / divisor % 10)) }
@@ -147,7 +148,7 @@ extension StoreBenchmark {
     private static func temporaryDirectory() throws -> String {
         var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
-            throw BenchmarkFailure("no directory can be made in /tmp")
+            throw BenchmarkFailure("cannot create a directory in /tmp")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Lifecycle
 
-/// What a piece of work took: wall and processor time, and the memory that the process had at most.
+/// The cost of a piece of work: wall time, processor time, and the peak memory of the process.
 struct Usage {
     let seconds: Double
     let processorSeconds: Double
@@ -33,7 +33,7 @@ extension [Double] {
     var median: Double { sorted()[count / 2] }
 }
 
-/// 1234567.8 as "1,234,568".
+/// Returns 1234567.8 as "1,234,568".
 func grouped(_ value: Double) -> String {
     var digits = Array(String(Int(value.rounded())))
     var at = digits.count - 3

@@ -7,8 +7,8 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// From a gateway's 202 to the job that senders can see: one user's updates, one after the other, through a fan-out
-/// as operators have it.
+/// A measurement from a gateway's 202 to the job that senders can see: updates to one user, one after the
+/// other, through a fan-out as in production.
 final class VisibleJobs {
     private static let users = 200
     private static let updates = 300
@@ -47,14 +47,14 @@ final class VisibleJobs {
     }
 
     func measure() throws -> Latencies {
-        // All lanes are restored, and have made a job.
+        // After this loop all lanes are restored and have made a job.
         for number in 0..<Self.users { _ = try seconds(ofUpdateTo: number) }
         var latencies = Latencies()
         for number in 0..<Self.updates { latencies.add(try seconds(ofUpdateTo: number % Self.users)) }
         return latencies
     }
 
-    /// From the answer on.
+    /// Returns the seconds from the gateway's answer to the visible job.
     private func seconds(ofUpdateTo number: Int) throws -> Double {
         let body =
             #"{"event":"update","groupId":"\#(Self.group)","private":true,"audience":{"users":["user-\#(number)"]},"#
@@ -74,7 +74,7 @@ final class VisibleJobs {
     }
 }
 
-/// A connection that is asked one request after the other, by a thread that waits.
+/// A connection for one request after the other, from a thread that blocks until the answer.
 private final class WaitingLink {
     private static let millisecondsMax = 10_000
 
@@ -82,7 +82,7 @@ private final class WaitingLink {
 
     init(_ address: String) throws {
         guard let address = HostPort(settingText: address) else {
-            throw BenchmarkFailure("\(address) is no address")
+            throw BenchmarkFailure("\(address) is not an address")
         }
         caller = try HTTPCaller(host: address.host, port: address.port, name: "backend")
     }

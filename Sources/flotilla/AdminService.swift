@@ -5,8 +5,8 @@ internal import Stages
 internal import Synchronization
 internal import Telemetry
 
-/// `/metrics`, `/livez` and `/readyz` of a process. It is the first service to start and the last to
-/// stop, so that an operator can watch both; the process says when it is ready.
+/// The service that answers `/metrics`, `/livez` and `/readyz` of a process. It is the first service to start
+/// and the last to stop, so that an operator can watch both. The process reports when it is ready.
 final class AdminService: Service {
     let name = "admin"
     private let listen: HostPort
@@ -14,16 +14,16 @@ final class AdminService: Service {
     private let started = Started<HTTPServer>()
     private let stages: [any Stage]
 
-    /// - Parameter stages: whose obstacles make the process not ready.
+    /// - Parameter stages: The process is not ready while one of these stages reports an obstacle.
     init(_ settings: ResolvedSettings, stages: [any Stage] = []) {
         listen = settings[ProcessSettings.self].adminListen
         self.stages = stages
     }
 
-    /// Where it serves, once it has started.
+    /// The address that it serves, empty before it has started.
     var address: String { started.parts?.address.description ?? "" }
 
-    /// All services of the process have started.
+    /// Call this when all services of the process have started.
     func beginServing() { isServing.store(true, ordering: .relaxed) }
 
     func start(_ context: ServiceContext) async throws {

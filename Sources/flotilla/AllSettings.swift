@@ -5,7 +5,7 @@ internal import Settings
 /// Every setting that the binary knows. One file can therefore serve all stages, and one check finds
 /// a mistyped key in any of them.
 enum AllSettings {
-    /// In the order of the operator's table.
+    /// The groups in the order of the operator's table.
     private static let groups: [[Declaration]] = [
         ProcessSettings.declared.declarations, KafkaSettings.declared.declarations,
         TopicSettings.declared.declarations, SealingSettings.declared.declarations,

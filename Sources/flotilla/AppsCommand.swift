@@ -6,7 +6,7 @@ internal import LiveActivity
 internal import Telemetry
 
 extension Command {
-    /// The apps that this installation serves.
+    /// `flotilla apps`: the apps that this installation serves.
     static let apps = Command(
         name: "apps", summary: "Shows, creates, changes and deletes the apps that are served.",
         usage:
@@ -20,12 +20,12 @@ extension Command {
             ("--key-id", true, "the ten characters of the key (.p8); the file itself stays on the senders"),
             (
                 "--environments", true,
-                "production, sandbox, or both with a comma: production unless said otherwise"
+                "production, sandbox, or both separated by a comma; the default is production"
             ),
-            ("--file", true, "the whole app in JSON, activity types and all, as `show --json` prints it"),
-            ("--certificate", true, "is refused, with the reason"),
-            ("--yes", false, "deletes without asking again"),
-            ("--json", false, "one JSON object a line instead of a table"),
+            ("--file", true, "the whole app in JSON, with its activity types, as `show --json` prints it"),
+            ("--certificate", true, "not supported; the command explains why"),
+            ("--yes", false, "delete: confirms the deletion"),
+            ("--json", false, "prints one JSON object per line instead of a table"),
         ] + UserProofChange.options
     ) { invocation in
         let verb = invocation.words.first ?? "list"
@@ -37,7 +37,7 @@ extension Command {
             rest.count == (verb == "list" ? 0 : 1)
         else {
             throw Refusal(
-                status: .usage, "say list, or show, create, update, delete or user-proof and one app")
+                status: .usage, "use list, or show, create, update, delete or user-proof with one app")
         }
         let catalog = try CatalogAccess(invocation.settings)
         let id = rest.first ?? ""
@@ -45,7 +45,7 @@ extension Command {
         case "create":
             guard catalog.catalog.apps[id] == nil else {
                 throw Refusal(
-                    status: .usage, "there is an app \(id) already; `flotilla apps update` changes it")
+                    status: .usage, "there is an app \(id) already; change it with `flotilla apps update`")
             }
             let app = try AppOptions(invocation).app(id, from: nil)
             try catalog.writer().put(app, action: "app.create", now: .now())
@@ -67,7 +67,8 @@ extension Command {
         guard isSure else {
             throw Refusal(
                 status: .usage,
-                "deleting \(app.id) refuses all its phones and its \(keys.count) keys from now on; say --yes")
+                "deleting \(app.id) rejects all its phones and its \(keys.count) keys from now on; confirm with --yes"
+            )
         }
         try catalog.writer().delete(
             app, withKeys: keys, parts: catalog.catalog.partKeys(of: app.id), now: .now())
@@ -75,7 +76,7 @@ extension Command {
     }
 }
 
-/// What the flags say of an app, laid over a file or over what the app was.
+/// The options of the call, applied over a file or over the stored app.
 private struct AppOptions {
     private let options: [String: String]
 
@@ -86,7 +87,7 @@ private struct AppOptions {
             var base = old
             if let file = options["--file"] { base = try AppDocument.read(Self.read(file), id: id) }
             var app = try AppDocument.read(document(over: base), id: id)
-            // A document has no secrets: what is kept beside it stays.
+            // The document holds no secrets, so the stored user proof stays.
             app.userProof = old?.userProof
             return app
         } catch let error as JSONError {
@@ -106,7 +107,8 @@ private struct AppOptions {
         field("bundleId", "--bundle-id", before: base?.bundleID)
         field("teamId", "--team-id", before: base?.teamID)
         if let file = options["--key-id"], file.contains(".") {
-            // A file was meant.
+            // The value has a dot, so the caller meant a file. The decoder refuses this field and explains
+            // why.
             json.name(file.hasSuffix(".p8") ? "p8" : "certificate")
             json.value(file)
         } else {
@@ -135,7 +137,7 @@ private struct AppOptions {
     }
 }
 
-/// Apps, for people and for programs.
+/// The output of apps, for people and for programs.
 private struct AppLines {
     private let apps: [App]
 
@@ -144,7 +146,7 @@ private struct AppLines {
     func show(_ invocation: Invocation) {
         if invocation.options["--json"] != nil {
             for var app in apps {
-                // As `--file` takes it: secrets, sealed ones too, are not shown.
+                // The output is what `--file` accepts. It shows no secrets, not even sealed ones.
                 app.userProof = nil
                 print(String(decoding: app.encoded(), as: UTF8.self))
             }

@@ -2,7 +2,7 @@ package import Broker
 internal import Lifecycle
 package import Settings
 
-/// When an acknowledged record must be on the disk.
+/// When an acknowledged record must be on disk.
 enum BrokerFlush: String, CaseIterable, SettingValue {
     case everyAck = "every-ack"
     case os = "os"
@@ -14,24 +14,25 @@ extension BrokerSettings: OperatorSettings {
     package static let declared = SettingsGroup("broker", defaults: ofOperator) { declare in
         declare(
             "data", sets: \.dataDirectory,
-            "the directory with the embedded broker's records; made if it is not there")
+            "directory with the embedded broker's records; created if it is missing")
         declare(
-            "listen", sets: \.listen, "where the embedded broker listens; port 0 lets the system choose")
+            "listen", sets: \.listen,
+            "address on which the embedded broker listens; port 0 lets the system choose")
         declare(
             "allow-remote", sets: \.allowRemote,
-            "lets the embedded broker listen beyond loopback; it has no TLS and no users")
+            "allows the embedded broker to listen beyond loopback; it has no TLS and no users")
         declare(
             "advertise", sets: \.advertise,
-            "the host and port that clients are told to connect to, where it differs from where it listens")
+            "host and port that the broker tells clients to connect to, if they differ from broker.listen")
         declare(
             "flush", sets: \.brokerFlush,
             """
-            every-ack answers acks=all when the records are on disk; os leaves that to the operating system: \
-            faster, and a crash of the machine loses what it had not written, up to half a minute
+            every-ack answers acks=all when the records are on disk; os leaves the write to the operating system, \
+            which is faster, but a crash of the machine loses up to half a minute of records
             """)
     }
 
-    /// Kafka's own port, where an operator did not name another.
+    /// The defaults of the command: Kafka's own port.
     private static var ofOperator: BrokerSettings {
         var settings = BrokerSettings(dataDirectory: "")
         settings.port = 9092
@@ -58,7 +59,7 @@ extension BrokerSettings: OperatorSettings {
 }
 
 extension Command {
-    /// One node that speaks Kafka's protocol, for one machine.
+    /// `flotilla broker`: one node that speaks Kafka's protocol, for one machine.
     static let broker = Command(
         name: "broker",
         summary: "Runs the embedded broker: one node that speaks Kafka's protocol, for one machine.",

@@ -8,7 +8,7 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// The catalogue as a command sees it: read once to its end, and written with a line in the audit.
+/// The catalog as a command sees it: read once to its end, and written together with a line in the audit.
 struct CatalogAccess {
     let catalog: KnownCatalog
     private let settings: ResolvedSettings
@@ -26,10 +26,10 @@ struct CatalogAccess {
             author: Self.author, metrics: Metrics())
     }
 
-    /// The app as it was written, without the activity types that have records of their own.
+    /// Returns the app as it was written, without the activity types that have their own records.
     func document(of id: String) throws -> App { try catalog(id) { $0.documents[id] } }
 
-    /// With them.
+    /// Returns the app with all its activity types.
     func app(_ id: String) throws -> App { try catalog(id) { $0.apps[id] } }
 
     private func catalog(_ id: String, _ find: (KnownCatalog) -> App?) throws -> App {
@@ -40,7 +40,7 @@ struct CatalogAccess {
         throw Refusal(status: .usage, "there is no app \(id); `flotilla apps` lists them")
     }
 
-    /// Who sits here, as far as the machine knows.
+    /// The operator's user name and the host name, for the audit.
     static var author: String {
         let user = ProcessInfo.processInfo.environment["USER"] ?? "uid \(getuid())"
         return "\(user)@\(hostName)"

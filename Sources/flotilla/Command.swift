@@ -1,20 +1,20 @@
 internal import Settings
 
-/// One word after `flotilla`: what it is called, what it says of itself, and what it does.
+/// One command of the binary: its name, its help, and the work that it does.
 struct Command: Sendable {
     let name: String
     /// One sentence for the overview.
     let summary: String
-    /// What stands after the name: `[--data DIR]`.
+    /// The part of the usage line after the name: `[--data DIR]`.
     let usage: String
     let example: String
-    /// Settings whose keys begin with this may be given by their short flags.
+    /// The prefix of the settings that also have short flags in this command.
     var namespace: String?
-    /// The prefixes of the settings that its help lists.
+    /// The prefixes of the settings that the help lists.
     var settings: [String] = []
-    /// Options that are no settings, with whether they take a value, and their sentence.
+    /// Options that are not settings: flag, whether it takes a value, and a sentence for the help.
     var options: [(flag: String, takesValue: Bool, sentence: String)] = []
-    /// Whether it serves until a signal ends it in order.
+    /// Whether the command serves until a signal stops it.
     var runsUntilStopped = false
     let run: @Sendable (Invocation) async throws -> Void
 
@@ -24,7 +24,7 @@ struct Command: Sendable {
         "there is no command \(name); `flotilla --help` lists them"
     }
 
-    /// In the order in which a newcomer meets them.
+    /// All commands, in the order in which a new user needs them.
     static let all: [Command] = [
         .up, .down, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel,
         .schedules,

@@ -2,14 +2,14 @@ internal import Lifecycle
 internal import Settings
 
 extension Command {
-    /// Shows what a process would run with, and where each value came from.
+    /// `flotilla config`: shows the settings that a process would use, and the source of each value.
     static let config = Command(
         name: "config",
-        summary: "Shows every setting with its value and where it came from, or the operator's table.",
+        summary: "Shows every setting with its value and its source, or the operator's table.",
         usage: "--show | --markdown", example: "flotilla config --show --config /etc/flotilla.json5",
         options: [
-            ("--show", false, "every setting, its value (secrets as <set>) and its origin"),
-            ("--markdown", false, "the table of settings for the operator's book"),
+            ("--show", false, "prints each setting, its value (secrets as <set>) and its source"),
+            ("--markdown", false, "prints the table of settings for the operator's book"),
         ]
     ) { invocation in
         try invocation.refuseWords()
@@ -23,7 +23,7 @@ extension Command {
                 print("\(key.padded(to: keyWidth))  \(value.padded(to: valueWidth))  \(origin)")
             }
         } else {
-            throw Refusal(status: .usage, "say --show or --markdown")
+            throw Refusal(status: .usage, "use --show or --markdown")
         }
     }
 }

@@ -2,19 +2,19 @@ internal import Glibc
 internal import Lifecycle
 
 extension Invocation {
-    /// Goes on where a person says yes, or has said so by `--yes`.
+    /// Returns if the person answers yes or passed `--yes`, and throws otherwise.
     func confirm(orElse nothingDone: String) throws {
         let isSaid = options["--yes"] != nil
-        if !isSaid { print("Go on? Say yes: ", terminator: "") }
-        // In a file, too, what is to be done stands before how far it is.
+        if !isSaid { print("Continue? Type yes: ", terminator: "") }
+        // If standard output is a file, the plan must be written to it before the first line of progress.
         fflush(nil)
         if isSaid { return }
         guard readLine() == "yes" else {
-            throw Refusal(status: .usage, "\(nothingDone); --yes does it without asking")
+            throw Refusal(status: .usage, "\(nothingDone); use --yes to skip this question")
         }
     }
 
-    /// Beside what goes to standard output, which may be a program's.
+    /// Writes to standard error, because a program may read standard output.
     func tellProgress(_ text: String) {
         StandardError.tell(text)
     }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Lifecycle
 
-/// Where a process keeps what is its own. Made when it is missing; nobody else may look into it,
+/// The directory for the files of a process. It is created if it is missing. Only its owner can read it,
 /// because state files hold push tokens.
 enum DataDirectory {
     static func make(_ path: String) throws -> String {
@@ -11,18 +11,18 @@ enum DataDirectory {
         } catch {
             throw Refusal(
                 status: .cannotCreate,
-                "cannot make the data directory \(path); name another place with --data")
+                "cannot create the data directory \(path); name another one with --data")
         }
         return path
     }
 
-    /// Where nobody named a place: the user's state directory.
+    /// Returns the default if no directory is configured: `flotilla` in the user's state directory.
     static func ofUser() throws -> String {
         let environment = ProcessInfo.processInfo.environment
         let state = environment["XDG_STATE_HOME"] ?? environment["HOME"].map { $0 + "/.local/state" }
         guard let state else {
             throw Refusal(
-                status: .usage, "there is no home directory to keep the data in; name a place with --data")
+                status: .usage, "there is no home directory for the data; name a directory with --data")
         }
         return state + "/flotilla"
     }

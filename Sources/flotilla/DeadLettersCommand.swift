@@ -8,26 +8,27 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// What stages could not use, and what is to become of it.
+    /// `flotilla dead-letters`: shows the records that stages could not use, sends them again or discards
+    /// them.
     static let deadLetters = Command(
         name: "dead-letters",
-        summary: "Lists, shows, sends again or discards the records that a stage could not use.",
+        summary: "Lists, shows, redrives or discards the records that a stage could not use.",
         usage: "[list | show LETTER | redrive [LETTER…] | discard [LETTER…]] [options]",
         example: "flotilla dead-letters redrive --app shop --reason attempts_exhausted --since 2h",
         settings: ["topics.", "kafka."],
         options: [
-            ("--app", true, "letters of this app"),
-            ("--stage", true, "letters of the stage that gave up: ingest, fan-out, sender"),
-            ("--reason", true, "letters with this code, as list shows it"),
-            ("--since", true, "letters of the last so long (2h), or since a date (2026-11-20T20:00:00Z)"),
-            ("--until", true, "letters from before then, likewise"),
-            ("--every", false, "redrive, discard: all letters, where nothing else says which"),
-            ("--each", false, "list: every letter by its name, and no sums"),
-            ("--limit", true, "list --each: so many at most: 100 unless said otherwise"),
-            ("--settled", false, "list: what was sent again or discarded, too"),
-            ("--dry-run", false, "redrive, discard: says what would be done, and asks nothing"),
-            ("--yes", false, "redrive, discard: does it without asking"),
-            ("--json", false, "one JSON object a line instead of a table"),
+            ("--app", true, "only dead letters of this app"),
+            ("--stage", true, "only those of the stage that gave up: ingest, fan-out or sender"),
+            ("--reason", true, "only those with this reason code, as list shows it"),
+            ("--since", true, "only those of this last period (2h), or since a date (2026-11-20T20:00:00Z)"),
+            ("--until", true, "only those before this time, in the same form"),
+            ("--every", false, "redrive, discard: selects all dead letters if no other option selects some"),
+            ("--each", false, "list: prints each dead letter with its name instead of sums"),
+            ("--limit", true, "list --each: prints at most this many; the default is 100"),
+            ("--settled", false, "list: also those that were sent again or discarded"),
+            ("--dry-run", false, "redrive, discard: prints the plan, changes nothing and does not ask"),
+            ("--yes", false, "redrive, discard: does not ask for confirmation"),
+            ("--json", false, "prints one JSON object per line instead of a table"),
         ]
     ) { invocation in
         let words = Array(invocation.words.dropFirst())
@@ -38,11 +39,11 @@ extension Command {
         case "redrive": try redrive(filter, invocation)
         case "discard": try discard(filter, invocation)
         default:
-            throw Refusal(status: .usage, "say list, show and one letter, redrive, or discard")
+            throw Refusal(status: .usage, "use list, show with one dead letter, redrive, or discard")
         }
     }
 
-    // MARK: Looking
+    // MARK: List and show
 
     private static func list(_ filter: LetterFilter, _ invocation: Invocation) throws {
         let limit = try invocation.letterLimit()
@@ -70,12 +71,13 @@ extension Command {
         try invocation.letterBox().forEach(filter) { letter, state in found = LetterLine(letter, state) }
         guard let found else {
             throw Refusal(
-                status: .noInput, "there is no such letter; `flotilla dead-letters list --each` names them")
+                status: .noInput,
+                "there is no such dead letter; `flotilla dead-letters list --each` shows their names")
         }
         found.showAll(invocation)
     }
 
-    // MARK: Acting
+    // MARK: Redrive and discard
 
     private static func redrive(_ filter: LetterFilter, _ invocation: Invocation) throws {
         try invocation.refuseEverything(filter)
@@ -92,7 +94,7 @@ extension Command {
             try invocation.confirm(orElse: "nothing was sent again")
         }
         let done = try redrive.carryOut { tally in
-            invocation.tellProgress("\(tally.letters) of \(planned.letters) letters sent again")
+            invocation.tellProgress("\(tally.letters) of \(planned.letters) dead letters sent again")
         }
         print(isJSON ? RedriveReport(done).json(isDone: true) : RedriveReport(done).text(isDone: true))
     }
@@ -110,8 +112,8 @@ extension Command {
                 line.field("inDoubt", Int64(busy))
                 print(line.text)
             } else {
-                print(isDone ? "discarded \(count) letters" : "\(count) letters are to be discarded")
-                if busy > 0, !isDone { print("\(busy) were begun to be sent again, and stay") }
+                print(isDone ? "discarded \(count) letters" : "\(count) letters will be discarded")
+                if busy > 0, !isDone { print("\(busy) stay, because a redrive of them has begun") }
             }
         }
         let isDry = invocation.options["--dry-run"] != nil
@@ -131,7 +133,7 @@ extension Invocation {
         var filter = LetterFilter()
         if let app = options["--app"] {
             guard AppID.problem(app) == nil else {
-                throw Refusal(status: .usage, "--app is no app's id")
+                throw Refusal(status: .usage, "--app is not an app id")
             }
             filter.app = app
         }
@@ -145,14 +147,15 @@ extension Invocation {
         for text in names {
             guard let name = LetterName(text) else {
                 throw Refusal(
-                    status: .usage, "\(text) names no letter; its name is partition and offset: 3/1042")
+                    status: .usage,
+                    "\(text) is not the name of a dead letter; a name is partition and offset: 3/1042")
             }
             filter.names.insert(name)
         }
         return filter
     }
 
-    /// A date, or how long ago.
+    /// Returns milliseconds since 1970. The option's value is a date, or a period before now.
     func time(_ option: String) throws -> Int64? {
         guard let text = options[option] else { return nil }
         let now = WallTime.now().milliseconds
@@ -176,16 +179,18 @@ extension Invocation {
         return limit
     }
 
-    /// A call without a filter is most often a slip.
+    /// Refuses a call without a filter, because such a call is usually a mistake.
     fileprivate func refuseEverything(_ filter: LetterFilter) throws {
         guard !filter.isAll || options["--every"] != nil else {
             throw Refusal(
                 status: .usage,
-                "say which letters: by their names, --app, --stage, --reason, --since, --until, or --every")
+                "select dead letters with their names, --app, --stage, --reason, --since, --until, or --every"
+            )
         }
     }
 
-    /// Says at once what is wrong with the cluster, the topics or the number of lanes.
+    /// Returns access to the dead letters. Throws at once if the cluster, the topic or the number of lanes is
+    /// wrong.
     func letterBox() throws -> LetterBox {
         let layout = TopicLayout(settings)
         let kafka = settings[KafkaSettings.self]

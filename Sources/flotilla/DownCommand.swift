@@ -4,13 +4,13 @@ internal import Settings
 internal import Store
 
 extension Command {
-    /// What Ctrl-C does, from another terminal or a script.
+    /// `flotilla down`: does from another terminal or a script what Ctrl-C does.
     static let down = Command(
         name: "down",
-        summary: "Stops a `flotilla up` of this machine in order, and returns when it has ended.",
+        summary: "Stops a `flotilla up` on this machine cleanly, and returns when it has ended.",
         usage: "[--demo] [--data DIR]", example: "flotilla down --data /var/lib/flotilla",
         namespace: "up", settings: ["up.", "lifecycle."],
-        options: [("--demo", false, "the demonstration, where no data directory is named")]
+        options: [("--demo", false, "stops the demonstration if no data directory is named")]
     ) { invocation in
         try invocation.refuseWords()
         let data = try dataDirectory(
@@ -22,16 +22,17 @@ extension Command {
         guard kill(process, SIGTERM) == 0 || errno == ESRCH else {
             throw Refusal(
                 status: .noPermission,
-                "may not stop process \(process), which runs in \(data): be its user, or root")
+                "no permission to stop process \(process), which runs in \(data); run this as its user or as root"
+            )
         }
-        // It ends itself when its own limit is over; one second more is for the kernel.
+        // The process ends itself at its own limit. The kernel gets one second more.
         let limit = invocation.settings[ProcessSettings.self].drainMilliseconds + 1_000
         let end = Instant.now().advanced(byMilliseconds: limit)
         while DirectoryLock.holder(of: data) == process {
             guard Instant.now() < end else {
                 throw Refusal(
                     status: .unavailable,
-                    "process \(process) was told to stop and has not ended after \(limit) ms; see its log")
+                    "process \(process) got SIGTERM and has not ended after \(limit) ms; see its log")
             }
             try await Task.sleep(for: .milliseconds(20))
         }

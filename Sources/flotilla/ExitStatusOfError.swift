@@ -7,7 +7,7 @@ internal import Store
 internal import Topics
 
 extension ExitStatus {
-    /// How the process ends because of an error, by what a restart could do about it.
+    /// Makes the exit status from an error. The status tells a supervisor whether a restart can help.
     init(of error: any Error) {
         self =
             switch error {

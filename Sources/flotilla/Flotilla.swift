@@ -2,18 +2,18 @@ internal import Glibc
 internal import Lifecycle
 internal import Settings
 
-/// The one binary. It finds the command, hands over, and turns whatever goes wrong into one sentence
-/// and an exit status.
+/// The entry point of the binary. It finds the command, runs it, and turns each error into one sentence and
+/// an exit status.
 @main
 struct Flotilla {
-    /// An actor call from `main` itself costs a thousand times one from a task, so everything but
-    /// the parsing runs in one concurrent function. The main thread does not await it: a suspended
-    /// main thread is given to libdispatch, which lets it take every signal, and SIGTERM would kill.
+    /// Parses the arguments and runs the command in one concurrent function. An actor call from `main` itself
+    /// costs a thousand times as much as one from a task. The main thread must not await: libdispatch takes
+    /// over a suspended main thread and lets it receive every signal, so SIGTERM would kill the process.
     static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
         Signals.ignorePipe()
         Signals.ignoreFileSize()
-        // A command that answers and goes ends at Ctrl-C as any other program does.
+        // A command that answers and exits ends at Ctrl-C like any other program.
         if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
         Task.detached {
             let status = await run(arguments)

@@ -8,15 +8,15 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// What a group's phones should show, as its planner has written it down.
+    /// `flotilla group`: shows the state that the planner has stored for a group's phones.
     static let group = Command(
-        name: "group", summary: "Shows a group's newest state, and since when it runs or has ended.",
+        name: "group", summary: "Shows a group's newest state, and when it started or ended.",
         usage: "ID --app APP [--user USER] [--json]", example: "flotilla group match-42 --app shop",
         settings: ["topics.", "kafka."],
         options: [
             ("--app", true, "the app's id"),
-            ("--user", true, "of a private group, or of what was said to this user alone"),
-            ("--json", false, "the row of `groups` as it is"),
+            ("--user", true, "the user of a private group, or a single recipient of a shared group"),
+            ("--json", false, "prints the record of `groups` unchanged"),
         ]
     ) { invocation in
         guard invocation.words.count == 1, Name.problem(invocation.words[0]) == nil else {
@@ -29,7 +29,8 @@ extension Command {
             let whose = user.map { " for user \($0)" } ?? ""
             throw Refusal(
                 status: .noInput,
-                "no send to group \(invocation.words[0]) of app \(app)\(whose) in the last three days")
+                "there was no send to group \(invocation.words[0]) of app \(app)\(whose) in the last three days"
+            )
         }
         if invocation.options["--json"] != nil {
             print(String(decoding: value, as: UTF8.self))
@@ -38,7 +39,8 @@ extension Command {
         }
     }
 
-    /// A private group's row lies with its own key, and a recipient's of a shared group with the group's.
+    /// Returns the row. A private group's row is partitioned by its own key. A recipient's row of a shared
+    /// group is partitioned by the group's key, so both partitions are read.
     private static func row(of key: GroupKey, _ invocation: Invocation) throws -> [UInt8]? {
         let layout = TopicLayout(invocation.settings)
         let kafka = invocation.settings[KafkaSettings.self]
@@ -58,7 +60,7 @@ extension Command {
     }
 }
 
-/// A row of `groups`, a line for each thing that a person asks.
+/// A row of `groups` as lines for a person.
 private struct GroupLines {
     private let row: GroupRow
 

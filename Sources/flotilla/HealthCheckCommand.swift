@@ -3,9 +3,9 @@ internal import Lifecycle
 internal import Settings
 
 extension Command {
-    /// For supervisors that can only start a program, as Docker does.
+    /// `flotilla health-check`: for supervisors that can only start a program, such as Docker.
     static let healthCheck = Command(
-        name: "health-check", summary: "Asks a process of this machine whether work may come to it.",
+        name: "health-check", summary: "Asks a process on this machine whether it is ready.",
         usage: "[--admin-listen HOST:PORT]", example: "flotilla health-check --admin-listen 127.0.0.1:9464",
         settings: ["admin.listen"]
     ) { invocation in
@@ -20,14 +20,14 @@ extension Command {
         case .failed(let reason):
             throw Refusal(
                 status: .unavailable,
-                "nobody answers at \(listen.settingText), where admin.listen says: \(reason)")
+                "no answer at \(listen.settingText) (admin.listen): \(reason)")
         }
     }
 
     private static let answerMilliseconds = 3_000
 
     private static func readiness(at listen: HostPort) async -> HTTPLink.Outcome {
-        // Who listens at every address is asked at this machine's own.
+        // A process that listens on every address is asked at the loopback address.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][listen.host] ?? listen.host
         guard let loop = try? EventLoop(name: "health-check"), (try? loop.start()) != nil else {
             return .failed("no thread could be started")
@@ -46,7 +46,7 @@ extension Command {
         }
     }
 
-    /// Keeps the link until it has told.
+    /// A box that keeps the link alive until it has reported.
     private final class Held {
         var link: HTTPLink?
     }

@@ -1,6 +1,6 @@
 internal import Settings
 
-/// What `--help` prints.
+/// The text that `--help` prints.
 enum Help {
     static var overview: String {
         let width = Command.all.map(\.name.count).max() ?? 0
@@ -37,6 +37,6 @@ enum Help {
 }
 
 extension String {
-    /// The text with blanks behind it up to a width in characters.
+    /// Returns the text padded with blanks to a width in characters.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

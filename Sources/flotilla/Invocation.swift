@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Settings
 
-/// A command as it was called: its words and options, and the settings from all four places.
+/// One call of a command: its words and options, and the settings from flags, environment, file and defaults.
 struct Invocation: Sendable {
     let words: [String]
     let options: [String: String]
@@ -18,7 +18,7 @@ struct Invocation: Sendable {
                 arguments, schema: AllSettings.schema, namespace: command.namespace, options: known)
         } catch {
             throw Refusal(
-                status: .usage, "\(error)\n`flotilla \(command.name) --help` shows how it is called")
+                status: .usage, "\(error)\nsee `flotilla \(command.name) --help`")
         }
         words = parsed.words
         options = parsed.options
@@ -31,7 +31,7 @@ struct Invocation: Sendable {
         }
     }
 
-    /// The app that `--app` names, for commands that are about one.
+    /// Returns the app that `--app` names.
     func app() throws -> String {
         guard let app = options["--app"], AppID.problem(app) == nil else {
             throw Refusal(status: .usage, "name the app with --app")
@@ -39,13 +39,13 @@ struct Invocation: Sendable {
         return app
     }
 
-    /// For commands that take no words.
+    /// Throws if there are words, for commands that take none.
     func refuseWords() throws {
         if let word = words.first { throw Refusal(status: .usage, "unexpected word \(word)") }
     }
 }
 
-/// A command that cannot be carried out, and why.
+/// An error of a command that cannot be carried out, with the reason.
 struct Refusal: Fatal {
     let exitStatus: ExitStatus
     let description: String

@@ -4,29 +4,29 @@ package import Settings
 extension KafkaSettings.Security: SettingValue {}
 extension KafkaSettings.SCRAM: SettingValue {}
 
-/// How to reach a cluster. Whoever outgrows the embedded broker changes these.
+/// The connection to a cluster. Change these settings to move from the embedded broker to Apache Kafka.
 extension KafkaSettings: OperatorSettings {
     package static let declared = SettingsGroup(
         "kafka", defaults: KafkaSettings(brokers: ["127.0.0.1:9092"])
     ) { declare in
         declare(
-            "brokers", sets: \.brokers, "brokers to begin with; those that answer name the others",
+            "brokers", sets: \.brokers, "brokers for the first connection; they name the others",
             check: { $0.isEmpty ? "names no broker" : nil })
-        declare("security.protocol", sets: \.security, "how connections to Kafka are secured")
+        declare("security.protocol", sets: \.security, "security of connections to Kafka")
         declare(
             "ca-file", sets: \.certificateAuthorityFile,
-            "PEM file of the authorities that may vouch for brokers; else the system's")
+            "PEM file of the CAs that sign the brokers' certificates; the default is the system's")
         declare(
             "certificate-file", sets: \.certificateFile,
-            "PEM file of the certificate that we show to brokers")
-        declare("key-file", sets: \.keyFile, "PEM file of that certificate's private key")
-        declare("key-password-file", sets: \.keyPasswordFile, "file with the password of that private key")
+            "PEM file of the client certificate")
+        declare("key-file", sets: \.keyFile, "PEM file of the client certificate's private key")
+        declare("key-password-file", sets: \.keyPasswordFile, "file with the password of the private key")
         declare("scram.mechanism", sets: \.scram, "the SCRAM mechanism of kafka.scram.user")
         declare("scram.user", sets: \.user, "the user name for SCRAM")
-        declare("scram.password-file", sets: \.passwordFile, "file with that user's password")
+        declare("scram.password-file", sets: \.passwordFile, "file with the password of kafka.scram.user")
         declare(
             "properties", sets: \.propertiesText,
-            "further librdkafka properties, each name=value, separated by semicolons",
+            "additional librdkafka properties, each name=value, separated by semicolons",
             check: { Self.pairs(in: $0) == nil ? "must be name=value, separated by semicolons" : nil })
     }
 
@@ -37,7 +37,7 @@ extension KafkaSettings: OperatorSettings {
         }
     }
 
-    /// Nil when one of them has no equals sign. Values may hold commas.
+    /// Returns nil if a part has no equals sign. Values may hold commas.
     private static func pairs(in text: String) -> [(name: String, value: String)]? {
         var found: [(name: String, value: String)] = []
         for part in text.split(separator: ";") {

@@ -7,21 +7,21 @@ internal import Settings
 internal import Telemetry
 
 extension Command {
-    /// What lets programs in.
+    /// `flotilla keys`: the API keys that give programs access.
     static let keys = Command(
-        name: "keys", summary: "Makes, lists, rotates and revokes the API keys of the apps.",
+        name: "keys", summary: "Creates, lists, rotates and revokes the API keys of the apps.",
         usage: "[list [APP] | create APP --role ROLE | rotate KEY | revoke KEY] [options]",
         example: "flotilla keys create shop --role report --name ios-app",
         settings: ["topics.prefix", "kafka."],
         options: [
             (
                 "--role", true,
-                "what the key may do: report (what an SDK does), read, send (and both), or admin"
+                "report (for SDKs), read, send (includes report and read), or admin"
             ),
-            ("--name", true, "what it is for, to tell it from others"),
-            ("--expires-in", true, "after which time it ends by itself: 90d"),
-            ("--overlap", true, "rotate: how long the old key still works: 1d unless said otherwise"),
-            ("--json", false, "one JSON object a line instead of a table"),
+            ("--name", true, "a name that distinguishes it from others"),
+            ("--expires-in", true, "expires after this time: 90d"),
+            ("--overlap", true, "rotate: the old key works for this long; the default is 1d"),
+            ("--json", false, "prints one JSON object per line instead of a table"),
         ]
     ) { invocation in
         let words = invocation.words
@@ -36,14 +36,14 @@ extension Command {
             }
             KeyLines(words.count == 2 ? keys.filter { $0.app == words[1] } : keys).show(invocation)
         default:
-            throw Refusal(status: .usage, "say list, create and an app, or rotate or revoke and a key's id")
+            throw Refusal(status: .usage, "use list, create with an app, or rotate or revoke with a key's id")
         }
     }
 
-    /// The key is all that goes to standard output, so that a script can take it from there.
+    /// Creates a key. Only the key goes to standard output, so that a script can capture it.
     private static func create(_ app: String, _ invocation: Invocation) throws {
         guard let role = invocation.options["--role"].flatMap(APIKey.Role.init) else {
-            throw Refusal(status: .usage, "say what the key may do: --role report, read, send or admin")
+            throw Refusal(status: .usage, "name the role of the key: --role report, read, send or admin")
         }
         let catalog = try CatalogAccess(invocation.settings)
         _ = try catalog.app(app)
@@ -69,11 +69,12 @@ extension Command {
         } else {
             print(text)
             StandardError.tell(
-                "This is the only time that key \(key.id) is shown; it works within a second or two.")
+                "Key \(key.id) is shown only this once; it works within two seconds.")
         }
     }
 
-    /// A new key that may do the same; the old one ends by itself, when everybody has the new one.
+    /// Creates a new key with the same role. The old key expires after the overlap, so that clients have time
+    /// to change.
     private static func rotate(_ word: String, _ invocation: Invocation) throws {
         let overlap = invocation.options["--overlap"] ?? "1d"
         guard let time = Milliseconds(settingText: overlap), time.count >= 0 else {
@@ -85,20 +86,22 @@ extension Command {
         let end = now.milliseconds + Int64(time.count)
         guard old.revokedAt == nil, old.expiresAt.map({ $0 > now.milliseconds }) ?? true else {
             throw Refusal(
-                status: .usage, "this key lets nobody in any more; `flotilla keys create` makes one")
+                status: .usage, "this key is revoked or expired; create a new one with `flotilla keys create`"
+            )
         }
         let minted = KeyText.mint(app: old.app, role: old.role, atMilliseconds: now.milliseconds)
         var made = minted.record
         made.name = old.name
         let writer = try catalog.writer()
-        // The new one first: killed in between, there is one too many and never none.
+        // The new key is written first. If the process is killed in between, there are two valid keys and not
+        // zero.
         try writer.put(made, action: "key.create", now: now)
         old.expiresAt = min(old.expiresAt ?? end, end)
         try writer.put(old, action: "key.rotate", now: now)
         show(made, text: minted.text, invocation)
     }
 
-    /// The id, or the whole key as it was found somewhere.
+    /// Returns the key for a word that is its id or its whole text.
     private static func key(_ word: String, in catalog: CatalogAccess) throws -> APIKey {
         guard let key = catalog.catalog.keys[KeyText(word)?.id ?? word] else {
             throw Refusal(status: .usage, "there is no key with this id; `flotilla keys` lists them")
@@ -118,7 +121,7 @@ extension Command {
     }
 }
 
-/// Keys without their secrets, for people and for programs.
+/// The output of keys without their secrets, for people and for programs.
 private struct KeyLines {
     private let keys: [APIKey]
 

@@ -4,19 +4,20 @@ internal import Settings
 internal import Telemetry
 
 extension Command {
-    /// How far behind the readers of the topics are: the first question of a bad night.
+    /// `flotilla lag`: how far the consumer groups are behind. It is the first question when something is
+    /// slow.
     static let lag = Command(
-        name: "lag", summary: "Shows how many records each consumer group has still to read.",
+        name: "lag", summary: "Shows how many records each consumer group still has to read.",
         usage: "[GROUP…] [--json]", example: "flotilla lag --kafka-brokers kafka-1:9092,kafka-2:9092",
         settings: ["kafka."],
-        options: [("--json", false, "one JSON object a line instead of a table")]
+        options: [("--json", false, "prints one JSON object per line instead of a table")]
     ) { invocation in
         let admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         let rows = try LagRow.all(invocation.words, of: admin)
         if invocation.options["--json"] != nil {
             for row in rows { print(row.json) }
         } else if rows.isEmpty {
-            print("no group has committed anything")
+            print("no group has committed an offset")
         } else {
             print(Table(LagRow.heads, rows.map(\.cells)).text)
         }
@@ -30,11 +31,11 @@ private struct LagRow {
     let group: String
     let lag: GroupLag
 
-    /// Of the groups named, else of all.
+    /// Returns the rows of the named groups, or of all groups if no group is named.
     static func all(_ named: [String], of admin: Admin) throws -> [LagRow] {
         let known = try admin.groups()
         for group in named where !known.contains(group) {
-            throw Refusal(status: .usage, "there is no group \(group); without a name, all are shown")
+            throw Refusal(status: .usage, "there is no group \(group); omit the name to see all groups")
         }
         let partitions = try admin.topics().flatMap { topic in
             topic.partitions.map { TopicPartition(topic.name, $0) }

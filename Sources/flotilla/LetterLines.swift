@@ -3,7 +3,7 @@ internal import LiveActivity
 internal import Replay
 internal import Telemetry
 
-/// One letter as a person may see it: without its tokens, and without what it says.
+/// One dead letter for a person: without its tokens and without its payload.
 struct LetterLine {
     private static let heads = ["letter", "at", "stage", "app", "reason", "jobs", "state"]
 
@@ -17,7 +17,7 @@ struct LetterLine {
             for line in lines { print(line.json(whole: false)) }
             return
         }
-        if lines.isEmpty { return print("there are no such letters") }
+        if lines.isEmpty { return print("there are no such dead letters") }
         print(Table(heads, lines.map(\.cells)).text)
         if more > 0 { print("and \(more) more; --limit shows more of them") }
     }
@@ -31,7 +31,7 @@ struct LetterLine {
 
     private static func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
 
-    /// Of a deadline, which comes as any number: in the year 2255.
+    /// Upper bound of a deadline in seconds since 1970 (year 2255). A record can hold any number.
     private static let secondsMax: Int64 = 9_000_000_000
 
     private func json(whole isWhole: Bool) -> String {
@@ -41,7 +41,7 @@ struct LetterLine {
         }
     }
 
-    // MARK: All of it
+    // MARK: Complete output
 
     func showAll(_ invocation: Invocation) {
         if invocation.options["--json"] != nil {
@@ -71,7 +71,7 @@ struct LetterLine {
     }
 }
 
-/// Letters by what is wrong with them.
+/// Sums of dead letters by stage, app, reason and state.
 struct LetterSums {
     private static let heads = ["stage", "app", "reason", "state", "letters", "jobs", "first", "last"]
 
@@ -84,10 +84,10 @@ struct LetterSums {
         if invocation.options["--json"] != nil {
             for (kind, row) in rows { print(Self.json(kind, row)) }
         } else if rows.isEmpty {
-            print("there are no such letters")
+            print("there are no such dead letters")
         } else {
             print(Table(Self.heads, rows.map(Self.cells)).text)
-            if summary.others > 0 { print("and \(summary.others) letters of further kinds") }
+            if summary.others > 0 { print("and \(summary.others) dead letters of other kinds") }
         }
     }
 
@@ -104,7 +104,7 @@ struct LetterSums {
     }
 }
 
-/// What a redrive does, or has done.
+/// The result of a redrive, planned or done.
 struct RedriveReport {
     private let tally: Redrive.Tally
 
@@ -112,9 +112,9 @@ struct RedriveReport {
 
     func text(isDone: Bool) -> String {
         let counts = "\(tally.letters) letters with \(tally.jobs) jobs"
-        var lines = [isDone ? "sent \(counts) again" : "\(counts) are to be sent again"]
+        var lines = [isDone ? "sent \(counts) again" : "\(counts) will be sent again"]
         if tally.settled > 0 {
-            lines.append("\(tally.settled) were sent by an earlier call that was interrupted")
+            lines.append("\(tally.settled) were already sent by an earlier call that was interrupted")
         }
         return (lines + tally.objections.lines).joined(separator: "\n")
     }
@@ -130,7 +130,7 @@ struct RedriveReport {
 }
 
 extension [Objection: Int] {
-    /// What stays where it is, and why.
+    /// Sentences about the dead letters that stay, with the reasons.
     var lines: [String] {
         sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) stay: \($0.key.sentence)" }
     }

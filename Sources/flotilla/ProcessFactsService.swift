@@ -6,8 +6,8 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// Tells `members` of this process, for whoever looks at the fleet: its version, its settings, and what its sender
-/// has in the way.
+/// The service that publishes this process in the topic `members`: its version, its settings, and the open
+/// breakers and suspect tokens of its sender.
 final class ProcessFactsService: Service {
     let name = "members"
     private let facts: ProcessFacts
@@ -26,7 +26,7 @@ final class ProcessFactsService: Service {
         }
     }
 
-    /// - Parameter kinds: what the process runs.
+    /// - Parameter kinds: the stages that the process runs.
     init(of kinds: [StageKind], _ settings: ResolvedSettings, in environment: StageEnvironment) {
         self.environment = environment
         let prefixes = kinds.flatMap(\.settings).map { Self.prefix(of: $0.key) } + Self.commonPrefixes

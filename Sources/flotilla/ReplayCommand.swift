@@ -9,37 +9,37 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// For operators in trouble. A rebuild has no effect outside: it throws away files that are copies of
-    /// topics, and the stage makes them anew. A resend pushes.
+    /// `flotilla replay`: for repairs. A rebuild has no effect outside: it deletes files that are copies of
+    /// topics, and the stage makes them again. A resend pushes.
     static let replay = Command(
         name: "replay",
         summary:
-            "Rebuilds a stage's state files from their topic at its next start, lets ingest read reports again, or pushes a send's failed jobs once more.",
+            "Rebuilds a stage's state files from their topics at its next start, lets ingest read reports again, or pushes a send's failed jobs again.",
         usage:
             "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--dry-run] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
         example: "flotilla replay rebuild --stage ingest --data /var/lib/flotilla",
         namespace: "run", settings: ["run.data", "topics.", "kafka."],
         options: [
-            ("--stage", true, "rebuild: whose state: \(Rebuild.all.map(\.stage).joined(separator: ", "))"),
+            ("--stage", true, "rebuild: the stage: \(Rebuild.all.map(\.stage).joined(separator: ", "))"),
             (
                 "--from", true,
-                "reports: those of the last so long (2h), since a date (2026-11-20T20:00:00Z), or of one partition from an offset on (3/1042)"
+                "reports: those of this last period (2h), since a date (2026-11-20T20:00:00Z), or of one partition from an offset (3/1042)"
             ),
-            ("--run", true, "reports: goes on with the interrupted call of this name"),
+            ("--run", true, "reports: continues the interrupted call with this name"),
             ("--app", true, "resend: the app's id"),
             (
                 "--unknown-starts", false,
-                "resend: also starts of which nobody knows whether they arrived; a phone may then show two"
+                "resend: also starts with an unknown outcome; a phone may then show two activities"
             ),
-            ("--dry-run", false, "says what would be done, and asks nothing"),
-            ("--yes", false, "does it without asking"),
-            ("--json", false, "reports, resend: one JSON object a line instead of sentences"),
+            ("--dry-run", false, "prints the plan, changes nothing and does not ask"),
+            ("--yes", false, "does not ask for confirmation"),
+            ("--json", false, "reports, resend: prints one JSON object per line instead of sentences"),
         ]
     ) { invocation in
         if invocation.words.first == "resend" { return try resend(invocation) }
         if invocation.words == ["reports"] { return try reports(invocation) }
         guard invocation.words == ["rebuild"] else {
-            throw Refusal(status: .usage, "say what to replay: rebuild, reports, or resend and a send")
+            throw Refusal(status: .usage, "use rebuild, reports, or resend with the id of a send")
         }
         let known = Rebuild.all.map(\.stage).joined(separator: " or ")
         guard let rebuild = Rebuild.all.first(where: { $0.stage == invocation.options["--stage"] }) else {
@@ -53,7 +53,7 @@ extension Command {
     private static func reports(_ invocation: Invocation) throws {
         let run = invocation.options["--run"] ?? Invocation.freshRun()
         guard Name.problem(run) == nil, !run.contains("/") else {
-            throw Refusal(status: .usage, "--run is no name of a call")
+            throw Refusal(status: .usage, "--run is not a valid name of a call")
         }
         let start = try invocation.reportsFrom()
         let replay = ReportReplay(
@@ -61,8 +61,10 @@ extension Command {
         let planned = try replay.survey()
         let isJSON = invocation.options["--json"] != nil
         if !isJSON {
-            print("\(planned.reports) reports are to be read again; the call is named \(run)")
-            if planned.before > 0 { print("\(planned.before) went before, by this name") }
+            print("\(planned.reports) reports will be read again; the name of this call is \(run)")
+            if planned.before > 0 {
+                print("\(planned.before) were already read again by an earlier call with this name")
+            }
         }
         func json(_ tally: ReportReplay.Tally, isDone: Bool) -> String {
             var line = JSONLine()
@@ -74,10 +76,10 @@ extension Command {
             print(json(planned, isDone: false))
         }
         if invocation.options["--dry-run"] != nil || planned.reports == 0 { return }
-        try invocation.confirm(orElse: "nothing is read again")
+        try invocation.confirm(orElse: "nothing will be read again")
         let done = try replay.carryOut { tally in
             invocation.tellProgress(
-                "\(tally.reports) of \(planned.reports) reports; interrupted, it goes on with --run \(run)")
+                "\(tally.reports) of \(planned.reports) reports; if interrupted, continue with --run \(run)")
         }
         print(isJSON ? json(done, isDone: true) : "ingest reads \(done.reports) reports again")
     }
@@ -85,7 +87,7 @@ extension Command {
     private static func resend(_ invocation: Invocation) throws {
         let app = try invocation.app()
         guard invocation.words.count == 2, Name.problem(invocation.words[1]) == nil else {
-            throw Refusal(status: .usage, "name one send by the id that it was accepted with")
+            throw Refusal(status: .usage, "name one send by its id")
         }
         let resend = Resend(
             try invocation.letterBox(), send: invocation.words[1], of: app,
@@ -110,7 +112,7 @@ extension Command {
         print(
             isJSON
                 ? ResendReport(done).json(as: resend.newSend)
-                : ResendReport(done).text(isDone: true) + "\nthey are jobs of \(resend.newSend)")
+                : ResendReport(done).text(isDone: true) + "\ntheir new send is \(resend.newSend)")
     }
 }
 
@@ -121,31 +123,31 @@ extension Invocation {
             guard place.partition < partitions else {
                 throw Refusal(
                     status: .usage,
-                    "--from names a partition of reports that is not there: 0 to \(partitions - 1)")
+                    "--from names a partition that reports does not have; use 0 to \(partitions - 1)")
             }
             return .place(place)
         }
         guard let time = try time("--from") else {
             throw Refusal(
-                status: .usage, "say from where with --from: 2h, 2026-11-20T20:00:00Z, or 3/1042")
+                status: .usage, "name the first report with --from: 2h, 2026-11-20T20:00:00Z, or 3/1042")
         }
         return .time(time)
     }
 }
 
-/// What a resend does, or has done.
+/// The result of a resend, planned or done.
 private struct ResendReport {
     private let tally: Resend.Tally
 
     init(_ tally: Resend.Tally) { self.tally = tally }
 
     func text(isDone: Bool) -> String {
-        var lines = ["\(tally.jobs) failed jobs \(isDone ? "were pushed" : "are to be pushed") once more"]
+        var lines = ["\(tally.jobs) failed jobs \(isDone ? "were pushed" : "will be pushed") again"]
         func add(_ count: Int, _ why: String) { if count > 0 { lines.append("\(count) stay: \(why)") } }
-        add(tally.gone, "their token is dead, a new one gets the newest state by itself")
-        add(tally.unknown, "starts that perhaps arrived; --unknown-starts pushes them, too")
+        add(tally.gone, "their token is dead; a new token gets the newest state automatically")
+        add(tally.unknown, "starts with an unknown outcome; --unknown-starts pushes them too")
         add(tally.before, "they were sent again before")
-        add(tally.lost, "their sheet is not kept any more")
+        add(tally.lost, "their sheet is no longer kept")
         return (lines + tally.objections.lines).joined(separator: "\n")
     }
 
@@ -162,9 +164,9 @@ private struct ResendReport {
     }
 }
 
-/// The state files of one stage, and the topics that they are made of.
+/// The state files of one stage, and the topics that they are built from.
 private struct Rebuild {
-    /// Its word, and its directory within a slot.
+    /// The name of the stage, and of its directory within a slot.
     let stage: String
     let topics: [TopicName]
 
@@ -177,12 +179,13 @@ private struct Rebuild {
             topics: [.receipts, .events, .progress, .groups, .installations, .timers, .audit]),
     ]
 
-    /// The slots stay locked until the files are gone: no process can begin to use them meanwhile.
+    /// Removes the state files. The slots stay locked until the files are gone, so that no process can start
+    /// to use them.
     func run(under slots: String, _ invocation: Invocation) throws {
         let found = try Slot.all(under: slots)
         for case .held(let path) in found where FileManager.default.fileExists(atPath: "\(path)/\(stage)") {
             throw Refusal(
-                status: .temporary, "a running process uses \(path)/\(stage); stop it and call this again")
+                status: .temporary, "a running process uses \(path)/\(stage); stop it and try again")
         }
         let files = found.compactMap { entry -> String? in
             guard case .free(let slot) = entry else { return nil }
@@ -193,7 +196,7 @@ private struct Rebuild {
         let records = (try? records(invocation.settings)).map { "at most \($0)" } ?? "the"
         print(Table(["state of \(stage)", "bytes"], files.map { [$0, String(bytes(of: $0))] }).text)
         print(
-            "They are removed, and made anew from \(records) records of \(topics.map(\.rawValue).joined(separator: ", "))."
+            "They will be removed, and built again from \(records) records of \(topics.map(\.rawValue).joined(separator: ", "))."
         )
         if invocation.options["--dry-run"] != nil { return }
         try invocation.confirm(orElse: "nothing was removed")
@@ -201,14 +204,14 @@ private struct Rebuild {
             do {
                 try FileManager.default.removeItem(atPath: file)
             } catch {
-                throw Refusal(status: .cannotCreate, "cannot remove \(file); what went before it is done")
+                throw Refusal(status: .cannotCreate, "cannot remove \(file); the files before it are removed")
             }
             print("removed \(index + 1) of \(files.count): \(file)")
         }
     }
 
-    /// Offsets of the topics: their records, and those that compaction has taken out. A broker that stopped
-    /// together with the stage cannot be asked.
+    /// Returns the number of offsets of the topics: an upper bound, because compaction has removed some
+    /// records. Throws if the broker stopped together with the stage.
     private func records(_ settings: ResolvedSettings) throws -> Int64 {
         let layout = TopicLayout(settings)
         let admin = try Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics())

@@ -1,7 +1,7 @@
 internal import Settings
 internal import Topics
 
-/// Where simulated phones report to.
+/// The address that simulated phones report to.
 enum ReportAddress: SettingValue, Hashable {
     case server(HostPort, path: String)
     case topic(String)

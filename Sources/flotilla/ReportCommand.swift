@@ -8,7 +8,8 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// A report by hand, past the gateway: into the topic, as a backend's own services do it.
+    /// `flotilla report`: writes a report directly to the topic, without the gateway, as a backend's own
+    /// service may do.
     static let report = Command(
         name: "report", summary: "Writes a report to the topic by hand, as an SDK would send it.",
         usage: "JSON | --app APP --installation-id ID --kind KIND [options]",
@@ -16,7 +17,7 @@ extension Command {
             "flotilla report --app shop --installation-id phone-1 --kind startToken --attributes-type Match --token c0ffee",
         settings: ["topics.prefix", "tokens.", "kafka."],
         options: ReportField.all.map { field in (field.flag, true, field.sentence) } + [
-            ("--json", false, "one JSON object a line instead of a sentence")
+            ("--json", false, "prints one JSON object per line instead of a sentence")
         ]
     ) { invocation in
         let body = try ReportField.body(invocation)
@@ -29,7 +30,7 @@ extension Command {
         let topic = try producer.topic(name)
         for index in 0..<judged.acceptedCount {
             let (key, value) = judged.copy(index)
-            // Without a partition the key's hash decides, as it does for every other writer.
+            // No partition is given, so the hash of the key decides, as it does for every other writer.
             let place = try producer.store("write the report", in: topic, key: key, value: value)
             if invocation.options["--json"] != nil {
                 var line = JSONLine()
@@ -43,7 +44,7 @@ extension Command {
         }
     }
 
-    /// By the rules of the gateway; all or nothing.
+    /// Checks the report with the rules of the gateway. It accepts all of it or throws.
     private static func judge(
         _ body: [UInt8], in catalog: CatalogAccess, sealing keys: SealingKeys?
     ) throws -> JudgedReports {
@@ -52,7 +53,7 @@ extension Command {
             let app = try JSONReader(limits: .record).read(body) { root in
                 (root.kind == .array ? nil : root.object()["app"].string()) ?? ""
             }
-            if app.isEmpty { throw Refusal(status: .usage, "send one report at a time, with its app") }
+            if app.isEmpty { throw Refusal(status: .usage, "write one report at a time, and name its app") }
             judged = try ReportJudge(keys).judge(body, for: catalog.app(app), as: .admin)
         } catch let error as JSONError {
             throw Refusal(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))

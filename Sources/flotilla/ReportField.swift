@@ -2,7 +2,7 @@ internal import JSON
 internal import Lifecycle
 internal import LiveActivity
 
-/// A field of a report as a flag.
+/// A field of a report that a flag can set.
 struct ReportField: Sendable {
     enum Kind { case text, list, truth, number }
 
@@ -19,27 +19,28 @@ struct ReportField: Sendable {
     }
 
     static let all: [ReportField] = [
-        ReportField("--app", for: "app", "the app"),
+        ReportField("--app", for: "app", "the id of the app"),
         ReportField(
-            "--environment", for: "environment", "production or sandbox: production unless said otherwise"),
-        ReportField("--installation-id", for: "installationId", "the installation"),
-        ReportField("--user-id", for: "userId", "the user who is logged in"),
+            "--environment", for: "environment", "production or sandbox; the default is production"),
+        ReportField("--installation-id", for: "installationId", "the id of the installation"),
+        ReportField("--user-id", for: "userId", "the id of the user who is logged in"),
         ReportField(
             "--kind", for: "kind",
             Report.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ReportField("--attributes-type", for: "attributesType", "the activity type"),
-        ReportField("--activity-id", for: "activityId", "the running activity"),
-        ReportField("--group-id", for: "groupId", "its group"),
+        ReportField("--activity-id", for: "activityId", "the id of the activity"),
+        ReportField("--group-id", for: "groupId", "the id of the activity's group"),
         ReportField("--token", for: "token", "the push token, in hexadecimal"),
         ReportField("--state", for: "state", "active, pending, stale, ended or dismissed"),
         ReportField(
-            "--running", for: "running", "the ids of the activities that run, with commas", kind: .list),
+            "--running", for: "running", "the ids of the running activities, separated by commas", kind: .list
+        ),
         ReportField("--os", for: "os", "the version of iOS"),
-        ReportField("--tags", for: "tags", "tags, with commas", kind: .list),
+        ReportField("--tags", for: "tags", "tags, separated by commas", kind: .list),
         ReportField("--frequent-pushes-enabled", for: "frequentPushesEnabled", "true or false", kind: .truth),
         ReportField(
             "--event-time", for: "eventTime", "milliseconds since 1970 by the phone's clock", kind: .number),
-        ReportField("--report-id", for: "reportId", "makes a second one with it a duplicate"),
+        ReportField("--report-id", for: "reportId", "a second report with the same id is a duplicate"),
     ]
 
     static func body(_ invocation: Invocation) throws -> [UInt8] {
@@ -50,7 +51,7 @@ struct ReportField: Sendable {
             }
             return Array(text.utf8)
         }
-        if given.isEmpty { throw Refusal(status: .usage, "say what to report, in JSON or by flags") }
+        if given.isEmpty { throw Refusal(status: .usage, "give the report as JSON or by flags") }
         var json = JSONWriter()
         json.beginObject()
         for field in given { field.write(invocation.options[field.flag] ?? "", to: &json) }
@@ -71,7 +72,7 @@ struct ReportField: Sendable {
             json.endArray()
         case .truth where ["true", "false"].contains(text): json.value(text == "true")
         case .number where Int64(text) != nil: json.value(Int64(text) ?? 0)
-        // What is no number stays a text, and is refused as such by its name.
+        // A text that is not a number stays a text, and the gateway's rules refuse it with the field's name.
         default: json.value(text)
         }
     }

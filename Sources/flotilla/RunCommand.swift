@@ -11,13 +11,13 @@ struct RunSettings: OperatorSettings {
     static let declared = SettingsGroup("run", defaults: RunSettings()) { declare in
         declare(
             "data", sets: \.data,
-            "where the stages keep their state, a slot for each process; else flotilla in the user's state directory"
+            "directory of the stages' state, with a slot for each process; the default is flotilla in the user's state directory"
         )
     }
 }
 
 extension Command {
-    /// Any set of stages in one process; a stage scales by starting more processes.
+    /// `flotilla run`: any set of stages in one process. To scale a stage, start more processes.
     static let run = Command(
         name: "run",
         summary: "Runs one or more stages: \(StageKind.all.map(\.name).joined(separator: ", ")).",

@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import Settings
 internal import Telemetry
 
-/// What every long-running command shares: a log, metrics, signals, and services in order.
+/// The shared parts of every long-running command: log, metrics, signals, and services in their order.
 struct RunningProcess: Sendable {
     let log: Log
     let metrics = Metrics()
@@ -15,11 +15,12 @@ struct RunningProcess: Sendable {
         sink = LogSink(level: self.settings.logLevel, format: self.settings.logFormat)
         log = Log("flotilla", to: sink)
         metrics.gauge(
-            "flotilla_build_info", help: "the version that runs", labels: ["version": flotillaVersion]
+            "flotilla_build_info", help: "The version of the running binary.",
+            labels: ["version": flotillaVersion]
         ).set(1)
     }
 
-    /// Runs until a signal or a failure, then stops within the drain limit.
+    /// Runs the services until a signal or a failure, then stops them within the drain limit.
     func run(_ services: [any Service], onServing: @escaping @Sendable () -> Void = {}) async throws {
         let shutdown = Shutdown()
         let exitNow: @Sendable () -> Void = { [sink] in

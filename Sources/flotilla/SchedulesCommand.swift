@@ -4,19 +4,19 @@ internal import Lifecycle
 internal import Telemetry
 
 extension Command {
-    /// What waits for its time.
+    /// `flotilla schedules`: the schedules and sends that wait for their time.
     static let schedules = Command(
-        name: "schedules", summary: "Shows what waits for its time, or takes it back.",
+        name: "schedules", summary: "Shows or cancels schedules and sends that wait for their time.",
         usage: "[list | cancel] --app APP (--user USER | --group GROUP) [options]",
         example: "flotilla schedules cancel --app shop --user jane --activity chest_timer",
         settings: ["topics.", "kafka."],
         options: [
             ("--app", true, "the app's id"),
-            ("--user", true, "whose schedules are meant"),
-            ("--group", true, "the group whose sends for later are meant, where they are not one user's"),
-            ("--activity", true, "cancel: all that wait for this activity"),
+            ("--user", true, "the user whose schedules are listed or cancelled"),
+            ("--group", true, "the group whose waiting sends are listed or cancelled"),
+            ("--activity", true, "cancel: all schedules of this activity"),
             ("--id", true, "cancel: one schedule"),
-            ("--json", false, "one JSON object instead of a table"),
+            ("--json", false, "prints one JSON object instead of a table"),
         ]
     ) { invocation in
         let app = try invocation.app()
@@ -24,7 +24,7 @@ extension Command {
         switch (invocation.words.first ?? "list", invocation.words.count) {
         case ("list", 0...1): isCancel = false
         case ("cancel", 1): isCancel = true
-        default: throw Refusal(status: .usage, "say list or cancel")
+        default: throw Refusal(status: .usage, "use list or cancel")
         }
         let query = ["user", "group", "activity", "id"].compactMap { name in
             invocation.options["--\(name)"].map { (name: name, value: $0) }
@@ -41,9 +41,9 @@ extension Command {
 
     private static func cancelled(_ answer: JSONObject) -> String {
         guard let count = answer["canceled"].optional else {
-            return "stored; the scheduler has not answered yet, and does it when it runs"
+            return "stored; the scheduler has not answered yet and cancels them when it runs"
         }
-        let tooLate = answer["tooLate"].optional.map { ", \($0.int()) had just gone" } ?? ""
+        let tooLate = answer["tooLate"].optional.map { ", \($0.int()) were already sent" } ?? ""
         return "canceled \(count.int())\(tooLate)"
     }
 
@@ -58,7 +58,7 @@ extension Command {
             ])
         }
         if rows.isEmpty { return "nothing waits" }
-        let more = answer["isComplete"].bool() ? "" : "\nand more, later than these"
+        let more = answer["isComplete"].bool() ? "" : "\nmore wait for a later time"
         return Table(["schedule", "name", "activity", "event", "goes at"], rows).text + more
     }
 }

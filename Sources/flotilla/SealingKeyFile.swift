@@ -12,17 +12,17 @@ struct SealingSettings: OperatorSettings {
     static let declared = SettingsGroup("tokens", defaults: SealingSettings()) { declare in
         declare(
             "sealing-keys-file", sets: \.keysFile,
-            "file of the keys that seal push tokens in topics and state files, the same for every process; without one tokens travel in the clear"
+            "file of the keys that encrypt push tokens in topics and state files, the same for every process; without it tokens are not encrypted"
         )
     }
 }
 
-/// The keys that seal push tokens: read where a setting names them, made where `flotilla up` finds none.
+/// The file of the keys that seal push tokens. A setting names it, or `flotilla up` creates it.
 enum SealingKeyFile {
     static func read(_ settings: ResolvedSettings, log: Log) throws -> SealingKeys? {
         if let path = settings[SealingSettings.self].keysFile { return try keys(path) }
         log.warning(
-            "push tokens travel in the clear; name a file of keys with tokens.sealing-keys-file")
+            "push tokens are not encrypted; name a file of keys with tokens.sealing-keys-file")
         return nil
     }
 
@@ -32,22 +32,23 @@ enum SealingKeyFile {
         if unsafe access(path, F_OK) != 0 {
             try make(path, in: data)
             log.info(
-                "made keys that seal push tokens; a copy in a safe place keeps sealed tokens readable",
+                "created keys that seal push tokens; keep a copy in a safe place, because tokens are lost without the keys",
                 .field("file", path))
         }
         return try keys(path)
     }
 
-    /// A file that is there stays as it is: without its keys what they sealed is lost.
+    /// Makes a new file. An existing file stays as it is, because without its keys the sealed tokens are
+    /// lost.
     static func makeNew(_ path: String) throws {
         if unsafe access(path, F_OK) == 0 {
-            throw Refusal(status: .cannotCreate, "\(path) is there already; nothing was changed")
+            throw Refusal(status: .cannotCreate, "\(path) already exists; nothing was changed")
         }
         let slash = path.lastIndex(of: "/")
         try make(path, in: slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
     }
 
-    /// For a command, which writes beside the processes: nil when no file is named.
+    /// Returns the keys for a command, which writes beside the running processes, or nil if no file is named.
     static func read(_ settings: ResolvedSettings, for catalog: KnownCatalog) throws -> SealingKeys? {
         guard let path = settings[SealingSettings.self].keysFile else { return nil }
         let keys = try keys(path)
@@ -66,7 +67,8 @@ enum SealingKeyFile {
         }
     }
 
-    /// Whole and on the disk before it has its name: with a lost key, tokens are lost.
+    /// Writes the file completely and to disk before it gets its name: a lost key loses all tokens that it
+    /// sealed.
     private static func make(_ path: String, in data: String) throws {
         let draft = path + ".new"
         let descriptor = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -77,7 +79,8 @@ enum SealingKeyFile {
             throw failure("write", draft)
         }
         guard unsafe rename(draft, path) == 0 else { throw failure("name", path) }
-        // The name, too: a machine that dies now must not come back without the keys and make others.
+        // The directory is synced too. Otherwise a crash of the machine could lose the file, and the next
+        // start would make other keys.
         let directory = unsafe linux_open(data, O_RDONLY | O_DIRECTORY, 0)
         guard directory >= 0 else { throw failure("open the directory of", path) }
         defer { close(directory) }

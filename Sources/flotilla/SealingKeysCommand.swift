@@ -1,17 +1,17 @@
 internal import Lifecycle
 
 extension Command {
-    /// Whoever runs stages by themselves gives all of them the same file.
+    /// `flotilla sealing-keys`: makes the file that all processes of an installation need.
     static let sealingKeys = Command(
         name: "sealing-keys",
-        summary: "Makes a file of keys that seal push tokens, the same for every process.",
+        summary: "Makes a file of keys that encrypt push tokens; every process needs the same file.",
         usage: "make FILE", example: "flotilla sealing-keys make /etc/flotilla/sealing-keys"
     ) { invocation in
         guard invocation.words.first == "make", invocation.words.count == 2 else {
-            throw Refusal(status: .usage, "say make, and the file that shall be made")
+            throw Refusal(status: .usage, "use make with the path of the new file")
         }
         let file = invocation.words[1]
         try SealingKeyFile.makeNew(file)
-        print("made \(file); a copy in a safe place keeps sealed tokens readable")
+        print("made \(file); keep a copy in a safe place, because tokens are lost without the keys")
     }
 }

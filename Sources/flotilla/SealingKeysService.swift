@@ -6,10 +6,10 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// Nothing starts with other sealing keys than the installation has. Whoever comes first writes down
-/// which they are, by their fingerprints.
+/// The service that prevents a start with other sealing keys than the installation uses. The first process
+/// writes the fingerprints of its keys to the catalog.
 struct SealingKeysService: Service {
-    /// For the catalogue to be read, and for a record to come back.
+    /// The limit for reading the catalog and for reading the written record back.
     private static let catalogMilliseconds = 30_000
     private static let pollMilliseconds = 5
 
@@ -39,15 +39,15 @@ struct SealingKeysService: Service {
             guard Instant.now() < deadline else {
                 throw Refusal(
                     status: .unavailable,
-                    "the catalogue was not read in \(Self.catalogMilliseconds / 1000) s, so that it is not known whether the sealing keys fit"
+                    "the catalog was not read within \(Self.catalogMilliseconds / 1000) s, so the sealing keys could not be checked"
                 )
             }
             try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
     }
 
-    /// Two were the first at one time, and the other one's record came before ours: it must also be the
-    /// one that compaction leaves.
+    /// Writes the other process's record again. Two processes were first at the same time, and the other's
+    /// record came before ours. That record must also be the one that compaction keeps.
     private func putBack(
         _ standing: SealingRecord?, over written: SealingRecord?, _ context: ServiceContext
     ) throws {

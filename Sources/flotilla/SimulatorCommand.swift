@@ -6,7 +6,7 @@ internal import LiveActivity
 internal import Settings
 
 extension Command {
-    /// APNs on this machine, for whoever tests a backend that pushes.
+    /// `flotilla apns-simulator`: APNs on this machine, to test any backend that pushes.
     static let simulator = Command(
         name: "apns-simulator",
         summary: "Runs a simulated APNs, stricter than the real one, that misbehaves on request.",
@@ -24,7 +24,7 @@ extension Command {
             settings.service(directory: directory, kafka: invocation.settings[KafkaSettings.self])
         ) { serving in
             print(serving.introduction)
-            // Whoever reads through a pipe shall see it now, and not when the process ends.
+            // A reader behind a pipe must see the text now, not when the process ends.
             fflush(nil)
         }
         try await process.run([service])
@@ -32,7 +32,7 @@ extension Command {
 }
 
 extension ServingSimulator {
-    /// What a person needs to point a backend at it, and a line that can be pasted.
+    /// The facts that a person needs to point a backend at the simulator, and a command to paste.
     fileprivate var introduction: String {
         let faults = tlsFaults.map { "\n  TLS fault   \(url($0.port))  \($0.fault.rawValue)" }.joined()
         return """
@@ -58,7 +58,7 @@ extension ServingSimulator {
         return "https://\(name):\(port)"
     }
 
-    /// What the first phone shows, where there is one.
+    /// A command that shows the first phone, or nothing if there are no phones.
     private var look: String {
         firstToken == nil ? "" : "\nLook at it:   curl -s http://\(control)/v1/phones/phone-0"
     }
@@ -75,7 +75,7 @@ extension ServingSimulator {
             """
     }
 
-    /// A start for a phone, which must learn its group; else an update.
+    /// Returns a start for a phone, which must learn its group, or an update if there are no phones.
     private func body(_ type: ActivityType?) -> String {
         let state = #""content-state":{"home":1,"away":0}"#
         guard let type else {

@@ -4,7 +4,7 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Settings
 
-/// `expired@2200`.
+/// A listener as the setting writes it: `expired@2200`.
 extension TLSFaultListener: SettingValue {
     package static var kind: String {
         "a fault, one of " + TLSFault.allCases.map(\.rawValue).joined(separator: ", ")
@@ -36,9 +36,9 @@ extension OSVersion: SettingValue {
 
 extension Environment: SettingValue {}
 
-/// What `flotilla apns-simulator` can be told, and the simulator of `flotilla up --demo` too.
+/// The settings of `flotilla apns-simulator`, and of the simulator in `flotilla up --demo`.
 struct SimulatorCommandSettings: OperatorSettings {
-    /// What goes to the simulator as it is.
+    /// The settings that go to the simulator unchanged.
     private var service = Self.ofOperator
     var data = ""
     private var listen = HostPort(host: "127.0.0.1", port: 2199)
@@ -62,110 +62,113 @@ struct SimulatorCommandSettings: OperatorSettings {
         declare(
             "data", sets: \.data,
             """
-            where the simulator keeps its CA and its key for provider tokens, made if they are not there; \
-            else flotilla/apns-simulator in the user's state directory
+            directory of the simulator's CA and its key for provider tokens, created if they are missing; \
+            the default is flotilla/apns-simulator in the user's state directory
             """)
-        declare("host", sets: \.service.simulator.host, "the address that the simulator listens on")
+        declare("host", sets: \.service.simulator.host, "address on which the simulator listens")
         declare(
             "port", sets: \.service.simulator.ports.production, in: 0...65535,
-            "where it takes production's pushes; port 0 lets the system choose, here and below")
+            "port for pushes of production; port 0 lets the system choose, here and below")
         declare(
             "sandbox-port", sets: \.service.simulator.ports.sandbox, in: 0...65535,
-            "where it takes the sandbox's pushes")
+            "port for pushes of the sandbox")
         declare(
             "channels-port", sets: \.service.simulator.ports.productionChannels, in: 0...65535,
-            "where production's channels are managed")
+            "port that manages the channels of production")
         declare(
             "sandbox-channels-port", sets: \.service.simulator.ports.sandboxChannels, in: 0...65535,
-            "where the sandbox's channels are managed")
+            "port that manages the channels of the sandbox")
         declare(
-            "control-listen", sets: \.listen, "where its control API listens; it has no TLS and no users")
+            "control-listen", sets: \.listen, "address of its control API, which has no TLS and no users")
         declare(
             "names", sets: \.service.simulator.certificateNames,
-            "the names and addresses that its certificate is for",
-            check: { $0.isEmpty ? "names nobody" : nil })
-        declare("apps", sets: \.apps, "the bundle ids that it knows; none is every one")
+            "names and addresses in its certificate",
+            check: { $0.isEmpty ? "must have at least one name" : nil })
+        declare("apps", sets: \.apps, "bundle ids that it knows; if empty, it knows all")
         declare(
             "streams", sets: \.service.simulator.streams.most, in: 1...100_000,
-            "streams that it allows each connection")
+            "concurrent streams that it allows for each connection")
         declare(
             "burst", sets: \.service.simulator.pace.burst,
-            "pushes to one token at once before TooManyRequests, one more each second; else any number",
+            "pushes to one token at once before TooManyRequests, one more each second; no limit if not set",
             check: { ($0 ?? 1) > 0 ? nil : "must be 1 or more" })
         declare(
             "phones", sets: \.phones, in: 0...10_000_000,
-            "phones that it simulates, called phone-0 and so on; with none, every token is a good one")
-        declare("phone-app", sets: \.phoneApp, "the bundle id of the app on those phones")
+            "number of simulated phones, named phone-0 and so on; with 0, every token is valid")
+        declare("phone-app", sets: \.phoneApp, "bundle id of the app on these phones")
         declare(
-            "phone-types", sets: \.phoneTypes, "the attributes types that the app on those phones knows",
+            "phone-types", sets: \.phoneTypes, "attributes types that the app on these phones knows",
             check: { $0.isEmpty || $0.count > 100 ? "must be 1 to 100 types" : nil })
         declare(
             "phone-types-file", sets: \.service.typesFile,
-            "a file with those types, their group attributes and schemas, in the place of phone-types")
+            "file with these types, their group attributes and schemas, instead of phone-types")
         declare(
             "phone-systems", sets: \.phoneSystems,
-            "versions of iOS on those phones: phone-0 has the first, phone-1 the second, and so on round",
-            check: { $0.isEmpty ? "names none" : nil })
+            "versions of iOS on these phones, in turn: phone-0 has the first, phone-1 the second",
+            check: { $0.isEmpty ? "must have at least one version" : nil })
         declare(
             "phone-environments", sets: \.phoneEnvironments,
-            "production or sandbox, dealt out to those phones likewise",
-            check: { $0.isEmpty ? "names none" : nil })
+            "production or sandbox, assigned to these phones in turn",
+            check: { $0.isEmpty ? "must have at least one environment" : nil })
         declare(
             "portal", sets: \.service.portalFile,
-            "a file with further apps, provider keys and phones, as a developer portal would know them")
+            "file with additional apps, provider keys and phones, as a developer portal would have them")
         declare(
             "update-token-percent", sets: \.updateTokenPercent, in: 0...100,
-            "starts of a hundred that yield an update token; the others yield it when the app is opened")
+            "percentage of starts that yield an update token; the others yield it when the app is opened")
         declare(
             "seed", sets: \.seed, in: 0...Int.max,
-            "what is random about the phones is the same for the same seed")
+            "seed of the phones' random numbers; the same seed gives the same phones")
         declare(
             "start-budget", sets: \.startBudget,
-            "starts by push that a phone allows in an hour; else any number", check: Self.anHour)
+            "starts by push that a phone allows in an hour; no limit if not set", check: Self.anHour)
         declare(
             "update-budget", sets: \.updateBudget,
-            "updates of priority 10 that a phone shows in an hour; else any number", check: Self.anHour)
+            "updates of priority 10 that a phone shows in an hour; no limit if not set", check: Self.anHour)
         declare(
             "frequent-update-budget", sets: \.frequentUpdateBudget,
-            "the same where the person allows frequent updates, as on every other phone", check: Self.anHour)
+            "the same for phones with frequent updates allowed, which is every other phone",
+            check: Self.anHour)
         declare(
             "report-to", sets: \.reportTo,
             """
-            where the phones report to, as their apps would: HOST:PORT (then POST /v1/reports), \
-            http://HOST:PORT/PATH, or topic:NAME of Kafka; else they tell nobody
+            address that the phones report to, as their apps would: HOST:PORT (then POST /v1/reports), \
+            http://HOST:PORT/PATH, or topic:NAME of Kafka; without it they do not report
             """)
         declare(
             "report-app", sets: \.reportApp,
-            "the id of the phones' app in reports to a topic, else its bundle id; over HTTP the key says it")
-        declare("report-key", sets: \.reportKey, "the API key that they report with", secret: true)
-        declare("script", sets: \.service.scriptFile, "a file with a script of misbehaviour to begin with")
+            "id of the phones' app in reports to a topic; the default is its bundle id; over HTTP the API key decides"
+        )
+        declare("report-key", sets: \.reportKey, "API key with which the phones report", secret: true)
+        declare(
+            "script", sets: \.service.scriptFile, "file with a script of faults that apply from the start")
         declare(
             "journal", sets: \.service.journalFile,
-            "a file that gets every request and answer, a JSON object a line; at 1 GiB it is renamed to .1")
+            "file for every request and answer, one JSON object per line; at 1 GiB it is renamed to .1")
         declare(
             "records", sets: \.service.recordsFile,
-            "a file that gets 128 bytes for every request, before its answer leaves")
+            "file for 128 bytes per request, written before the answer leaves")
         declare(
             "journal-sync", sets: \.service.syncsJournal,
-            "whether each batch of the journal is on the disk before the next is written")
+            "whether each batch of the journal is on disk before the next is written")
         declare(
             "journal-payloads", sets: \.service.journalShowsPayloads,
-            "whether an entry of the journal's file has the payload, without what looks like a secret")
+            "whether an entry of the journal's file has the payload, without values that look like secrets")
         declare(
             "journal-entries", sets: \.service.journal.entriesMax, in: 1...10_000_000,
-            "requests that the journal holds in memory, within 256 MiB")
+            "requests that the journal holds in memory, at most 256 MiB")
         declare(
             "ids", sets: \.ids, in: 1...1_000_000_000,
-            "apns-ids, and tokens, that are followed to find doubled pushes, at most 42 B of memory each")
-        declare("tls-fault", sets: \.service.tlsFaults, "further ports, each with a fault in its TLS")
+            "apns-ids, and tokens, that are remembered to find duplicate pushes, at most 42 B of memory each")
+        declare("tls-fault", sets: \.service.tlsFaults, "additional ports, each with a fault in its TLS")
     }
 
-    /// A budget tells a push from the next by milliseconds.
+    /// The check of a budget. Pushes are distinguished by milliseconds, so an hour has at most 3,600,000.
     private static let anHour: @Sendable (Int?) -> String? = {
         (1...3_600_000).contains($0 ?? 1) ? nil : "must be 1 to 3600000"
     }
 
-    /// The ports that the documents name.
+    /// The defaults of the command: the ports that Apple documents.
     private static var ofOperator: SimulatorServiceSettings {
         var settings = SimulatorServiceSettings(directory: "")
         let ports = (push: (2197, 2198), channels: (2196, 2195))
@@ -175,7 +178,7 @@ struct SimulatorCommandSettings: OperatorSettings {
         return settings
     }
 
-    /// - Parameter kafka: for phones that report to a topic.
+    /// - Parameter kafka: the cluster for phones that report to a topic.
     func service(directory: String, kafka: KafkaSettings) -> SimulatorServiceSettings {
         var all = service
         all.directory = directory

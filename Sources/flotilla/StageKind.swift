@@ -8,12 +8,12 @@ internal import Settings
 internal import Stages
 internal import Topics
 
-/// One row of the table of the stages that `flotilla run` and `flotilla up` can run.
+/// One stage that `flotilla run` and `flotilla up` can run.
 struct StageKind: Sendable {
     let name: String
     let summary: String
     let topics: [TopicName]
-    /// Those of its own, in the order of the operator's table.
+    /// The settings of this stage, in the order of the operator's table.
     let settings: [Declaration]
     let make: @Sendable (ResolvedSettings, StageEnvironment) -> any Stage
 
@@ -27,13 +27,13 @@ struct StageKind: Sendable {
 
     static func named(_ name: String) -> StageKind? { all.first { $0.name == name } }
 
-    /// In the order in which a report and a send meet them.
+    /// All stages, in the order in which reports and sends pass them.
     static let all = [
         StageKind(GatewayService.self), StageKind(IngestService.self), StageKind(SchedulerService.self),
         StageKind(FanOutService.self), StageKind(SenderService.self), StageKind(InsightService.self),
     ]
 
-    /// What the keys of their settings begin with.
+    /// The prefixes of the stages' setting keys.
     static let settingPrefixes = all.flatMap(\.settings).reduce(into: [String]()) { prefixes, setting in
         let prefix = setting.key.prefix { $0 != "." } + "."
         if !prefixes.contains(String(prefix)) { prefixes.append(String(prefix)) }

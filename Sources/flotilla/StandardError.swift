@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where what is said beside the results goes: those may be a program's.
+/// The output for messages that are not results. A program may read the results from standard output.
 enum StandardError {
     static func tell(_ text: String) {
         let line = Array((text + "\n").utf8)
@@ -9,7 +9,7 @@ enum StandardError {
             let written = unsafe rest.withUnsafeBytes {
                 unsafe write(STDERR_FILENO, $0.baseAddress, $0.count)
             }
-            // Nobody is there to be told.
+            // Standard error is closed, so no one can read the message.
             if written <= 0 { return }
             rest = rest.dropFirst(written)
         }

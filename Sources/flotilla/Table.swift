@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Rows for people: columns as wide as what stands in them, numbers to the right.
+/// A table for people. Columns are as wide as their widest cell, and numbers are right-aligned.
 struct Table {
     private let heads: [String]
     private let rows: [[String]]
@@ -25,13 +25,13 @@ struct Table {
     }
 }
 
-/// One object for programs, on one line.
+/// One JSON object for programs, on one line.
 struct JSONLine: ~Copyable {
     private var writer = JSONWriter()
 
     init() { writer.beginObject() }
 
-    /// A line whose fields somebody else knows.
+    /// Returns a line whose fields `write` adds.
     static func text(_ write: (inout JSONWriter) -> Void) -> String {
         var line = JSONLine()
         write(&line.writer)

@@ -4,17 +4,18 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Telemetry
 
-/// Writes what simulated phones report to a topic, as a customer's own service may: keyed, and
-/// acknowledged by all replicas. What was not is written again, so a report can be there twice.
+/// A sink that writes the reports of simulated phones to a topic, as a customer's own service may do: with
+/// keys, and acknowledged by all replicas. A report without acknowledgement is written again, so it can be
+/// stored twice.
 ///
 /// Confined to its loop.
 final class TopicReports: ReportSink {
-    /// Reports that wait here, or for their acknowledgement.
+    /// The limit on reports that wait here or for their acknowledgement.
     static let waitingMax = 10_000
     private static let tickMilliseconds = 50
-    /// Before the cluster is tried again.
+    /// The pause before the cluster is tried again.
     private static let pauseMilliseconds = 1_000
-    /// How long the end waits for what is on its way.
+    /// The limit for reports in flight when the sink ends.
     private static let flushMilliseconds = 2_000
 
     private let settings: KafkaSettings
@@ -23,7 +24,7 @@ final class TopicReports: ReportSink {
     private let context: ServiceContext
     private var line: (producer: Producer, topic: Topic)?
     private var waiting: [Report] = []
-    /// On their way, by tag.
+    /// The reports in flight, by tag.
     private var open: [UInt64: Report] = [:]
     private var lastTag: UInt64 = 0
     private var deliveries: [Delivery] = []
@@ -90,7 +91,7 @@ final class TopicReports: ReportSink {
         if !waiting.isEmpty || !open.isEmpty { timer?.schedule(at: loop.now.advanced(byMilliseconds: pause)) }
     }
 
-    /// How many of those that wait are dealt with.
+    /// Returns how many of the waiting reports were queued or refused.
     private func send(by producer: Producer, to topic: Topic) -> Int {
         for (place, report) in waiting.enumerated() {
             lastTag += 1
@@ -121,7 +122,7 @@ final class TopicReports: ReportSink {
         return line
     }
 
-    /// What is on its way is perhaps stored and perhaps not.
+    /// Makes a new producer. The reports in flight may or may not be stored, so they are written again.
     private func startOver(_ reason: String) {
         tell(reason)
         line = nil
@@ -133,7 +134,8 @@ final class TopicReports: ReportSink {
     private func tell(_ reason: String) {
         if trouble != reason {
             context.log.warning(
-                "reports of the phones are not stored", .field("topic", name), .field("reason", reason))
+                "the phones' reports are not stored; check Kafka and the topic", .field("topic", name),
+                .field("reason", reason))
         }
         trouble = reason
     }

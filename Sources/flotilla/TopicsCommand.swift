@@ -13,15 +13,15 @@ struct TopicSettings: OperatorSettings {
     static let declared = SettingsGroup("topics", defaults: TopicSettings()) { declare in
         declare(
             "prefix", sets: \.prefix,
-            "what every topic's name begins with; installations that share a cluster have different ones",
+            "prefix of every topic's name; installations that share a cluster need different ones",
             check: { TopicLayout.problem(prefix: $0) })
         declare(
             "lanes", sets: \.lanes, in: 1...TopicLayout.lanesMax,
-            "partitions of every topic that is cut by recipient; the most processes a stage can use, and fixed once created"
+            "partitions of every topic that is partitioned by recipient; the most processes that a stage can use; fixed once created"
         )
         declare(
             "replication", sets: \.replication, in: 1...9,
-            "copies of each partition that `flotilla topics create` asks for")
+            "replicas of each partition that `flotilla topics create` requests")
     }
 }
 
@@ -34,19 +34,20 @@ extension TopicLayout {
 }
 
 extension Command {
-    /// Before the first start, and whenever a stage says that a topic does not fit.
+    /// `flotilla topics`: needed before the first start, and when a stage reports that a topic has wrong
+    /// settings.
     static let topics = Command(
         name: "topics",
         summary:
-            "Creates the topics that are missing, gives those that do not fit their settings, or checks all.",
+            "Creates missing topics, corrects the settings of topics that do not fit, or checks all topics.",
         usage: "[check | create | alter] [--lanes N] [--replication N] [--json]",
         example: "flotilla topics create --kafka-brokers kafka-1:9092 --lanes 24 --replication 3",
         namespace: "topics", settings: ["topics.", "kafka."],
-        options: [("--json", false, "one JSON object a line instead of a table")]
+        options: [("--json", false, "prints one JSON object per line instead of a table")]
     ) { invocation in
         guard invocation.words.count <= 1,
             ["check", "create", "alter"].contains(invocation.words.first ?? "check")
-        else { throw Refusal(status: .usage, "say check, create or alter") }
+        else { throw Refusal(status: .usage, "use check, create or alter") }
         let layout = TopicLayout(invocation.settings)
         let admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         let created = invocation.words.first == "create" ? try layout.create(on: admin) : []
@@ -69,7 +70,7 @@ extension Command {
     }
 }
 
-/// One topic, as the command shows it.
+/// One topic in the output of the command.
 private struct TopicLine {
     let topic: String
     let partitions: Int

@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-/// Nothing starts on topics that do not fit: `flotilla run` checks those of its stages, `flotilla up`,
-/// whose broker is its own, makes them fit.
+/// The service that stops a start on topics with wrong settings. `flotilla run` checks the topics of its
+/// stages. `flotilla up` has its own broker and corrects them.
 struct TopicsService: Service {
     enum Duty: Sendable {
         case check([TopicName])

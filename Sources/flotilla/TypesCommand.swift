@@ -7,11 +7,11 @@ internal import Telemetry
 
 extension Command {
     private static let partOptions: [(flag: String, takesValue: Bool, sentence: String)] = [
-        ("--file", true, "what is put, in JSON, from a file"),
-        ("--json", false, "one JSON object a line instead of a table"),
+        ("--file", true, "put: reads the JSON from this file"),
+        ("--json", false, "prints one JSON object per line instead of a table"),
     ]
 
-    /// What an app says of its `ActivityAttributes` types.
+    /// `flotilla types`: the definitions of an app's `ActivityAttributes` types.
     static let types = Command(
         name: "types", summary: "Shows, puts and deletes an app's activity types.",
         usage: "[list APP | show APP NAME | put APP NAME [JSON] | delete APP NAME] [options]",
@@ -39,7 +39,7 @@ extension Command {
             guard catalog.catalog.types(of: app.id)[part.name] != nil else {
                 throw Refusal(
                     status: .usage,
-                    "there is no type \(part.name) with a record of its own; `flotilla apps update` changes those of the app's document"
+                    "no separate record exists for type \(part.name); change the types of the app's document with `flotilla apps update`"
                 )
             }
             try catalog.writer().make(.deleteType(part.name, of: app.id), now: .now())
@@ -47,7 +47,7 @@ extension Command {
         }
     }
 
-    /// Rules that choose an audience.
+    /// `flotilla segments`: rules that choose an audience.
     static let segments = Command(
         name: "segments", summary: "Shows, puts and deletes an app's segments.",
         usage: "[list APP | show APP NAME | put APP NAME [JSON] | delete APP NAME] [options]",
@@ -76,7 +76,7 @@ extension Command {
     }
 }
 
-/// The words of a call about a part of an app: what to do, of which app, to which of them.
+/// The words of a call about an activity type or a segment: verb, app and name.
 private struct PartCall {
     enum Verb: String { case list, show, put, delete }
 
@@ -93,7 +93,7 @@ private struct PartCall {
                 .contains(words.count)
         else {
             throw Refusal(
-                status: .usage, "say list and an app, or show, put or delete, an app and a name")
+                status: .usage, "use list with an app, or show, put or delete with an app and a name")
         }
         self.verb = verb
         app = words[1]
@@ -121,7 +121,8 @@ private struct PartCall {
                 throw Refusal(status: .noInput, "cannot read \(file)")
             }
             return Array(data)
-        default: throw Refusal(status: .usage, "give what is put as one JSON text, or in a file with --file")
+        default:
+            throw Refusal(status: .usage, "give the definition as one JSON text, or in a file with --file")
         }
     }
 }

@@ -15,12 +15,12 @@ struct UpSettings: OperatorSettings {
     static let declared = SettingsGroup("up", defaults: UpSettings()) { declare in
         declare(
             "data", sets: \.data,
-            "where `flotilla up` keeps everything; else flotilla in the user's state directory")
+            "directory of all data of `flotilla up`; the default is flotilla in the user's state directory")
     }
 }
 
 extension Command {
-    /// A whole installation on one machine: the embedded broker and, one by one as they are built, the stages.
+    /// `flotilla up`: a whole installation on one machine, with the embedded broker and all stages.
     static let up = Command(
         name: "up", summary: "Runs a whole installation on this machine, durable, without Kafka or Docker.",
         usage: "[--demo] [--data DIR]", example: "flotilla up --demo --data /tmp/flotilla-demo",
@@ -28,14 +28,18 @@ extension Command {
         settings: ["up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens."]
             + StageKind.settingPrefixes + ["apns-simulator.", "admin.", "log.", "lifecycle."],
         options: [
-            ("--demo", false, "shows what works, on this installation, and leaves it running to be tried")
+            (
+                "--demo", false,
+                "starts simulated phones, sends a match to them, and keeps running so that you can try it"
+            )
         ], runsUntilStopped: true
     ) { invocation in
         try invocation.refuseWords()
         let isDemo = invocation.options["--demo"] != nil
         let settings = invocation.settings
         let data = try DataDirectory.make(dataDirectory(settings, isDemo: isDemo))
-        // Says at once that another one runs there, and by it `flotilla down` finds this one.
+        // The lock reports at once that another process uses the directory, and `flotilla down` finds this
+        // process by it.
         let lock = try DirectoryLock(data)
         let process = RunningProcess(settings)
         let cluster = Cluster()
@@ -65,7 +69,8 @@ extension Command {
         _ = consume lock
     }
 
-    /// The stages, and around them what shows them: the phones are there before the sender, which pushes to them.
+    /// Returns the stages with the services of the demonstration. The phones start before the sender, which
+    /// pushes to them.
     private static func demonstration(
         of stages: [any Stage], data: String, _ settings: ResolvedSettings, in environment: StageEnvironment
     ) -> [any Service] {
@@ -78,7 +83,8 @@ extension Command {
             + [show]
     }
 
-    /// A demonstration has its own: its sender pushes everything to simulated phones.
+    /// Returns the data directory. A demonstration has its own, because its sender pushes everything to
+    /// simulated phones.
     static func dataDirectory(_ settings: ResolvedSettings, isDemo: Bool) throws -> String {
         let named = settings[UpSettings.self].data
         return named.isEmpty ? try DataDirectory.ofUser() + (isDemo ? "-demo" : "") : named

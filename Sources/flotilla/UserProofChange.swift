@@ -5,13 +5,16 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Telemetry
 
-/// `flotilla apps user-proof APP`: the secrets by which an app's own server proves who a user is.
+/// `flotilla apps user-proof APP`: the secrets with which an app's own server proves who a user is.
 struct UserProofChange {
     static let options: [(flag: String, takesValue: Bool, sentence: String)] = [
-        ("--new", false, "user-proof: makes a secret and prints it, once; the one before it holds on"),
-        ("--retire", false, "user-proof: the older of two secrets holds no more"),
-        ("--require", true, "user-proof: yes refuses a phone's report that names a user without a proof"),
-        ("--off", false, "user-proof: with --yes forgets the secrets, and no report needs a proof"),
+        ("--new", false, "user-proof: makes a secret and prints it once; the previous one stays valid"),
+        ("--retire", false, "user-proof: makes the older of two secrets invalid"),
+        (
+            "--require", true,
+            "user-proof: yes refuses a phone's report that names a user without a proof; no accepts it"
+        ),
+        ("--off", false, "user-proof: with --yes, deletes the secrets; then no report needs a proof"),
     ]
 
     private let invocation: Invocation
@@ -27,7 +30,7 @@ struct UserProofChange {
     func run() throws {
         let asked = ["--new", "--retire", "--off"].filter(isAsked)
         guard asked.count <= 1 else {
-            throw Refusal(status: .usage, "say one of --new, --retire and --off at a time")
+            throw Refusal(status: .usage, "use one of --new, --retire and --off at a time")
         }
         var changed = app
         var made: String?
@@ -46,20 +49,24 @@ struct UserProofChange {
         guard let keys = try SealingKeyFile.read(invocation.settings, for: catalog.catalog) else {
             throw Refusal(
                 status: .configuration,
-                "the secret must be known to every gateway and would stand in the catalogue for all to read; make sealing keys, give them to every process, and name their file with tokens.sealing-keys-file"
+                "the secret is stored in the catalog and would be readable there; make sealing keys, give them to every process, and name their file with tokens.sealing-keys-file"
             )
         }
         var proof = app.userProof ?? UserProof(isRequired: false, secrets: [])
         guard proof.secrets.count < UserProof.secretsMax else {
             throw Refusal(
-                status: .usage, "there are two secrets already; --retire the older one when no server uses it"
+                status: .usage,
+                "there are two secrets already; remove the older one with --retire when no server uses it"
             )
         }
         let secret = Hex.text(Random.bytes(UserProof.secretBytes))
-        // What a server has is the text, and the text's bytes are the key: no language decodes it wrongly.
+        // The server gets the secret as text, and the bytes of this text are the key. So no language can
+        // decode it wrongly.
         let sealed = TokenSeal(keys).seal(
             secret: Array(secret.utf8), app: app.id, name: UserProof.secretName)
-        guard let sealed else { throw Refusal(status: .configuration, "the sealing keys seal nothing") }
+        guard let sealed else {
+            throw Refusal(status: .configuration, "the sealing keys cannot seal the secret")
+        }
         proof.secrets.append(.init(createdAt: WallTime.now().milliseconds, sealed: sealed))
         app.userProof = proof
         return secret
@@ -67,7 +74,7 @@ struct UserProofChange {
 
     private func retire(in app: inout App) throws {
         guard app.userProof?.secrets.count == UserProof.secretsMax else {
-            throw Refusal(status: .usage, "there is no older secret; --new makes the next one first")
+            throw Refusal(status: .usage, "there is no older secret; make the next one with --new first")
         }
         app.userProof?.secrets.removeFirst()
     }
@@ -76,7 +83,8 @@ struct UserProofChange {
         guard isAsked("--yes") else {
             throw Refusal(
                 status: .usage,
-                "without secrets whoever has a report key can say that a phone is any user's; say --yes")
+                "without secrets, anyone with a report key can report a phone as any user's; confirm with --yes"
+            )
         }
         app.userProof = nil
     }
@@ -86,7 +94,7 @@ struct UserProofChange {
             throw Refusal(status: .usage, "--require takes yes or no")
         }
         guard app.userProof != nil else {
-            throw Refusal(status: .usage, "there is no secret yet; --new makes one")
+            throw Refusal(status: .usage, "there is no secret yet; make one with --new")
         }
         app.userProof?.isRequired = word == "yes"
     }
@@ -101,16 +109,17 @@ struct UserProofChange {
             if let made { line.field("secret", made) }
             print(line.text)
         } else if let made {
-            // Alone, for `SECRET=$(flotilla apps user-proof shop --new)`.
+            // Only the secret is printed, for `SECRET=$(flotilla apps user-proof shop --new)`.
             print(made)
         } else if let proof {
             let times = proof.secrets.map { WallTime(milliseconds: $0.createdAt).rfc3339 }
             print("\(app.id): \(times.count) secrets, made \(times.joined(separator: " and "))")
             print(
                 proof.isRequired
-                    ? "a report that names a user needs a proof" : "a proof is checked where there is one")
+                    ? "a report that names a user needs a proof"
+                    : "a proof is optional, and is checked if it is present")
         } else {
-            print("\(app.id) has no secret: whoever has a report key can say that a phone is any user's")
+            print("\(app.id) has no secret: anyone with a report key can report a phone as any user's")
         }
     }
 }

@@ -7,5 +7,5 @@ extension Command {
     }
 }
 
-/// As in the release notes; a checkout between two releases carries the coming one's number.
+/// The version as in the release notes. Between two releases it is the number of the next one.
 let flotillaVersion = "0.1.0"

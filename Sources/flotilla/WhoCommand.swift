@@ -9,11 +9,11 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// "Why does this phone show the old score?" begins here: what is known of it.
+    /// `flotilla installation`: the first step to answer "why does this phone show the old score?"
     static let installation = Command(
         name: "installation",
         summary:
-            "Shows what is known of one installation, without its tokens, and why pushes do not reach it.",
+            "Shows one installation, without its tokens, and why pushes do not reach it.",
         usage: "ID --app APP [--json]", example: "flotilla installation 7F3A-11 --app shop",
         settings: ["topics.", "kafka."], options: options
     ) { invocation in
@@ -24,7 +24,7 @@ extension Command {
             if found == key { newest = value }
         }
         guard let newest else {
-            throw Refusal(status: .noInput, "no report of installation \(id) of app \(app) has been merged")
+            throw Refusal(status: .noInput, "ingest has merged no report of installation \(id) of app \(app)")
         }
         let known = try Installation.decode(newest, with: JSONReader())
         try show(app, known.recipient, installation: id, obstacles: known.obstacles, as: invocation)
@@ -40,7 +40,8 @@ extension Command {
     }
 
     private static let options: [(flag: String, takesValue: Bool, sentence: String)] = [
-        ("--app", true, "the app's id"), ("--json", false, "one JSON object a line instead of a table"),
+        ("--app", true, "the app's id"),
+        ("--json", false, "prints one JSON object per line instead of a table"),
     ]
 
     private static func asked(_ invocation: Invocation) throws -> (app: String, id: String) {
@@ -57,7 +58,7 @@ extension Command {
     ) throws {
         let layout = TopicLayout(invocation.settings)
         let kafka = invocation.settings[KafkaSettings.self]
-        // Says at once what is wrong with the cluster, the topic or the number of lanes.
+        // Throws at once if the cluster, the topic or the number of lanes is wrong.
         try layout.require([topic], on: Admin(kafka, log: .silent, metrics: Metrics()))
         let partition = Murmur2.partition(of: key.span, of: layout.lanes)
         try TopicScanner(kafka).read(TopicPartition(layout.name(topic), Int32(partition))) { record in
@@ -107,7 +108,7 @@ extension Obstacle {
     }
 }
 
-/// One row of the registry, as a person may see it.
+/// One row of the registry for a person.
 private struct WhoLine {
     static let heads = ["installation", "entry", "token", "type", "group", "heard of", "expires", "moved to"]
 
@@ -134,8 +135,8 @@ private struct WhoLine {
         }
     }
 
-    /// What there is, under the names of the record; what there is not is left out. Times are milliseconds
-    /// since 1970.
+    /// The fields of the row under their names in the record. Missing values are left out. Times are
+    /// milliseconds since 1970.
     var json: String {
         var line = JSONLine()
         if let installation = key.installation { line.field("installation", installation) }

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The embedded broker as its own process.
+/// The embedded broker as a separate process.
 struct BrokerCommandTests {
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
@@ -15,7 +15,7 @@ struct BrokerCommandTests {
             ["broker", "--log-format", "text", "--admin-listen", "127.0.0.1:0"] + arguments)
     }
 
-    @Test func `SIGTERM stops the broker in order`() async throws {
+    @Test func `SIGTERM stops the broker cleanly`() async throws {
         try await withDirectory { path in
             let broker = try broker("--data", path, "--listen", "127.0.0.1:0")
             try await broker.waitFor("broker: serving")
@@ -25,7 +25,7 @@ struct BrokerCommandTests {
         }
     }
 
-    @Test func `a data directory belongs to one broker`() async throws {
+    @Test func `only one broker can use a data directory`() async throws {
         try await withDirectory { path in
             let first = try broker("--data", path, "--listen", "127.0.0.1:0")
             try await first.waitFor("broker: serving")
@@ -35,7 +35,7 @@ struct BrokerCommandTests {
         }
     }
 
-    @Test func `an address beyond this machine needs a word`() async throws {
+    @Test func `an address beyond this machine needs a flag`() async throws {
         try await withDirectory { path in
             let refused = try broker("--data", path, "--listen", "0.0.0.0:0")
             #expect(try await refused.exitStatus() == 78)

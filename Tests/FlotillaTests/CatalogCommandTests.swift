@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla apps`, `keys` and `report`, on an installation of their own.
+/// `flotilla apps`, `keys` and `report` on a new installation.
 struct CatalogCommandTests {
     private let directory: TemporaryDirectory
     private let installation: Installation
@@ -44,7 +44,7 @@ struct CatalogCommandTests {
         #expect(shown.output.contains("production,sandbox") && shown.output.contains("Match"))
         #expect(try await installation.flotilla("keys", "create", "shop", "--role", "send").status == 0)
         let unsure = try await installation.flotilla("apps", "delete", "shop")
-        #expect(unsure.status == 64 && unsure.errors.contains("say --yes"))
+        #expect(unsure.status == 64 && unsure.errors.contains("confirm with --yes"))
         #expect(try await installation.flotilla("apps", "delete", "shop", "--yes").status == 0)
         #expect(try await installation.flotilla("apps", "show", "shop").status == 64)
         #expect(try await installation.flotilla("keys").output.hasPrefix("no key yet"))
@@ -55,7 +55,7 @@ struct CatalogCommandTests {
         #expect(audit == ["app.create", "app.update", "key.create", "key.delete", "app.delete"])
     }
 
-    @Test func `a certificate is refused with the reason, and a key file too`() async throws {
+    @Test func `a certificate and a key file are refused with the reason`() async throws {
         let certificate = try await installation.flotilla("apps", "create", "x", "--certificate", "push.p12")
         #expect(certificate.status == 64 && certificate.errors.contains("make a key (.p8)"))
         for (word, reason) in [("AuthKey.p8", "is a file on the senders"), ("push.p12", "make a key (.p8)")] {
@@ -65,7 +65,7 @@ struct CatalogCommandTests {
         }
     }
 
-    @Test func `a key is shown once, and nowhere else`() async throws {
+    @Test func `the text of a key is shown only once`() async throws {
         try await createShop()
         let key = try await installation.flotilla(
             "keys", "create", "shop", "--role", "report", "--name", "ios")
@@ -86,7 +86,7 @@ struct CatalogCommandTests {
         #expect(try await installation.flotilla("keys", "revoke", "unknown").status == 64)
     }
 
-    @Test func `a report by hand goes where the gateway's would, and is judged alike`() async throws {
+    @Test func `a report by hand follows the gateway's rules and goes to the same partition`() async throws {
         try await createShop()
         let flags = try await installation.flotilla(
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken",
@@ -110,7 +110,7 @@ struct CatalogCommandTests {
         #expect(try await installation.flotilla("report", "--app", "bank", "--kind", "tap").status == 64)
     }
 
-    /// As an app's own server makes it, in other people's words.
+    /// Returns a proof made by another program, as an app's own server would make it.
     private func proof(of user: String, by secret: String) async throws -> String {
         let openssl = try ChildProcess(
             "sh",
@@ -135,7 +135,7 @@ struct CatalogCommandTests {
         return String(curl.output.suffix(3))
     }
 
-    @Test func `a secret is made once, demanded, changed for another, and retired`() async throws {
+    @Test func `a secret is shown once, required, rotated and retired`() async throws {
         try await createShop()
         let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
             .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -145,29 +145,29 @@ struct CatalogCommandTests {
         }
         let without = try await installation.flotilla("apps", "user-proof", "shop", "--new")
         #expect(without.status == 78 && without.errors.contains("tokens.sealing-keys-file"))
-        #expect(try await userProof("--require", "yes").status == 64, "there is none yet")
+        #expect(try await userProof("--require", "yes").status == 64, "there is no secret yet")
         let first = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(first.count == 64)
         #expect(try await userProof("--require", "yes").status == 0)
         let annByFirst = try await proof(of: "ann", by: first)
-        try await eventually("the gateway demands proofs") {
+        try await eventually("the gateway requires proofs") {
             try await post(key, user: "ann", nil) == "422"
         }
         #expect(try await post(key, user: "ann", annByFirst) == "202")
         #expect(try await post(key, user: "bob", annByFirst) == "422")
         let second = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(try await userProof("--new").status == 64, "two are enough")
+        #expect(try await userProof("--new").status == 64, "two secrets are the limit")
         let annBySecond = try await proof(of: "ann", by: second)
-        try await eventually("the gateway knows the second") {
+        try await eventually("the gateway knows the second secret") {
             try await post(key, user: "ann", annBySecond) == "202"
         }
         #expect(try await post(key, user: "ann", annByFirst) == "202")
         #expect(try await userProof("--retire").status == 0)
-        try await eventually("the first holds no more") {
+        try await eventually("the first secret is invalid") {
             try await post(key, user: "ann", annByFirst) == "422"
         }
         #expect(try await post(key, user: "ann", annBySecond) == "202")
-        // A change of the app leaves them; nothing shows them.
+        // A change of the app keeps the secrets, and no output shows them.
         let updated = try await installation.flotilla(
             "apps", "update", "shop", "--environments", "production,sandbox", "--json")
         #expect(updated.status == 0 && !updated.output.contains("userProof"))
@@ -177,10 +177,12 @@ struct CatalogCommandTests {
         #expect(!catalog.contains(first) && !catalog.contains(second))
         #expect(try await userProof("--off").status == 64)
         #expect(try await userProof("--off", "--yes").status == 0)
-        try await eventually("nothing is demanded") { try await post(key, user: "bob", nil) == "202" }
+        try await eventually("no proof is required") { try await post(key, user: "bob", nil) == "202" }
     }
 
-    @Test func `with the sealing keys a report by hand is sealed, and other keys are refused`() async throws {
+    @Test func `a report by hand is sealed with the installation's keys, and other keys are refused`()
+        async throws
+    {
         try await createShop()
         let report = [
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken", "--token",

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The binary as a person or a script meets it.
+/// The result of one run of the binary.
 struct Answer {
     let status: Int32
     let output: String
@@ -19,7 +19,7 @@ func flotilla(_ arguments: [String], environment: [String: String] = [:]) async 
     return Answer(status: status, output: process.output, errors: process.errors)
 }
 
-@Test func `without a command it says what there is and exits as a usage error`() async throws {
+@Test func `a call without a command prints the overview and exits with a usage error`() async throws {
     let answer = try await flotilla()
     #expect(answer.status == 64)
     #expect(answer.errors.contains("usage: flotilla COMMAND"))
@@ -36,7 +36,7 @@ func `every command has help with an example`(command: String) async throws {
     #expect(answer.output.contains("example: flotilla \(command)"))
 }
 
-@Test func `an unknown command and an unknown flag are usage errors that name a way on`() async throws {
+@Test func `an unknown command and an unknown flag are usage errors that say what to do`() async throws {
     let command = try await flotilla("confg")
     #expect(command.status == 64)
     #expect(command.errors == "flotilla: there is no command confg; `flotilla --help` lists them\n")
@@ -45,7 +45,7 @@ func `every command has help with an example`(command: String) async throws {
     #expect(flag.errors.contains("unknown flag --shw; did you mean --show?"))
 }
 
-@Test func `wrong settings are all told, and end as a configuration error`() async throws {
+@Test func `all wrong settings are reported together as a configuration error`() async throws {
     let answer = try await flotilla(
         "config", "--show", "--log-format=xml",
         environment: ["FLOTILLA_LOG_LEVEL": "loud", "FLOTILLA_LOG_LEVL": "x"])
@@ -54,7 +54,7 @@ func `every command has help with an example`(command: String) async throws {
     #expect(answer.errors.contains("did you mean FLOTILLA_LOG_LEVEL?"))
 }
 
-@Test func `config --show tells each value and where it came from`() async throws {
+@Test func `config --show prints each value and its source`() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write("flotilla.json5", "{ log: { level: 'debug' }, /* from a file */ }")
     let answer = try await flotilla(

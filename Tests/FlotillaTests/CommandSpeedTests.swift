@@ -2,10 +2,10 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// A command that answers in milliseconds of work must not wait for clocks of the client library's.
+/// Tests that short commands do not wait for timers of the Kafka client library.
 struct CommandSpeedTests {
-    /// The wanted 0.3 s and a little for a machine that does other things; each wait that was here took half a
-    /// second.
+    /// The target of 0.3 s plus a margin for other load on the machine. Each wait of the library that was
+    /// removed took half a second.
     private let secondsMax = 0.45
 
     @Test(arguments: [["installation", "phone-1", "--app", "shop"], ["apps"], ["topics", "check"], ["lag"]])

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// What containers need of the program and the files beside it, as far as it can be told without an engine.
+/// Requirements of containers that can be checked without a container engine.
 @Suite struct ContainerTests {
     private func text(of path: String, from file: String = #filePath) throws -> String {
         let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
@@ -10,15 +10,15 @@ import Testing
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Tables of every language would be more than half of the image.
-    @Test func `the program links no more of Foundation than its essentials`() async throws {
+    /// The full Foundation has tables of every language, which would be more than half of the image.
+    @Test func `the program links only FoundationEssentials`() async throws {
         let libraries = try ChildProcess("ldd", [builtProduct("flotilla")])
         #expect(try await libraries.exitStatus() == 0)
         let named = libraries.output.split(separator: "\n").filter { $0.contains("Foundation") }
         #expect(named.allSatisfy { $0.contains("libFoundationEssentials.so") }, "\(named)")
     }
 
-    /// A container's root is read-only, and nobody has a home in it.
+    /// A container's root file system is read-only, and its user has no home directory.
     @Test func `every stage of Compose keeps its data in its volume`() throws {
         let lines = try text(of: "docker-compose.yml").split(separator: "\n")
         let stages = lines.filter { $0.contains("flotilla run ") || $0.contains("command: [run, ") }
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    /// A volume gets the owner of the directory that the image has in its place, and root's where it has none.
-    @Test func `every volume of a container of ours lies where the image has a directory`() throws {
+    /// A volume gets the owner of the image's directory at its path. Without such a directory, root owns it.
+    @Test func `every volume of our containers is mounted on a directory of the image`() throws {
         let compose = try text(of: "docker-compose.yml")
         let made = try text(of: "deploy/Dockerfile").split(separator: "\n").first {
             $0.contains("install -d")

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla dead-letters` and `flotilla replay resend`, on an installation of their own.
+/// `flotilla dead-letters` and `flotilla replay resend` on a new installation.
 struct DeadLettersCommandTests {
     private static let token = "c0ffee"
 
@@ -16,13 +16,13 @@ struct DeadLettersCommandTests {
         #expect(try await process.exitStatus() == 0, "\(process.errors)")
     }
 
-    @Test func `letters are listed, shown without tokens, sent again and discarded by hand`() async throws {
+    @Test func `dead letters are listed, shown without tokens, redriven and discarded`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.path)
         let none = try await installation.flotilla("dead-letters")
-        #expect(none.status == 0 && none.output == "there are no such letters\n", "\(none)")
+        #expect(none.status == 0 && none.output == "there are no such dead letters\n", "\(none)")
         try await produce(#"{"v":1,"token":"\#(Self.token)"}"#, installation, directory)
-        try await eventually("a letter") {
+        try await eventually("a dead letter") {
             try await installation.flotilla("dead-letters", "list").output.contains("ingest  shop")
         }
         let each = try await installation.flotilla("dead-letters", "list", "--each", "--json")
@@ -34,7 +34,7 @@ struct DeadLettersCommandTests {
 
         let planned = try await installation.flotilla("dead-letters", "redrive", "--app", "shop", "--dry-run")
         #expect(
-            planned.status == 0 && planned.output.contains("1 letters with 1 jobs are to be sent again"),
+            planned.status == 0 && planned.output.contains("1 letters with 1 jobs will be sent again"),
             "\(planned)")
         let unsaid = try await installation.flotilla("dead-letters", "redrive", "--app", "shop")
         #expect(unsaid.status == 64 && unsaid.errors.contains("nothing was sent again"), "\(unsaid)")
@@ -42,8 +42,8 @@ struct DeadLettersCommandTests {
         #expect(other.output.contains("sent 0 letters"), "\(other)")
         let done = try await installation.flotilla("dead-letters", "redrive", "--app", "shop", "--yes")
         #expect(done.status == 0 && done.output.contains("sent 1 letters with 1 jobs again"), "\(done)")
-        // It is as wrong as before, and tells where it has been.
-        try await eventually("it comes back") {
+        // The record is still wrong. Its new dead letter names the earlier one.
+        try await eventually("the record is a dead letter again") {
             try await installation.flotilla("dead-letters", "list", "--each", "--json").output.contains(
                 #""sentAgainFrom":["\#(name)"]"#)
         }
@@ -53,29 +53,29 @@ struct DeadLettersCommandTests {
         let discarded = try await installation.flotilla(
             "dead-letters", "discard", "--every", "--json", "--yes")
         #expect(discarded.output.contains(#""discarded":1"#), "\(discarded)")
-        #expect(try await installation.flotilla("dead-letters").output == "there are no such letters\n")
+        #expect(try await installation.flotilla("dead-letters").output == "there are no such dead letters\n")
     }
 
     @Test(arguments: [
-        (["dead-letters", "redrive", "--yes"], 64, "say which letters"),
-        (["dead-letters", "discard", "--yes"], 64, "say which letters"),
-        (["dead-letters", "show"], 64, "say list, show"),
-        (["dead-letters", "show", "3-4"], 64, "names no letter"),
+        (["dead-letters", "redrive", "--yes"], 64, "select dead letters"),
+        (["dead-letters", "discard", "--yes"], 64, "select dead letters"),
+        (["dead-letters", "show"], 64, "use list, show"),
+        (["dead-letters", "show", "3-4"], 64, "is not the name of a dead letter"),
         (["dead-letters", "list", "--since", "yesterday"], 64, "--since must be"),
         (["dead-letters", "list", "--each", "--limit", "0"], 64, "--limit must be"),
-        (["dead-letters", "redrive", "--app", "no app"], 64, "--app is no app's id"),
-        (["dead-letters", "burn"], 64, "say list, show"),
+        (["dead-letters", "redrive", "--app", "no app"], 64, "--app is not an app id"),
+        (["dead-letters", "burn"], 64, "use list, show"),
         (["replay", "resend", "s1"], 64, "--app"),
         (["replay", "resend", "--app", "shop"], 64, "name one send"),
     ])
-    func `a call that is wrong says what to say`(words: [String], status: Int32, text: String) async throws {
+    func `a wrong call is refused with a hint`(words: [String], status: Int32, text: String) async throws {
         let process = try ChildProcess(
             builtProduct("flotilla"), words + ["--kafka-brokers", "127.0.0.1:1"])
         #expect(try await process.exitStatus() == status)
         #expect(process.errors.contains(text), "\(process.errors)")
     }
 
-    @Test func `a send that nobody has sent is not sent once more`() async throws {
+    @Test func `an unknown send is not sent again`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.path)
         let answer = try await installation.flotilla("replay", "resend", "r-1", "--app", "shop", "--yes")

@@ -2,11 +2,12 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla up --demo` on ports of its own, after its show: every stage, an app with keys, and a simulated APNs.
+/// `flotilla up --demo` on free ports, after the demonstration: all stages, an app with keys, and a simulated
+/// APNs.
 struct DemonstratedInstallation {
     let process: ChildProcess
     let broker: String
-    /// Of the simulated APNs.
+    /// The address of the simulated APNs.
     let apns: String
     private let data: String
 
@@ -34,7 +35,7 @@ struct DemonstratedInstallation {
     var sealingKeys: String { data + "/sealing-keys" }
     var authorities: String { data + "/apns-simulator/ca.pem" }
 
-    /// The key that the app names, as a sender would have it.
+    /// Makes a directory with the app's provider key, as a sender needs it.
     func senderKeys(in directory: TemporaryDirectory) throws -> String {
         let name = try #require(
             FileManager.default.contentsOfDirectory(atPath: data + "/apns-simulator")

@@ -2,7 +2,8 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla doctor` beside a demonstration: its installation is well, and then one thing after the other is not.
+/// `flotilla doctor` on the installation of a demonstration: first a healthy one, then one fault after
+/// another.
 struct DoctorTests {
     private func doctor(_ installation: DemonstratedInstallation, _ arguments: [String]) async throws
         -> Answer
@@ -14,7 +15,7 @@ struct DoctorTests {
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 
-    @Test func `it finds a whole installation good, tries each app's key on APNs, and says what is wrong`()
+    @Test func `the doctor checks a whole installation and each app's key, and reports what is wrong`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -32,7 +33,7 @@ struct DoctorTests {
             #expect(well.output.contains(line), "\(line): \(well.output)")
         }
         #expect(well.output.contains(#/good +apns com.example.scores production +takes the key FLOTILLA01/#))
-        #expect(well.output.contains(#/doubt +app demo +whoever takes the report key/#))
+        #expect(well.output.contains(#/doubt +app demo +anyone who extracts the report key/#))
 
         let unsealed = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
         #expect(unsealed.status == 78 && unsealed.output.contains("tokens.sealing-keys-file"), "\(unsealed)")
@@ -51,7 +52,7 @@ struct DoctorTests {
         #expect(topics.status == 78 && topics.output.contains("has 12 partitions, 6 are needed"), "\(topics)")
     }
 
-    @Test func `without a broker it says so, and looks at what is left`() async throws {
+    @Test func `the doctor reports a missing broker and continues with the other checks`() async throws {
         let answer = try await flotilla("doctor", "--kafka-brokers", "127.0.0.1:1")
         #expect(answer.status == 78)
         #expect(answer.output.contains(#/wrong +kafka +does not answer at 127.0.0.1:1/#), "\(answer)")

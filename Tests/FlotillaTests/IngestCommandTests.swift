@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// From a report by hand to what is known of a phone.
+/// The path from a report by hand to the commands that show a phone.
 struct IngestCommandTests {
     @Test func `a report becomes a row that user and installation show, without its token`() async throws {
         let directory = try TemporaryDirectory()
@@ -46,7 +46,7 @@ struct IngestCommandTests {
         let shown = try await ask("installation", "phone-1")
         #expect(shown.output.contains("recipient u:jane of app shop"), "\(shown)")
         #expect(shown.output.contains("tok:") && !shown.output.contains(token))
-        // For programs: what there is, as it is.
+        // The output for programs has only the fields that the record has.
         let json = try await ask("user", "jane", "--json").output
         let start = try #require(json.split(separator: "\n").first { $0.contains("start:Match") })
         let object = try JSONSerialization.jsonObject(with: Data(start.utf8))

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla up` on ports of its own, and its commands.
+/// `flotilla up` on free ports, and commands against it.
 struct Installation {
     let process: ChildProcess
     let broker: String

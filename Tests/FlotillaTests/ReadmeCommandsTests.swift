@@ -2,14 +2,14 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The commands of the README do what stands below them.
+/// Tests that the commands of the README print the output that the README shows.
 struct ReadmeCommandsTests {
     private struct Step {
         var command: String
         var output: [String] = []
     }
 
-    /// The console block of a section: commands after `$ `, each with what it prints.
+    /// Returns the steps in the console block of a section: each command after `$ ` with its output.
     private func steps(of section: String, from file: String = #filePath) throws -> [Step] {
         let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -31,14 +31,14 @@ struct ReadmeCommandsTests {
         return steps
     }
 
-    @Test func `reporting a token works as it is pasted`() async throws {
+    @Test func `the README's commands that report a token work when they are pasted`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.path)
         let steps = try steps(of: "Report tokens")
         #expect(steps.count >= 4)
         let mark = "---- the next command"
         let script = steps.map { step in
-            // The shell has its own path to the binary under test.
+            // The test sets the path to the binary under test.
             let command = step.command.hasPrefix("PATH=") ? ":" : step.command
             return command.replacingOccurrences(of: "127.0.0.1:8080", with: installation.gateway)
         }.joined(separator: "\necho; echo '\(mark)'\n")
@@ -52,7 +52,7 @@ struct ReadmeCommandsTests {
             let lines = output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             try #require(lines.count == step.output.count, "\(step.command): \(output)")
             for (line, shown) in zip(lines, step.output) {
-                // What is long is not shown to its end.
+                // A line that ends with an ellipsis is compared only up to there.
                 let isSame = shown.hasSuffix("…") ? line.hasPrefix(shown.dropLast()) : line == shown
                 #expect(isSame, "\(step.command): \(line)")
             }

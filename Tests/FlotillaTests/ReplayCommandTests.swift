@@ -4,7 +4,7 @@ import Testing
 
 struct ReplayCommandTests {
     @Test(arguments: ["ingest", "scheduler"])
-    func `a rebuild waits for its process to stop, and the next start makes the state anew`(stage: String)
+    func `a rebuild requires a stopped process, and the next start builds the state again`(stage: String)
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -28,22 +28,22 @@ struct ReplayCommandTests {
             #expect(try await installation.process.exitStatus() == 0)
         }
         let dry = try await rebuild("--dry-run")
-        #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Go on?"), "\(dry)")
+        #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Continue?"), "\(dry)")
         let unsaid = try await rebuild()
         #expect(unsaid.status == 64 && unsaid.output.contains(state), "\(unsaid)")
-        #expect(FileManager.default.fileExists(atPath: state), "it was not told to")
+        #expect(FileManager.default.fileExists(atPath: state), "there was no confirmation")
         let done = try await rebuild("--yes")
         #expect(done.status == 0 && done.output.contains("removed 1 of 1"), "\(done)")
         #expect(!FileManager.default.fileExists(atPath: state))
         #expect(try await rebuild("--yes").output.contains("there are no state files"))
 
         let again = try await Installation(directory.path)
-        try await eventually("state made anew") { FileManager.default.fileExists(atPath: state) }
+        try await eventually("the state is built again") { FileManager.default.fileExists(atPath: state) }
         again.process.send(signal: SIGTERM)
         #expect(try await again.process.exitStatus() == 0)
     }
 
-    @Test func `what cannot be replayed is told with what can`() async throws {
+    @Test func `a replay that is not possible is refused with the possible ones`() async throws {
         let answer = try await flotilla("replay", "rebuild", "--stage", "sender")
         #expect(
             answer.status == 64 && answer.errors.contains("ingest or fan-out or scheduler or insight"),

@@ -2,9 +2,9 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla run`, and what `flotilla up` makes for the stages.
+/// `flotilla run`, and the files that `flotilla up` makes for the stages.
 struct RunCommandTests {
-    @Test func `run wants to know which stages, and tells which there are`() async throws {
+    @Test func `run needs the names of stages and lists the known ones`() async throws {
         let none = try await flotilla("run")
         #expect(none.status == 64)
         #expect(none.errors.contains("name a stage to run"))
@@ -13,7 +13,8 @@ struct RunCommandTests {
         #expect(unknown.errors.contains("there is no stage injest"))
     }
 
-    @Test func `up makes the topics and a file of sealing keys that only its owner may read`() async throws {
+    @Test func `up creates the topics and a file of sealing keys that only its owner can read`() async throws
+    {
         let directory = try TemporaryDirectory()
         let keys = directory.file("sealing-keys")
         var texts: [String] = []
@@ -32,6 +33,6 @@ struct RunCommandTests {
         }
         let attributes = try FileManager.default.attributesOfItem(atPath: keys)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        #expect(texts[0] == texts[1], "the keys are made once")
+        #expect(texts[0] == texts[1], "the keys are made only once")
     }
 }

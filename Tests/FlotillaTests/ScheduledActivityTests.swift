@@ -2,8 +2,8 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// Teak's examples on a whole installation: what was scheduled for a player's chest is what the player's phone shows
-/// then, and not before.
+/// The examples of Teak's documentation on a whole installation: an update that was scheduled for a player's
+/// chest appears on the player's phone when it is due, and not before.
 struct ScheduledActivityTests {
     private let directory: TemporaryDirectory
     private let installation: DemonstratedInstallation
@@ -50,7 +50,7 @@ struct ScheduledActivityTests {
         try await curl(method, gateway + path, body)
     }
 
-    /// Whether the phone shows that status within so many milliseconds.
+    /// Returns whether the phone shows this status within this many milliseconds.
     private func phoneShows(_ status: String, within milliseconds: Int) async throws -> Bool {
         try await curl(
             "POST", control + "/v1/wait",
@@ -70,7 +70,7 @@ struct ScheduledActivityTests {
 
     private var now: Int { Int(Date().timeIntervalSince1970 * 1000) }
 
-    @Test func `of three updates two are cancelled by their activity, and the third is shown when it is due`()
+    @Test func `two of three updates are cancelled by their activity, and the third is shown when it is due`()
         async throws
     {
         let start = try await call(
@@ -94,7 +94,7 @@ struct ScheduledActivityTests {
         let canceled = try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer_1")
         #expect(canceled.body == #"{"canceled":2}"#)
         #expect(try await phoneShows("ready", within: 60_000))
-        #expect(now >= due, "not before its time")
+        #expect(now >= due, "it is not shown before its time")
         try await tap(scheduleID: made.member("scheduleId"))
         #expect(
             try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer").body
@@ -103,7 +103,7 @@ struct ScheduledActivityTests {
         #expect(try sent.member("verdict") == "planned" && sent.member("targeted") == "1", "\(sent.body)")
     }
 
-    @Test func `an activity that the app has started itself is reached by its name, of its user alone`()
+    @Test func `a schedule reaches an activity that the app started, and only that of its user`()
         async throws
     {
         for (phone, user) in [("pad-1", "ann"), ("pad-2", "ben")] {
@@ -115,14 +115,14 @@ struct ScheduledActivityTests {
                 """#)
             #expect(report.status == 202, "\(report.body)")
         }
-        try await eventually("one activity, of ann's") {
+        try await eventually("only the activity of ann") {
             let made = try await call(
                 "POST", "/v1/schedules",
                 #"{"user":"ann","activity":"quest","offset":0,"customData":{"status":"ready"}}"#)
             #expect(made.status == 200, "\(made.body)")
             let id = try made.member("sendId")
             var sent = try await call("GET", "/v1/sends/\(id)")
-            try await eventually("its progress") {
+            try await eventually("the progress of the send") {
                 sent = try await call("GET", "/v1/sends/\(id)")
                 return try sent.status == 200 && sent.member("isComplete") == "1"
             }
@@ -131,7 +131,7 @@ struct ScheduledActivityTests {
         }
     }
 
-    /// The phone keeps what the schedule's answer said, and the tap brings it into the event and back.
+    /// Reports a tap with the ids from the schedule's answer. The event and the answer carry these ids.
     private func tap(scheduleID: String) async throws {
         let tapped = try await call(
             "POST", "/v1/reports",
@@ -151,7 +151,7 @@ struct ScheduledActivityTests {
         }
     }
 
-    @Test func `by hand a send for later is made, shown and taken back`() async throws {
+    @Test func `a send for later can be made, shown and cancelled by hand`() async throws {
         func flotilla(_ arguments: String...) async throws -> Answer {
             let process = try ChildProcess(
                 builtProduct("flotilla"), arguments + ["--kafka-brokers", installation.broker])

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla types`, `segments`, `send`, `cancel` and `keys rotate`, on an installation of their own.
+/// `flotilla types`, `segments`, `send`, `cancel` and `keys rotate` on a new installation.
 struct SendCommandTests {
     private let directory: TemporaryDirectory
     private let installation: Installation
@@ -33,7 +33,7 @@ struct SendCommandTests {
         #expect(
             try await installation.flotilla("types", "show", "shop", "Order", "--json").output.contains(
                 #""private":true"#))
-        // What the app's document says is not mixed with it.
+        // A type with a separate record is not copied into the app's document.
         let updated = try await installation.flotilla("apps", "update", "shop", "--environments", "sandbox")
         #expect(updated.status == 0)
         #expect(try await installation.flotilla("types", "delete", "shop", "Order").status == 0)
@@ -52,7 +52,7 @@ struct SendCommandTests {
         }
     }
 
-    @Test func `a send by hand is judged as the gateway judges it, and can be taken back`() async throws {
+    @Test func `a send by hand follows the gateway's rules and can be cancelled`() async throws {
         #expect(try await installation.flotilla("types", "put", "shop", "Match", "{}").status == 0)
         let body = #"{"event":"update","groupId":"m1","contentState":{"score":1}}"#
         let sent = try await installation.flotilla("send", body, "--app", "shop", "--idempotency-key", "k")
@@ -76,8 +76,7 @@ struct SendCommandTests {
                 == ["app.create", "type.put", "send.update", "send.update", "send.cancel"])
     }
 
-    @Test func `what is to go later by hand is an order, and what is not said well is refused`() async throws
-    {
+    @Test func `a send for later by hand becomes a schedule, and a wrong call is refused`() async throws {
         #expect(try await installation.flotilla("types", "put", "shop", "Match", "{}").status == 0)
         let body = #"{"event":"update","groupId":"m1","contentState":{"score":1}}"#
         for when in [["--in", "600"], ["--in", "0.5"], ["--at", "2027-01-01T00:00:00Z"]] {
@@ -99,7 +98,7 @@ struct SendCommandTests {
         }
     }
 
-    @Test func `a key is rotated into another that may do the same, and ends by itself`() async throws {
+    @Test func `a rotated key is replaced by one with the same role, and then expires`() async throws {
         let old = try await installation.flotilla("keys", "create", "shop", "--role", "send", "--name", "api")
         let text = old.output.trimmingCharacters(in: .whitespacesAndNewlines)
         let new = try await installation.flotilla("keys", "rotate", text, "--overlap", "2h")

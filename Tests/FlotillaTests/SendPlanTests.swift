@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// From `POST /v1/sends` to what the lanes get, on an installation of its own.
+/// The path from `POST /v1/sends` to the expansions of the lanes, on a new installation.
 struct SendPlanTests {
     private let directory: TemporaryDirectory
     private let installation: Installation
@@ -45,7 +45,7 @@ struct SendPlanTests {
         try await call("GET", "/v1/sends/\(id)")["verdict"] as? String ?? ""
     }
 
-    /// The records of a topic that are about a send.
+    /// Returns the number of a topic's records that name the send.
     private func records(_ topic: String, about id: String) async throws -> Int {
         let kcat = try ChildProcess(
             "kcat",
@@ -57,7 +57,8 @@ struct SendPlanTests {
         return kcat.output.split(separator: "\n").count { $0.contains("\"send\":\"\(id)\"") }
     }
 
-    @Test func `what is posted reaches every lane, or its owner's, and says what has become of it`()
+    @Test
+    func `a posted send reaches every lane or its recipient's lane, and its progress shows the verdict`()
         async throws
     {
         let start = try await post(
@@ -77,9 +78,9 @@ struct SendPlanTests {
             #"{"event":"update","groupId":"m1","contentState":{"goals":9},"audience":{"users":["ben"]}}"#)
         try await eventually("it is planned") { try await verdict(own) == "planned" }
         #expect(try await records("expansions.urgent", about: own) >= 1)
-        // Taken back, and what ben's phones showed before comes back to ben alone.
+        // After the cancel, ben's phones get back their earlier state. No other recipient gets a push.
         _ = try await call("DELETE", "/v1/sends/\(own)")
-        try await eventually("it is taken back") { try await verdict(own) == "stopping" }
+        try await eventually("it is cancelled") { try await verdict(own) == "stopping" }
         #expect(try await records("expansions.urgent", about: own + ".undo") >= 1)
         #expect(try await records("expansions", about: own + ".undo") == 0)
         let end = try await post(#"{"event":"end","groupId":"m1","contentState":{"goals":1}}"#)

@@ -2,9 +2,9 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla send --watch` beside a demonstration: it ends when every phone of the match has an outcome.
+/// `flotilla send --watch` on a demonstration. The command ends when every phone of the match has an outcome.
 struct SendWatchTests {
-    @Test func `it counts every phone of a send to its outcome`() async throws {
+    @Test func `the watch counts every phone of a send until it has an outcome`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await DemonstratedInstallation(in: directory)
         let match = try #require(installation.process.output.firstMatch(of: #/activities of (match-\d+) at/#))

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla apns-simulator`, as somebody meets it who wants to test a backend.
+/// `flotilla apns-simulator` as a developer uses it to test a backend.
 struct SimulatorCommandTests {
     private func simulator(_ data: String, _ arguments: String...) async throws -> ChildProcess {
         let process = try ChildProcess(
@@ -16,7 +16,7 @@ struct SimulatorCommandTests {
         return process
     }
 
-    /// What stands behind a word at the beginning of a line of the introduction.
+    /// Returns the text behind a word at the start of a line of the introduction.
     private func line(_ word: String, of process: ChildProcess) throws -> String {
         let line = process.output.split(separator: "\n").first { $0.drop { $0 == " " }.hasPrefix(word) }
         let rest = try #require(line).drop { $0 == " " }.dropFirst(word.count)
@@ -28,7 +28,7 @@ struct SimulatorCommandTests {
         return Answer(status: try await shell.exitStatus(), output: shell.output, errors: shell.errors)
     }
 
-    @Test func `every line that it prints can be pasted, and the push is answered 200`() async throws {
+    @Test func `every printed command can be pasted, and the push is answered with 200`() async throws {
         let directory = try TemporaryDirectory()
         let process = try await simulator(directory.file("apns"))
         let push = try line("Try it:", of: process)
@@ -43,7 +43,7 @@ struct SimulatorCommandTests {
         #expect(!(process.errors + process.output).contains(String(repeating: "c0de", count: 32)))
     }
 
-    @Test func `its authority and its key outlive it, and nobody else can read them`() async throws {
+    @Test func `its CA and its key survive a restart, and only their owner can read them`() async throws {
         let directory = try TemporaryDirectory()
         let data = directory.file("apns")
         var trusted: [String] = []
@@ -61,7 +61,7 @@ struct SimulatorCommandTests {
         }
     }
 
-    @Test func `the journal's file has every request when it has stopped`() async throws {
+    @Test func `the journal's file has every request after a stop`() async throws {
         let directory = try TemporaryDirectory()
         let journal = directory.file("journal.jsonl")
         let process = try await simulator(directory.file("apns"), "--journal", journal, "--journal-sync")
@@ -74,7 +74,7 @@ struct SimulatorCommandTests {
         #expect(lines.allSatisfy { $0.contains("tok:") && !$0.contains("c0dec0dec0de") })
     }
 
-    @Test func `a wrong script stops the start, and everything wrong with it is told`() async throws {
+    @Test func `a wrong script stops the start, and all its faults are reported`() async throws {
         let directory = try TemporaryDirectory()
         let script = try directory.write(
             "script.json", #"{"rules":[{"clse":true},{"match":{"share":2},"close":true}]}"#)
@@ -90,7 +90,7 @@ struct SimulatorCommandTests {
         #expect(missing.status == 73 && missing.errors.contains("cannot read the script"), "\(missing)")
     }
 
-    @Test func `a port with a fault in its TLS is refused by a good client`() async throws {
+    @Test func `a correct client refuses a port with a fault in its TLS`() async throws {
         let directory = try TemporaryDirectory()
         let faults = ["expired", "wrong-host", "unknown-authority", "no-h2", "tls-1.1"]
         let process = try await simulator(
@@ -116,7 +116,7 @@ struct SimulatorCommandTests {
         }
     }
 
-    @Test func `with phones, the line that it prints starts an activity that the first phone shows`()
+    @Test func `the printed command starts an activity on the first phone if there are phones`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -138,7 +138,7 @@ struct SimulatorCommandTests {
         #expect(try await paste("curl -s \(control)/v1/phones/phone-10").output.contains("no_phone"))
     }
 
-    @Test func `a day on a phone passes as the operator's book has it`() async throws {
+    @Test func `the operator's example of a day on a phone works`() async throws {
         let directory = try TemporaryDirectory()
         let process = try await simulator(directory.file("apns"), "--phones", "2")
         let control = try line("control", of: process)
@@ -161,7 +161,7 @@ struct SimulatorCommandTests {
         return try #require(parts.dropFirst().first).components(separatedBy: "\n```")[0]
     }
 
-    @Test func `a test waits and checks as the operator's book has it`() async throws {
+    @Test func `the operator's examples that wait and check work`() async throws {
         let directory = try TemporaryDirectory()
         let records = directory.file("records")
         let process = try await simulator(directory.file("apns"), "--phones", "2", "--records", records)
@@ -179,7 +179,7 @@ struct SimulatorCommandTests {
         #expect(journal.contains(#""token":"\#(lines[1][2])""#), "\(journal)")
     }
 
-    @Test func `the portal of the operator's book is taken as it stands there`() async throws {
+    @Test func `the simulator accepts the portal file of the operator's book`() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("portal.json", try example("portal", "json"))
         let process = try await simulator(directory.file("apns"), "--portal", file)
@@ -198,9 +198,9 @@ struct SimulatorCommandTests {
         )
         .finished) == 0
 
-    /// Where the system lets nobody have a network of his own there is nothing to try.
+    /// Skipped on systems that do not let a user make a network namespace.
     @Test(.enabled(if: ownNetworks))
-    func `a program whose host is fixed to Apple's reaches the simulator, and its status is told`()
+    func `a program with Apple's host names reaches the simulator, and its exit status is kept`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -222,7 +222,7 @@ struct SimulatorCommandTests {
                 && process.output.hasSuffix("405"), "\(process.output)")
     }
 
-    @Test func `the types of the operator's book are what the phones decode by`() async throws {
+    @Test func `the phones decode with the types of the operator's book`() async throws {
         let directory = try TemporaryDirectory()
         let example = try #require(
             page.components(separatedBy: "<!-- example types -->\n```json\n").dropFirst().first)
@@ -257,11 +257,10 @@ struct SimulatorCommandTests {
             directory.file("apns"), "--log-level", "error")
         #expect(refused.status == 65, "\(refused)")
         #expect(
-            refused.errors.contains("each name once") && refused.errors.contains("[0].contentStateSchema"))
+            refused.errors.contains("no repeated name") && refused.errors.contains("[0].contentStateSchema"))
     }
 
-    @Test func `phones report to Flotilla itself, over its gateway and straight into the topic`() async throws
-    {
+    @Test func `phones report to Flotilla through its gateway and directly to the topic`() async throws {
         let directory = try TemporaryDirectory()
         let installation = try await Installation(directory.file("up"))
         let made = try await installation.flotilla(
@@ -291,7 +290,7 @@ struct SimulatorCommandTests {
         #expect(try await writing.exitStatus() == 0)
     }
 
-    @Test func `phones report to whatever URL they are given, until it takes it`() async throws {
+    @Test func `phones repeat a report to any configured URL until it is accepted`() async throws {
         let directory = try TemporaryDirectory()
         let endpoint = try ChildProcess("python3", ["-u", "-c", Self.endpoint])
         try await endpoint.waitFor("port ")
@@ -304,14 +303,14 @@ struct SimulatorCommandTests {
         let tokens = try await paste("curl -s \(control)/v1/phones/phone-1/tokens").output
         let token = try #require(tokens.firstMatch(of: /"token":"([0-9a-f]+)"/)).output.1
         try await endpoint.waitFor("202 /hooks/tokens Bearer secret")
-        #expect(endpoint.output.contains("500 /hooks/tokens"), "the first answer was no good")
+        #expect(endpoint.output.contains("500 /hooks/tokens"), "the first answer was an error")
         try await endpoint.waitFor(String(token))
         let wrong = try await flotilla(
             "apns-simulator", "--report-to", "https://example.com:1/x", "--port", "0")
         #expect(wrong.status == 78 && wrong.errors.contains("http://HOST:PORT/PATH"), "\(wrong)")
     }
 
-    /// Refuses once, then takes and prints what comes.
+    /// A server that refuses the first request, then accepts all and prints them.
     private static let endpoint = """
         import http.server
         class Endpoint(http.server.BaseHTTPRequestHandler):
@@ -330,7 +329,7 @@ struct SimulatorCommandTests {
         server.serve_forever()
         """
 
-    /// The operator's book is what people copy from.
+    /// The page of the operator's book whose examples people copy.
     private var page: String {
         get throws {
             let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -340,8 +339,7 @@ struct SimulatorCommandTests {
         }
     }
 
-    @Test func `the script and the faults of the operator's book are taken as they stand there`() async throws
-    {
+    @Test func `the simulator accepts the script and the faults of the operator's book`() async throws {
         let directory = try TemporaryDirectory()
         let page = try page
         let script = try #require(
@@ -361,7 +359,7 @@ struct SimulatorCommandTests {
         #expect(process.output.components(separatedBy: "TLS fault").count - 1 == 5)
     }
 
-    @Test func `every path of the operator's book is one of the control API`() async throws {
+    @Test func `every path in the operator's book exists in the control API`() async throws {
         let directory = try TemporaryDirectory()
         let process = try await simulator(directory.file("apns"))
         let control = try line("control", of: process)
@@ -379,7 +377,7 @@ struct SimulatorCommandTests {
 }
 
 extension Process {
-    /// Its status, when it has ended.
+    /// Waits for the end of the process and returns its status.
     fileprivate var finished: Int32 {
         waitUntilExit()
         return terminationStatus

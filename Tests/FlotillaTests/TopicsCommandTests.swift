@@ -1,9 +1,9 @@
 import ProcessTesting
 import Testing
 
-/// `flotilla topics`, against a broker of its own.
+/// `flotilla topics` against a new broker.
 struct TopicsCommandTests {
-    @Test func `check refuses what is missing, create makes it, and then it fits`() async throws {
+    @Test func `check reports missing topics, create makes them, and then the check passes`() async throws {
         let directory = try TemporaryDirectory()
         let broker = try ChildProcess(
             builtProduct("flotilla"),

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla up`, as the first screen of the README promises it.
+/// `flotilla up`, with the results that the first screen of the README promises.
 struct UpCommandTests {
     private func up(_ data: String, _ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
@@ -17,7 +17,7 @@ struct UpCommandTests {
                 + arguments)
     }
 
-    /// The address that a service said it serves at.
+    /// Returns the address that a service logged when it started to serve.
     private func address(of service: String, in process: ChildProcess) throws -> String {
         let line = process.errors.split(separator: "\n").first { $0.contains(" \(service): serving") }
         let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
@@ -29,7 +29,7 @@ struct UpCommandTests {
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 
-    @Test func `the demonstration reaches every lock screen that can be reached, also after a restart`()
+    @Test func `the demonstration reaches every phone that can be started, also after a restart`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -42,7 +42,7 @@ struct UpCommandTests {
             let found = try #require(process.output.firstMatch(of: screens), "\(process.output)")
             #expect(Int(found.1).map { $0 > 900 } == true, "nearly all phones run an iOS that can be started")
             #expect(found.2 == found.1 && found.3 == found.1, "\(process.output)")
-            // The four lines that a reader pastes.
+            // The four lines that the reader of the output pastes.
             let lines = process.output.split(separator: "\n").drop { !$0.hasPrefix("KEY=") }.prefix(4)
             let pasted = try await run(
                 "bash", "-euc", lines.joined(separator: "\n").replacing("curl -s", with: "curl -sf"))
@@ -62,8 +62,8 @@ struct UpCommandTests {
         #expect(again.status == 0 && again.output.contains("nothing runs in"), "\(again)")
     }
 
-    /// The figures that the dashboard asks for have the labels that it cuts them by; that they are known at all is
-    /// for `DocumentationTests`, as what has not happened yet is not there.
+    /// Checks that each metric of the dashboard has the label that its query groups by. `DocumentationTests`
+    /// checks that the metrics exist at all, because a metric without an event yet is not in this output.
     private func checkDashboard(against metrics: String) throws {
         let file = #filePath.replacing(
             "Tests/FlotillaTests/UpCommandTests.swift",
@@ -78,14 +78,16 @@ struct UpCommandTests {
             if lines.isEmpty { continue }
             found += 1
             let label = query.firstMatch(of: /by \((?:le, )?([a-z]+)\)/)?.1 ?? "le"
-            // Those that Prometheus adds, and buckets.
+            // The labels that Prometheus adds, and the bucket label.
             if ["le", "service", "instance"].contains(label) { continue }
             #expect(lines.contains { $0.contains("\(label)=\"") }, "\(query)")
         }
         #expect(found >= 12, "\(found) of \(queries.count)")
     }
 
-    @Test func `a demonstration that falls short says by how much, and ends with a status`() async throws {
+    @Test func `a demonstration that misses its goal reports the counts and exits with an error`()
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let script = try directory.write(
             "script.json",
@@ -99,7 +101,7 @@ struct UpCommandTests {
         #expect(!process.output.contains("Flotilla is up"))
     }
 
-    @Test func `a fresh start is a handful of lines`() async throws {
+    @Test func `a first start logs at most 14 lines`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitFor("insight: lanes assigned")
@@ -107,7 +109,7 @@ struct UpCommandTests {
         #expect(process.errors.split(separator: "\n").count <= 14, "\(process.errors)")
     }
 
-    @Test func `it answers what an operator and an orchestrator ask`() async throws {
+    @Test func `up serves health checks and metrics`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitFor("broker: serving")
@@ -121,12 +123,12 @@ struct UpCommandTests {
         #expect(metrics.contains("flotilla_broker_"))
     }
 
-    @Test func `lag tells how far behind a group is`() async throws {
+    @Test func `lag shows how far a group is behind`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitFor("ingest: partitions assigned")
         let broker = try address(of: "broker", in: process)
-        // kcat commits what it has read when it leaves; then five more come.
+        // kcat commits its offset when it exits. After that five more records are written.
         let topic = "flotilla.events"
         let first = try ChildProcess(
             "kcat", ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("0\n".utf8))
@@ -147,7 +149,7 @@ struct UpCommandTests {
         #expect(try await flotilla("lag", "nobody", "--kafka-brokers", broker).status == 64)
     }
 
-    @Test func `a taken port is one sentence and the status of a thing that is not there`() async throws {
+    @Test func `a port in use gives one sentence and the status for an unavailable service`() async throws {
         let directory = try TemporaryDirectory()
         let first = try up(directory.file("a"))
         try await first.waitFor("broker: serving")
@@ -160,20 +162,20 @@ struct UpCommandTests {
             second.errors.contains("cannot listen on \(taken): address already in use"), "\(second.errors)")
     }
 
-    @Test func `a broker that is not there is one sentence and the same status`() async throws {
+    @Test func `a missing broker gives one sentence and the same status`() async throws {
         let answer = try await flotilla("lag", "--kafka-brokers", "127.0.0.1:1")
         #expect(answer.status == 69)
         #expect(answer.errors.split(separator: "\n").count == 1)
         #expect(answer.errors.contains("kafka.brokers"), "\(answer.errors)")
     }
 
-    @Test func `a command that waits for a cluster ends at once when it is told to`() async throws {
+    @Test func `a command that waits for a cluster ends at once on SIGTERM`() async throws {
         let lag = try ChildProcess(builtProduct("flotilla"), ["lag", "--kafka-brokers", "127.0.0.1:1"])
         lag.send(signal: SIGTERM)
         #expect(try await lag.exitStatus() == -SIGTERM)
     }
 
-    @Test func `what may not stand in kafka.properties is told without its value`() async throws {
+    @Test func `forbidden properties in kafka.properties are reported without their values`() async throws {
         let answer = try await flotilla(
             "lag", "--kafka-properties", "debug=broker,topic;ssl.keystore.password=hunter2;linger.ms=9;acks=0"
         )
@@ -182,7 +184,7 @@ struct UpCommandTests {
         #expect(!answer.errors.contains("hunter2"))
     }
 
-    @Test func `wrong ways to secure Kafka are told before anything connects`() async throws {
+    @Test func `wrong security settings of Kafka are reported before a connection is made`() async throws {
         let answer = try await flotilla(
             "lag", "--kafka-security-protocol", "scram-tls", "--kafka-ca-file", "/nonexistent/ca.pem")
         #expect(answer.status == 78)

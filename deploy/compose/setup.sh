@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a new installation needs before its stages start. Run again it changes nothing that is there.
+# Prepares a new installation before its stages start. A second run changes nothing that exists.
 set -eu
 secrets=/run/flotilla
 flotilla topics create
@@ -18,7 +18,7 @@ done
 key=$(cat $secrets/send-key)
 cat <<TEXT
 
-Flotilla is being started. When \`docker compose ps\` calls its services healthy: a match for everyone, a goal, and what a phone shows.
+Flotilla is starting. When \`docker compose ps\` shows its services as healthy, paste these lines: a match for everyone, a goal, and what a phone shows.
 
 KEY=$key
 curl -s $GATEWAY/v1/sends -H "Authorization: Bearer \$KEY" -d '{"event":"start","groupId":"match-42","audience":"everyone","attributesType":"MatchAttributes","attributes":{"home":"Larks","away":"Terns"},"contentState":{"home":0,"away":0},"alert":{"title":"Kick-off","body":"Larks against Terns"}}'

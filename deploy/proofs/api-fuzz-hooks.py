@@ -1,4 +1,4 @@
-"""What the gateway takes and the document's schemas cannot say: a member that is null counts as left out."""
+"""Removes negative cases with null members. The gateway treats such a member as missing, but the schemas cannot express that."""
 import schemathesis
 
 

@@ -1,4 +1,4 @@
-"""Judges every record of `sends` by APNs' and ActivityKit's rules, written anew from Apple's documents."""
+"""Checks every record of `sends` with the rules of APNs and ActivityKit, implemented independently from Apple's documents."""
 import json
 import sys
 
@@ -28,15 +28,15 @@ def faults(send):
     if event == "end" and "staleDate" in send:
         yield "stale-date on an end"
     if event != "end" and "dismissalDate" in send:
-        yield "dismissal-date on what is no end"
+        yield "a dismissal-date on an event that is not an end"
     for name in ("staleDate", "dismissalDate", "endDate", "deadline", "expiration"):
         if not 0 <= send.get(name, 0) <= 100_000_000_000:
-            yield f"{name} is no time in seconds"
+            yield f"{name} is not a time in seconds"
     if send.get("priority") not in (5, 10):
         yield "priority"
     if len(send.get("collapseId", "").encode()) > 64:
         yield "collapse-id"
-    # As short as JSON can be written: what is counted as written is never less.
+    # The shortest form of the JSON. The gateway counts the bytes as written, which are never fewer.
     if size(state or {}) + size(send.get("attributes", {})) > 4096:
         yield "more than 4 KB of data"
     if size({"aps": {"content-state": state, "attributes": send.get("attributes"), "alert": alert}}) > 4096 + 60:
@@ -49,5 +49,5 @@ sends = [record for record in records if "cancels" not in record]
 wrong = [(fault, send) for send in sends for fault in faults(send)]
 for fault, send in wrong[:20]:
     print(f"{fault}: {json.dumps(send)[:500]}", file=sys.stderr)
-print(f"flotilla: {len(sends)} sends were accepted, {len(records) - len(sends)} taken back; {len(wrong)} break a rule")
+print(f"flotilla: {len(sends)} sends were accepted, {len(records) - len(sends)} cancels; {len(wrong)} break a rule")
 sys.exit(1 if wrong or not sends else 0)

@@ -1,10 +1,10 @@
-"""broker-kills.py PROGRAM KILLS SEED: kills the broker again and again while three clients work, then reads
+"""broker-kills.py PROGRAM KILLS SEED: kills the broker repeatedly while three clients work, then reads
 everything back.
 
-- A plain idempotent producer: what was acknowledged is there, at the acknowledged offset, once.
-- A transactional producer: a committed page is there whole, an aborted one not at all, and one whose
-  commit was not answered is there whole or not at all.
-- A group's commits: what was acknowledged is never taken back."""
+- A plain idempotent producer: each acknowledged record exists once, at the acknowledged offset.
+- A transactional producer: a committed page is complete, an aborted page is absent, and a page whose
+  commit got no answer is either complete or absent.
+- A consumer group: the committed offset never falls below an acknowledged one."""
 
 import random
 import shutil
@@ -19,7 +19,7 @@ from collections import Counter
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-# A client that is cut off several times a second must not wait ever longer before it comes back.
+# The broker dies several times a second, so the back-off of reconnects is limited.
 CLIENT = {"log_level": 0, "reconnect.backoff.max.ms": 100}
 PARTITIONS = 3
 PAGE = 20
@@ -61,7 +61,7 @@ class Broker:
 
 
 class Plain:
-    """Appends one record after the other; remembers what was acknowledged, and where."""
+    """Appends one record after the other, and remembers the acknowledged records with their offsets."""
 
     def __init__(self, address):
         settings = {"enable.idempotence": True, "linger.ms": 1, "message.timeout.ms": 300000}
@@ -87,7 +87,7 @@ class Plain:
 
 
 class Transactions:
-    """Pages of records, every fourth aborted; remembers how each ended, as far as it was told."""
+    """Writes pages of records, aborts every fourth, and remembers the outcome of each as far as it is known."""
 
     def __init__(self, address):
         self.address = address
@@ -133,7 +133,7 @@ class Transactions:
 
 
 class Commits:
-    """One number after the other as a group's offset; remembers the newest that was acknowledged."""
+    """Commits one number after the other as a group's offset, and remembers the newest acknowledged one."""
 
     def __init__(self, address):
         self.consumer = Consumer({**CLIENT, "bootstrap.servers": address, "group.id": "commits"})
@@ -179,7 +179,7 @@ def judge(address, plain, transactions, commits):
         if places.get(value) != place:
             faults.append(f"acknowledged record {value} of {place} is at {places.get(value)}")
     doubled = [value for value, count in Counter(value for value, _ in found).items() if count > 1]
-    faults += [f"record {value} is there twice" for value in doubled]
+    faults += [f"record {value} exists twice" for value in doubled]
     faults += [f"an append failed: {reason}" for reason in plain.failed]
     pages = Counter(int(value.split(b"/")[0]) for value, _ in read(address, "pages", "read_committed"))
     for number, outcome in transactions.outcome.items():
@@ -220,7 +220,7 @@ def main():
     broker.stop()
     if faults:
         sys.exit("\n".join(faults[:20]) + f"\n{len(faults)} faults")
-    print("everything acknowledged is there, nothing aborted is seen, nothing is there twice")
+    print("all acknowledged records exist, no aborted record is visible, and no record exists twice")
 
 
 main()

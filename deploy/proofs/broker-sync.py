@@ -1,11 +1,11 @@
 """The two halves of deploy/proofs/broker-sync.
 
-    broker-sync.py load HOST:PORT N    appends N records with acks=all over eight connections at once
+    broker-sync.py load HOST:PORT N    appends N records with acks=all over eight concurrent connections
     broker-sync.py judge TRACE         reads the trace: every answer needs a sync of the partition's file
                                        that began after the batch was written and ended before the answer
 
-Speaks the few bytes of the protocol that it needs by itself, so that nothing stands between the
-socket and the verdict: an answer names the offset, and so does the first field of the written batch."""
+It implements the few requests that it needs without a client library. So each answer on the socket can be
+compared with the trace: the answer names the offset, and so does the first field of the written batch."""
 
 import re
 import socket
@@ -84,7 +84,7 @@ TOOK = re.compile(r"<(\d+\.\d+)>$")
 
 
 def calls(path):
-    """Every call as (name, arguments, began, ended)."""
+    """Returns every call as (name, arguments, began, ended)."""
     begun = {}
     for line in open(path, errors="replace"):
         line = line.rstrip()
@@ -109,7 +109,7 @@ def bytes_of(arguments):
 
 
 def hexadecimal(text):
-    """As strace -xx writes a path."""
+    """Returns a path as strace -xx writes it."""
     return "".join(f"\\x{byte:02x}" for byte in text)
 
 
@@ -134,7 +134,7 @@ def judge(path):
     ]
     print(f"{len(answered)} answers, {len(written)} batches written, {len(synced)} syncs")
     if not answered or len(written) < len(answered):
-        sys.exit("the trace does not show what happened; is this the right process?")
+        sys.exit("the trace has no answers, or fewer writes than answers; check that it is a trace of the broker")
     if early:
         sys.exit(f"{len(early)} answers left before their sync ended, the first for offset {early[0]}")
     print("no answer left before the sync of its batch had returned")

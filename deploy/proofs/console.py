@@ -1,4 +1,4 @@
-"""Works with the console as a person does, and as an attacker would, in headless Chromium."""
+"""Uses the console in headless Chromium as a person does, and attacks it as an attacker would."""
 import base64
 import http.server
 import json
@@ -22,7 +22,7 @@ PICTURES = sys.argv[1]
 LIMIT = 60
 PAGES = ["", "compose", "groups", "sends", "schedules", "definitions", "people", "events", "dead-letters", "fleet", "audit"]
 GROUP = "derby-<b>7</b>"
-# What a browser itself writes when an answer is a refusal that the walk asked for.
+# Messages that the browser logs for refusals that the proof causes on purpose.
 REFUSED = ("status of 422", "status of 401", "status of 403")
 failures = []
 
@@ -51,7 +51,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         self.driver.set_script_timeout(120)
-        # Of a page of another host nothing is loaded, so any name at all would be seen.
+        # No page may load anything from another host, so each such name would appear in the log.
         self.command("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce"}])
@@ -85,7 +85,7 @@ class Browser:
         try:
             WebDriverWait(self.driver, LIMIT, poll_frequency=0.2, ignored_exceptions=[Exception]).until(lambda _: fact())
             check(True, sentence)
-        except Exception:  # noqa: BLE001 whatever it was, the page did not get there
+        except Exception:  # noqa: BLE001 any exception means that the page did not reach the state
             self.picture("failed-" + "".join(c if c.isalnum() else "-" for c in sentence)[:40])
             check(False, f"{sentence}; the page says: {self.text()[:400]!r}")
 
@@ -106,7 +106,7 @@ class Browser:
 
     def picture(self, name):
         self.run("scrollTo(0, 0)")
-        # A screen as high as the page: what is as high as the screen is so in the picture, too.
+        # The screen gets the height of the page, so elements with the height of the screen grow with it.
         self.resize(max(self.height, min(self.run("return document.documentElement.scrollHeight"), 3000)))
         shot = self.command("Page.captureScreenshot")
         self.resize(self.height)
@@ -122,7 +122,7 @@ class Browser:
 
 
 def settle(browser):
-    """A page has asked and shown what it was answered."""
+    """Waits until the page has shown the answers to its requests."""
     time.sleep(0.3)
     WebDriverWait(browser.driver, LIMIT).until(lambda _: "Looking …" not in browser.text() and "Reading the" not in browser.text())
 
@@ -138,7 +138,7 @@ def pictures(browser, word):
         nameless = browser.run("""return [...document.querySelectorAll('button, a[href], input, select, textarea')].filter((one) =>
             !(one.innerText?.trim() || one.labels?.length || one.getAttribute('aria-label') || one.querySelector('img[alt]')))
             .map((one) => one.outerHTML.slice(0, 80))""")
-        check(not nameless, f"{word}: everything on {page or 'now'} that can be pressed has a name {nameless or ''}")
+        check(not nameless, f"{word}: every control on {page or 'now'} has a name {nameless or ''}")
         faint = browser.run(CONTRAST)
         check(not faint, f"{word}: text on {page or 'now'} has a contrast of 4.5 or more {faint or ''}")
 
@@ -176,22 +176,22 @@ def compose_and_send():
     browser.click(browser.find_text("label", "home-fans"))
     browser.field("contentState.away").send_keys("nil")
     browser.click(browser.find("button[value=dry]"))
-    browser.wait("what is no number is told at its field",
+    browser.wait("a value that is not a number is marked at its field",
                  lambda: browser.field("contentState.away").get_attribute("aria-invalid") == "true")
     browser.field("contentState.away").clear()
     browser.click(browser.find("button[value=dry]"))
-    browser.wait("the server's finding is told by the field's name", lambda: "contentState.away is missing" in " ".join(browser.text().split()))
+    browser.wait("the server's error names the field", lambda: "contentState.away is missing" in " ".join(browser.text().split()))
     browser.picture("walk-1-wrong-field")
     browser.field("contentState.away").send_keys("0")
     browser.click(browser.find("button[value=dry]"))
-    browser.wait("a trial counts whom it would reach", lambda: "would get it" in browser.text())
+    browser.wait("a dry run counts the phones that it would reach", lambda: "would get it" in browser.text())
     browser.picture("walk-2-tried-out")
     browser.click(browser.find("button[value=send]"))
     browser.find("dialog[open]")
     browser.picture("walk-3-confirm")
     browser.click(browser.find("dialog button[value=yes]"))
     browser.wait("the send's page opens", lambda: "/sends/" in browser.driver.current_url)
-    browser.wait("its bar reaches all", lambda: browser.run(
+    browser.wait("the send's bar reaches 100 %", lambda: browser.run(
         "return [...document.querySelectorAll('.bar .says b')].some((one) => one.textContent === '100 %')"))
     browser.picture("walk-4-sent")
     check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
@@ -201,15 +201,15 @@ def compose_and_send():
 def score_a_goal():
     browser = Browser()
     browser.log_in("ADMIN")
-    browser.wait("the group stands under Now, its markup as text", lambda: GROUP in browser.text())
+    browser.wait("the page Now lists the group, with its markup as text", lambda: GROUP in browser.text())
     card = browser.find_text("article", "Update")
     browser.click(card.find_element(By.XPATH, ".//a[normalize-space(.)='Update']"))
-    browser.wait("an update begins with what the group shows", lambda: browser.field("contentState.home").get_attribute("value") == "0")
+    browser.wait("an update is filled in with the group's state", lambda: browser.field("contentState.home").get_attribute("value") == "0")
     browser.field("contentState.home").clear()
     browser.field("contentState.home").send_keys("1")
     browser.click(browser.find("button[value=send]"))
     browser.click(browser.find("dialog button[value=yes]"))
-    browser.wait("the goal's bar reaches all", lambda: "/sends/" in browser.driver.current_url and browser.run(
+    browser.wait("the goal's bar reaches 100 %", lambda: "/sends/" in browser.driver.current_url and browser.run(
         "return [...document.querySelectorAll('.bar .says b')].some((one) => one.textContent === '100 %')"))
     browser.picture("walk-5-goal")
     browser.click(browser.find_text("a", "Its group"))
@@ -227,7 +227,7 @@ def ask_why():
     browser.open("people")
     browser.click(browser.find("input[name=kind][value=installation]"))
     browser.find("main input[type=search]").send_keys(phone + Keys.ENTER)
-    browser.wait("a phone's page says in a sentence why it shows what it shows", lambda: len(browser.find(".why").text) > 10)
+    browser.wait("a phone's page explains its state in a sentence", lambda: len(browser.find(".why").text) > 10)
     browser.picture("walk-7-why")
     check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
     browser.close()
@@ -241,27 +241,27 @@ def redrive_and_log_out():
     browser.find("dialog[open]")
     browser.picture("walk-8-redrive")
     browser.click(browser.find("dialog button[value=yes]"))
-    browser.wait("a dead letter goes again", lambda: "went again" in browser.text())
+    browser.wait("a dead letter is sent again", lambda: "Redrive done" in browser.text())
     browser.picture("walk-9-redriven")
     browser.click(browser.find_text("button", "Log out"))
     browser.find("input[name=key]")
     browser.open("sends")
     browser.driver.refresh()
     browser.find("input[name=key]")
-    check("flotilla_session" not in [cookie["name"] for cookie in browser.driver.get_cookies()], "logging out takes the cookie away")
+    check("flotilla_session" not in [cookie["name"] for cookie in browser.driver.get_cookies()], "logging out removes the cookie")
     check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
     browser.close()
 
 
 def some_phone():
-    """One that has started the group's activity."""
+    """Returns a phone that has started the group's activity."""
     end = time.time() + LIMIT
     while time.time() < end:
         for event in api("GET", "/v1/events?limit=500")["events"]:
             if event["code"] == "n:lut" and event.get("groupId") == GROUP:
                 return event["installationId"]
         time.sleep(0.5)
-    raise SystemExit("no phone has told of the group's activity")
+    raise SystemExit("no phone has reported the group's activity")
 
 
 def by_keyboard():
@@ -276,9 +276,9 @@ def by_keyboard():
         keyboard(Keys.TAB)
         if focused() == "Compose":
             break
-    check(focused() == "Compose", f"the menu is reached by Tab: {focused()!r}")
+    check(focused() == "Compose", f"Tab reaches the menu: {focused()!r}")
     ring = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
-    check(ring == "solid", "what has the focus shows it")
+    check(ring == "solid", "the focused element is marked")
     keyboard(Keys.ENTER)
     browser.wait("Enter opens the page", lambda: "Try it out" in browser.text())
     browser.field("groupId")
@@ -287,7 +287,7 @@ def by_keyboard():
         if browser.run("return document.activeElement.value") == "dry":
             break
     keyboard(Keys.SPACE)
-    browser.wait("a form is pressed, and its faults are reached, by keys alone",
+    browser.wait("the keyboard alone submits a form and reaches its errors",
                  lambda: browser.run("return document.activeElement.getAttribute('aria-invalid')") == "true")
     browser.close()
 
@@ -296,17 +296,17 @@ def by_a_key_that_may_look():
     browser = Browser()
     browser.log_in("READ")
     menu = browser.run("return document.querySelector('nav.menu').innerText")
-    check("Compose" not in menu, "a key that may look is not offered Compose")
+    check("Compose" not in menu, "a read-only key does not see Compose in the menu")
     browser.open("compose")
-    browser.wait("nor given its page", lambda: "may look only" in browser.text())
+    browser.wait("a read-only key does not get the page Compose", lambda: "may only read" in browser.text())
     browser.open("dead-letters")
     settle(browser)
     check(not browser.run("return [...document.querySelectorAll('main button')].some((one) => /again …|Discard/.test(one.textContent))"),
-          "nor offered to send letters again")
+          "a read-only key cannot send dead letters again")
     status = browser.driver.execute_async_script("""const done = arguments[arguments.length - 1];
         fetch('/console/session').then((answer) => answer.json()).then(({token}) => fetch('/v1/sends', {method: 'POST',
           headers: {'flotilla-console': token}, body: JSON.stringify({event: 'end', groupId: 'x'})})).then((answer) => done(answer.status))""")
-    check(status == 403, f"the server refuses it all the same: {status}")
+    check(status == 403, f"the server also refuses a send with a read-only key: {status}")
     browser.close()
 
 
@@ -316,7 +316,7 @@ def left_open():
     name = os.environ["DOOMED"].split("_")[2]
     subprocess.run([os.environ["FLOTILLA"], "keys", "revoke", name, "--kafka-brokers", os.environ["BROKER"]],
                    check=True, capture_output=True)
-    browser.wait("a page whose key is revoked says that it is over", lambda: "revoked" in browser.run("return document.body.innerText"))
+    browser.wait("an open page reports that its key is revoked", lambda: "revoked" in browser.run("return document.body.innerText"))
     browser.close()
 
 
@@ -355,7 +355,7 @@ Promise.all(tries).then((list) => { window.got = list; });
 
 def from_other_sites():
     def accepted():
-        # Each change leaves a line; and a send that was taken is one of its group's.
+        # Every accepted send appears in this list.
         return [send["sendId"] for send in api("GET", "/v1/sends?limit=500")["sends"]]
 
     before = accepted()
@@ -364,19 +364,19 @@ def from_other_sites():
     Evil.page = (EVIL % {"at": GATEWAY, "group": GROUP}).encode()
     browser = Browser()
     browser.log_in("ADMIN")
-    # The same machine under its address is the same site to a browser, which then sends the cookie; under a name it is another.
+    # With the same address the page is the same site for the browser, which then sends the cookie. With a name it is another site.
     for host in ["127.0.0.1", "localhost"]:
         browser.driver.get(f"http://{host}:{server.server_port}/")
         WebDriverWait(browser.driver, LIMIT).until(lambda driver: driver.execute_script("return window.got"))
         got = dict(browser.run("return window.got"))
-        check(all(answer in ("refused", "opaque") for answer in got.values()), f"from {host} nothing is read: {got}")
-        browser.wait(f"from {host} the console is not shown in a frame", lambda: browser.run(
+        check(all(answer in ("refused", "opaque") for answer in got.values()), f"a page from {host} can read nothing: {got}")
+        browser.wait(f"a page from {host} cannot show the console in a frame", lambda: browser.run(
             "try { return !document.getElementById('frame').contentDocument } catch { return true }"))
     time.sleep(3)
-    check(sorted(accepted()) == sorted(before), "and nothing was sent")
+    check(sorted(accepted()) == sorted(before), "the other pages sent nothing")
     browser.open("")
     browser.find("nav.menu")
-    check(True, "and who was logged in still is")
+    check(True, "the session of the logged-in user is still valid")
     browser.close()
     server.shutdown()
 
@@ -409,9 +409,9 @@ def names_with_markup():
     browser.run("window.ran = () => { window.hasRun = true }")
     for name in [*MARKUP, names[17], names[9_999]]:
         browser.run("location.hash = '#/people/user/' + encodeURIComponent(arguments[0])", name)
-        browser.wait(f"{name} is a name", lambda name=name: name in browser.run("return document.querySelector('h1').textContent"))
+        browser.wait(f"the page shows the name {name} as text", lambda name=name: name in browser.run("return document.querySelector('h1').textContent"))
     browser.run("location.hash = '#/events?range=24h'")
-    browser.wait("names with markup stand in the list of events", lambda: "ran()" in browser.text())
+    browser.wait("the list of events shows names with markup", lambda: "ran()" in browser.text())
     browser.picture("markup-events")
     made = browser.driver.execute_async_script("""const [names, done] = arguments;
         Promise.all(['h', 'parts', 'charts', 'lockscreen'].map((name) => import(`/console/${name}.js`))).then(([{h}, parts, charts, {lockScreen}]) => {
@@ -422,8 +422,8 @@ def names_with_markup():
             charts.bar(name, [{name, value: 1, series: 0}], 2, [name]), lockScreen({app: name, type: name, event: 'start', alert: {title: name}, contentState: {[name]: name}}));
           done([place.querySelectorAll('script, img, iframe, b:not(.says b), [onerror], [onload], [onfocus]').length, place.textContent.includes('<script>'), !!window.hasRun]);
         }, (error) => done([String(error)]))""", names)
-    check(made == [0, True, False], f"10,000 names with markup are text wherever they stand: {made}")
-    check(not browser.run("return !!window.hasRun"), "and nothing has run")
+    check(made == [0, True, False], f"10,000 names with markup are text in every element: {made}")
+    check(not browser.run("return !!window.hasRun"), "no script in a name has run")
     check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
     browser.close()
 
@@ -432,7 +432,7 @@ for step in [compose_and_send, score_a_goal, ask_why, redrive_and_log_out, by_ke
     print(f"     {step.__name__.replace('_', ' ')}", flush=True)
     try:
         step()
-    except Exception as error:  # noqa: BLE001 the other steps still say what they find
+    except Exception as error:  # noqa: BLE001 the other steps still run
         check(False, f"{step.__name__}: {error!r}")
 for word, width, height, dark in [("light", 1280, 900, False), ("dark", 1280, 900, True), ("small", 360, 740, False), ("small-dark", 360, 740, True)]:
     browser = Browser(width, height, dark)

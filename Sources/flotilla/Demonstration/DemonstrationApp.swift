@@ -5,7 +5,7 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// The app of `flotilla up --demo`, the key that its phones report with, and the one of its backend.
+/// The app of `flotilla up --demo`, the API key of its phones and the API key of its backend.
 struct DemonstrationApp {
     struct Minted {
         let text: String
@@ -16,7 +16,7 @@ struct DemonstrationApp {
     static let bundleID = "com.example.scores"
     static let type = ActivityType(name: "MatchAttributes")
     static let phones = 1000
-    /// A demonstration mints a key at each start, and none is good for long.
+    /// The lifetime of a key. Each start of the demonstration mints new keys, so they expire after a day.
     private static let keyMilliseconds: Int64 = 86_400_000
 
     let app: App

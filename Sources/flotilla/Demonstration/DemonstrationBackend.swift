@@ -2,7 +2,8 @@ internal import HTTPClient
 internal import JSON
 internal import Lifecycle
 
-/// The demonstration's backend: it posts sends to the gateway and asks how far they are, as a customer's does.
+/// The backend of the demonstration. Like a customer's backend, it posts sends to the gateway and asks for
+/// their progress.
 final class DemonstrationBackend: Sendable {
     private static let answerMilliseconds = 10_000
 
@@ -17,7 +18,7 @@ final class DemonstrationBackend: Sendable {
 
     func stop() { caller.stop() }
 
-    /// Answers with the send's id.
+    /// Posts a send and returns its id.
     func send(_ body: String) async throws -> String {
         let answer = try await ask(.init("POST", "/v1/sends", key: key, body: Array(body.utf8)))
         return try read(answer, wanted: 202) { $0.object()["sendId"].string() }

@@ -1,13 +1,13 @@
 internal import LiveActivity
 
-/// The match that the demonstration sends, as its backend writes it.
+/// The match that the demonstration sends, in the JSON that a backend writes.
 struct DemonstrationMatch {
     let group: String
 
     static let kickOff = state(home: 0)
     static let goal = state(home: 1)
 
-    /// For everyone; a dry run counts them.
+    /// Returns a start for everyone. A dry run counts the phones that it would reach.
     func start(isDryRun: Bool = false) -> String {
         """
         {"event":"start","groupId":"\(group)","audience":"everyone",\(isDryRun ? #""dryRun":true,"# : "")\

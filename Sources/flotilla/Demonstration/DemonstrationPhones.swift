@@ -8,8 +8,8 @@ internal import Settings
 internal import Stages
 internal import Telemetry
 
-/// The demonstration's app and its phones: they report to this process's gateway, and the simulated APNs that reaches
-/// them stands in for Apple's.
+/// The app of the demonstration and its phones. They report to this process's gateway, and a simulated APNs
+/// takes the place of Apple's.
 final class DemonstrationPhones: Service {
     private static let catalogueMilliseconds = 30_000
 
@@ -20,11 +20,11 @@ final class DemonstrationPhones: Service {
     private let gateway: GatewayService
     private let started = Started<Running>()
 
-    /// What the demonstration needs of them.
+    /// The parts that the demonstration uses while the phones run.
     struct Running: Sendable {
         let simulator: SimulatorService
         let serving: ServingSimulator
-        /// Of the backend.
+        /// The API key of the backend.
         let sendKey: String
     }
 
@@ -37,7 +37,7 @@ final class DemonstrationPhones: Service {
         self.gateway = gateway
     }
 
-    /// Nil before `start` has ended.
+    /// The running parts, or nil before `start` has returned.
     var parts: Running? { started.parts }
 
     func start(_ context: ServiceContext) async throws {
@@ -53,7 +53,7 @@ final class DemonstrationPhones: Service {
         var settings = settings[SimulatorCommandSettings.self].service(
             directory: directory, kafka: environment.cluster.settings)
         settings.phones = DemonstrationApp.population
-        // As impatient as whoever watches.
+        // A short time, because a person waits for the result.
         settings.phoneSettings.updateTokenMilliseconds = 50...200
         let target = ReportPoster.Target(host: address.host, port: address.port, key: app.reportKey.text)
         settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
@@ -83,7 +83,7 @@ final class DemonstrationPhones: Service {
             guard Instant.now() < limit else {
                 throw Refusal(
                     status: .unavailable,
-                    "the catalogue did not show the demonstration's keys within \(Self.catalogueMilliseconds / 1000) s"
+                    "the catalog did not show the demonstration's keys within \(Self.catalogueMilliseconds / 1000) s"
                 )
             }
             try await Task.sleep(for: .milliseconds(10))

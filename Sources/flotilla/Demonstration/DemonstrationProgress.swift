@@ -1,10 +1,10 @@
 internal import JSON
 
-/// How far a send is, as far as the demonstration asks.
+/// The progress of a send, reduced to the fields that the demonstration needs.
 struct DemonstrationProgress {
     let isComplete: Bool
     let verdict: String
-    /// Phones that it is for.
+    /// The number of phones that the send is for.
     let targeted: Int
 
     init(_ answer: JSONValue) {

@@ -1,6 +1,6 @@
 internal import APNsSimulator
 
-/// What the demonstration has seen, in the words that it prints.
+/// The measurements of the demonstration and the text that it prints.
 struct DemonstrationResult {
     struct Installation {
         let gateway: String
@@ -8,7 +8,7 @@ struct DemonstrationResult {
         let simulator: String
         let control: String
         let data: String
-        /// With which sends are posted.
+        /// The API key that posts sends.
         let key: String
     }
 
@@ -22,10 +22,10 @@ struct DemonstrationResult {
 
     init(group: String) { self.group = group }
 
-    /// Activities whose lock screen shows this state.
+    /// Returns the number of activities whose lock screen shows this state.
     func count(of state: String) -> Int { screens?.count(of: state) ?? 0 }
 
-    /// What is missing where not every phone that can be started shows the goal.
+    /// A sentence about the missing phones, or nil if each phone that can be started shows the goal.
     var shortfall: String? {
         let isReached =
             startable > 0 && started == startable && screens?.activities == startable
@@ -38,7 +38,8 @@ struct DemonstrationResult {
     }
 
     func text(_ installation: Installation) -> String {
-        // Not a name of an earlier run: who has been started for a group is not started for it again.
+        // The name differs from the first match, because a phone that was started for a group is not started
+        // again.
         let match = DemonstrationMatch(group: "my-" + group)
         let sends = "curl -s http://\(installation.gateway)/v1/sends -H \"Authorization: Bearer $KEY\""
         return """

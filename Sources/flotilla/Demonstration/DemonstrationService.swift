@@ -6,13 +6,13 @@ internal import Lifecycle
 internal import Stages
 internal import Telemetry
 
-/// What `flotilla up --demo` shows on the installation that it has just started: a backend starts a match for everyone
-/// and scores a goal, by the gateway, and every lock screen of the simulated phones shows it. Then it says what can
-/// be tried by hand, and goes on telling what the phones show.
+/// The demonstration of `flotilla up --demo`. On the installation that has just started, a backend starts a
+/// match for everyone and scores a goal through the gateway, and each simulated phone shows it. Then the
+/// service prints commands to try by hand, and a line each time the lock screens change.
 final class DemonstrationService: Service {
-    /// So long may nothing change before a step has failed.
+    /// A step fails if its figure does not change for this long.
     private static let stillMilliseconds = 10_000
-    /// Between one look at the lock screens and the next.
+    /// The pause between two looks at the lock screens.
     private static let lookMilliseconds = 5
 
     let name = "demonstration"
@@ -55,7 +55,7 @@ final class DemonstrationService: Service {
         }
         if let shortfall = result.shortfall { throw Refusal(status: .unavailable, shortfall) }
         print(result.text(installation(phones, address)))
-        // Whoever reads through a pipe shall see it now, and not when the process ends.
+        // A reader behind a pipe must see the text now, not when the process ends.
         fflush(nil)
         watching.put(DemonstrationWatch.begin(phones.simulator))
     }
@@ -73,7 +73,7 @@ final class DemonstrationService: Service {
         return Instant.now().seconds(since: began)
     }
 
-    /// Waits until a dry run finds every phone that can be started.
+    /// Waits until a dry run counts every phone that can be started.
     private func reported(
         _ match: DemonstrationMatch, _ wanted: Int, to backend: DemonstrationBackend
     ) async throws {
@@ -98,7 +98,7 @@ final class DemonstrationService: Service {
         }
     }
 
-    /// What the lock screens show when all show this state, or when nothing changes any more.
+    /// Returns the lock screens as soon as all show this state, or when nothing has changed for too long.
     private func screens(
         of match: DemonstrationMatch, showing state: String, on wanted: Int, _ simulator: SimulatorService
     ) async throws -> GroupScreens? {

@@ -3,10 +3,10 @@ internal import Glibc
 internal import LiveActivity
 internal import Telemetry
 
-/// Says in a line what the phones of a group show, each time that has changed.
+/// Prints a line for a group each time its lock screens change.
 enum DemonstrationWatch {
     private static let pauseMilliseconds = 500
-    /// Groups of more are not told.
+    /// The limit on groups that are watched.
     private static let groupsMax = 100
 
     static func begin(_ simulator: SimulatorService) -> Task<Void, Never> {
@@ -26,7 +26,7 @@ enum DemonstrationWatch {
         }
     }
 
-    /// Hour, minute and second in UTC.
+    /// Returns hour, minute and second in UTC.
     private static func clock() -> Substring { WallTime.now().rfc3339.dropFirst(11).prefix(8) }
 
     private static func lines(_ simulator: SimulatorService) -> [String: String] {

@@ -2,10 +2,10 @@ internal import APNsSimulator
 internal import LiveActivity
 
 extension GroupScreens {
-    /// `940 × {"home":1,"away":0}`
+    /// The counts by state: `940 × {"home":1,"away":0}`.
     var summary: String { shown.map { "\($0.activities) × \(Self.text($0))" }.joined(separator: ", ") }
 
-    /// Activities that show this state.
+    /// Returns the number of activities that show this state.
     func count(of state: String) -> Int {
         shown.reduce(0) { $0 + (Self.text($1) == state ? $1.activities : 0) }
     }

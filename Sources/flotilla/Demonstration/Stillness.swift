@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// Whether a figure has stood still for too long.
+/// A detector for a figure that has not changed for too long.
 struct Stillness {
     private let limitMilliseconds: Int
     private var last: Int?

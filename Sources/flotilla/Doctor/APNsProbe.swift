@@ -5,11 +5,11 @@ internal import Sender
 internal import Settings
 internal import Telemetry
 
-/// Asks APNs, once for each app and environment, to push to a token that nobody has: BadDeviceToken is what it says to
-/// whom it knows, and everything else tells what is wrong on the way there.
+/// A probe that asks APNs, once per app and environment, to push to a token that no phone has. If APNs
+/// accepts the provider key, it answers BadDeviceToken. Any other answer shows the fault on the way.
 struct APNsProbe {
     private static let answerMilliseconds = 8_000
-    /// Of no phone.
+    /// A token of no phone.
     private static let token = [UInt8](repeating: 0, count: 32)
 
     private let settings: SenderSettings
@@ -27,7 +27,7 @@ struct APNsProbe {
                 destination.apns, tokens: tokens, metrics: metrics, log: .silent),
             let loop = try? EventLoop(name: "doctor"), (try? loop.start()) != nil
         else {
-            let text = "sender.apns-authorities cannot be used; correct it"
+            let text = "the file of sender.apns-authorities cannot be used; correct it"
             return [Finding(subject: "apns", verdict: .wrong, text: text)]
         }
         defer { loop.stop() }
@@ -56,12 +56,12 @@ struct APNsProbe {
             return Finding(
                 subject: subject, verdict: .wrong,
                 text:
-                    "answers the key \(profile.key) with \(status) \(reason); deploy/book/apns.md says what it means"
+                    "answers the key \(profile.key) with \(status) \(reason); see deploy/book/apns.md"
             )
         case .none(let fault):
             return Finding(
                 subject: subject, verdict: .wrong,
-                text: "no answer (\(fault)); look whether its host and port 443 can be reached from here")
+                text: "no answer (\(fault)); check that this machine can reach its host on port 443")
         }
     }
 
@@ -76,7 +76,7 @@ struct APNsProbe {
         private let done: ([Answer]) -> Void
         private var answers: [Answer?]
         private var client: APNsClient?
-        /// Until it is told, nobody else holds it.
+        /// A reference to itself that keeps the pusher alive until it has reported.
         private var itself: Pusher?
 
         init(_ count: Int, on loop: EventLoop, done: @escaping ([Answer]) -> Void) {
@@ -132,7 +132,7 @@ extension PushEnd {
     fileprivate var text: String {
         switch self {
         case .notProcessed(let fault), .unknown(let fault): fault.rawValue
-        case .answered, .withdrawn: "taken back"
+        case .answered, .withdrawn: "cancelled"
         }
     }
 }

@@ -6,10 +6,11 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// Looks at an installation from where it stands: what a stage would meet that starts here with these settings.
+/// A check of the installation that a stage would meet if it started on this machine with these settings.
 struct Doctor {
     private static let askMilliseconds = 5_000
-    /// A clock may differ so much: phones compare seconds, and everything that expires has minutes.
+    /// The tolerated difference between clocks. Phones compare seconds, and all deadlines are minutes or
+    /// longer.
     private static let clockMilliseconds: Int64 = 2_000
 
     private let settings: ResolvedSettings
@@ -22,10 +23,15 @@ struct Doctor {
         layout = TopicLayout(settings)
     }
 
-    /// From the ground up; what rests on something that does not work is not looked at.
+    /// Runs the checks in order of dependency. If a check fails, the checks that depend on it are skipped.
     func look() async -> [Finding] {
         guard let admin = try? Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics()) else {
-            return [wrong("kafka", "the settings kafka.* make no client; `flotilla config` shows them")]
+            return [
+                wrong(
+                    "kafka",
+                    "the settings kafka.* do not make a valid client; check them with `flotilla config --show`"
+                )
+            ]
         }
         let kafka = kafka(admin)
         guard kafka.verdict == .good else { return [kafka] + providerKeys([]) }
@@ -37,7 +43,7 @@ struct Doctor {
         do {
             catalog = try CatalogAccess(settings).catalog
         } catch {
-            return [kafka] + topics + [wrong("catalogue", "cannot be read: \(error)")]
+            return [kafka] + topics + [wrong("catalog", "cannot be read: \(error)")]
         }
         let apps = catalog.apps.values.sorted { $0.id < $1.id }
         var findings = [kafka] + topics + [clock(), sealingKeys(catalog)]
@@ -64,12 +70,16 @@ struct Doctor {
             let mismatches = try layout.check(on: admin)
             if !mismatches.isEmpty { return mismatches.map { wrong("topics", $0.description) } }
         } catch {
-            return [wrong("topics", "cannot be looked at: \(error)")]
+            return [wrong("topics", "cannot be checked: \(error)")]
         }
-        return [good("topics", "all \(TopicName.allCases.count) are there and fit, \(layout.lanes) lanes")]
+        return [
+            good(
+                "topics",
+                "all \(TopicName.allCases.count) exist with the right settings, \(layout.lanes) lanes")
+        ]
     }
 
-    /// A line in the audit is stamped by the cluster.
+    /// Writes a line to the audit and compares the cluster's stamp with this machine's clock.
     private func clock() -> Finding {
         do {
             let writer = try CatalogWriter(
@@ -82,18 +92,19 @@ struct Doctor {
             ).finding(allowed: Self.clockMilliseconds)
         } catch {
             return wrong(
-                "clock", "cannot be compared with the cluster's, as nothing can be written: \(error)")
+                "clock",
+                "cannot be compared with the cluster's clock, because no record can be written: \(error)")
         }
     }
 
-    // MARK: What lies in it
+    // MARK: Catalog and keys
 
     private func catalogue(_ catalog: KnownCatalog, _ apps: [App]) -> [Finding] {
         var findings = catalog.unusable.sorted { $0.key < $1.key }.map { key, reason in
-            wrong("catalogue", "the record \(key) cannot be used: \(reason)")
+            wrong("catalog", "the record \(key) cannot be used: \(reason)")
         }
         if apps.isEmpty {
-            findings.append(doubt("catalogue", "there is no app yet; `flotilla apps create` makes one"))
+            findings.append(doubt("catalog", "there is no app yet; create one with `flotilla apps create`"))
         }
         let now = WallTime.now().milliseconds
         for app in apps {
@@ -101,18 +112,19 @@ struct Doctor {
             for role in [APIKey.Role.report, .send] where !keys.contains(where: { $0.role.includes(role) }) {
                 findings.append(
                     doubt(
-                        "app \(app.id)", "no key may \(role); `flotilla keys create \(app.id) --role \(role)`"
+                        "app \(app.id)",
+                        "no key may \(role); create one with `flotilla keys create \(app.id) --role \(role)`"
                     ))
             }
             if app.userProof == nil, keys.contains(where: { $0.role == .report }) {
                 findings.append(
                     doubt(
                         "app \(app.id)",
-                        "whoever takes the report key out of the app can report as any user; `flotilla apps user-proof` asks for a proof"
+                        "anyone who extracts the report key from the app can report as any user; require a proof with `flotilla apps user-proof`"
                     ))
             }
         }
-        return findings.isEmpty ? [good("catalogue", "\(apps.count) apps with keys")] : findings
+        return findings.isEmpty ? [good("catalog", "\(apps.count) apps with keys")] : findings
     }
 
     private func sealingKeys(_ catalog: KnownCatalog) -> Finding {
@@ -121,13 +133,13 @@ struct Doctor {
                 return catalog.sealing == nil
                     ? doubt(
                         "sealing keys",
-                        "there are none, and push tokens travel in the clear; `flotilla sealing-keys make FILE`"
+                        "no file is set, so push tokens are not encrypted; make one with `flotilla sealing-keys make FILE`"
                     )
                     : wrong(
                         "sealing keys",
-                        "this installation has some; name its file with tokens.sealing-keys-file")
+                        "this installation uses sealing keys; name their file with tokens.sealing-keys-file")
             }
-            return good("sealing keys", "are this installation's")
+            return good("sealing keys", "match those of this installation")
         } catch {
             return wrong("sealing keys", "\(error)")
         }

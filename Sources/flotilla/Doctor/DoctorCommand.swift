@@ -2,19 +2,19 @@ internal import Lifecycle
 internal import Settings
 
 extension Command {
-    /// Whether a process with these settings could work, before anybody waits for it.
+    /// `flotilla doctor`: checks whether a process with these settings could work, before it is started.
     static let doctor = Command(
         name: "doctor",
-        summary: "Looks at settings, keys, files, Kafka, topics, clocks and APNs, and says what to correct.",
+        summary: "Checks settings, keys, files, Kafka, topics, clocks and APNs, and says what to correct.",
         usage: "[--no-push] [--json]",
         example: "flotilla doctor --kafka-brokers kafka-1:9092 --sender-keys /etc/flotilla/keys",
         settings: ["kafka.", "topics.", "tokens.", "sender."],
         options: [
             (
                 "--no-push", false,
-                "asks APNs nothing; else each app's key is tried on a token that nobody has"
+                "does not contact APNs; otherwise each app's key is tried with a token of no phone"
             ),
-            ("--json", false, "one JSON object a line instead of a table"),
+            ("--json", false, "prints one JSON object per line instead of a table"),
         ]
     ) { invocation in
         try invocation.refuseWords()
@@ -28,7 +28,7 @@ extension Command {
         let wrong = findings.count { $0.verdict == .wrong }
         if wrong > 0 {
             throw Refusal(
-                status: .configuration, wrong == 1 ? "one thing is wrong" : "\(wrong) things are wrong")
+                status: .configuration, wrong == 1 ? "one check failed" : "\(wrong) checks failed")
         }
     }
 }

@@ -1,12 +1,12 @@
 internal import JSON
 
-/// One thing that the doctor has looked at, and what it thinks of it.
+/// The result of one check of the doctor.
 struct Finding {
     enum Verdict: String {
         case good
-        /// It works, and somebody should know.
+        /// It works, but the operator should know.
         case doubt
-        /// It does not work, and the text says what to do.
+        /// It does not work. The text says what to do.
         case wrong
     }
 

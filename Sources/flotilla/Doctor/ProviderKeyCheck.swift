@@ -5,7 +5,7 @@ internal import Sender
 internal import Settings
 internal import Telemetry
 
-/// Whether the sender's directory has the key of every app.
+/// A check that the sender's directory has the key of every app.
 struct ProviderKeyCheck {
     private let settings: SenderSettings
 
@@ -13,7 +13,7 @@ struct ProviderKeyCheck {
 
     func findings(for apps: [App]) -> [Finding] {
         guard !settings.keysDirectory.isEmpty else {
-            let text = "sender.keys names no directory; whoever runs a sender here cannot push"
+            let text = "sender.keys is not set; a sender on this machine cannot push"
             return [Finding(subject: "provider keys", verdict: .doubt, text: text)]
         }
         let tokens = ProviderTokens(PushDestination(settings).keys, metrics: Metrics())
@@ -25,14 +25,14 @@ struct ProviderKeyCheck {
             let key = ProviderKeyName(teamID: app.teamID, keyID: app.keyID)
             guard !there.contains(key) else { continue }
             let text =
-                "\(settings.keysDirectory)/\(app.teamID)/AuthKey_\(app.keyID).p8 is not there or cannot be used"
+                "\(settings.keysDirectory)/\(app.teamID)/AuthKey_\(app.keyID).p8 is missing or cannot be used"
             findings.append(Finding(subject: "app \(app.id)", verdict: .wrong, text: text))
         }
         if !findings.isEmpty { return findings }
         return [
             Finding(
                 subject: "provider keys", verdict: .good,
-                text: "\(there.count) in \(settings.keysDirectory), among them every app's")
+                text: "\(there.count) in \(settings.keysDirectory), one for every app")
         ]
     }
 }

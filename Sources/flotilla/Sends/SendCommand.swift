@@ -11,7 +11,7 @@ internal import Telemetry
 internal import Topics
 
 extension Command {
-    /// A send by hand, past the gateway and by its rules.
+    /// `flotilla send`: a send by hand, without the gateway but with its rules.
     static let send = Command(
         name: "send", summary: "Starts, updates or ends activities by hand, as a backend would.",
         usage: "[JSON] --app APP [options]",
@@ -21,11 +21,11 @@ extension Command {
         options: [
             ("--app", true, "the app's id"),
             ("--file", true, "the body in JSON, from a file"),
-            ("--idempotency-key", true, "makes a second call with it the same send"),
-            ("--in", true, "so many seconds from now, in place of at once"),
-            ("--at", true, "at this time, ISO 8601 in UTC, in place of at once"),
-            ("--watch", false, "shows how far it comes, until every phone has an outcome"),
-            ("--json", false, "one JSON object a line instead of a sentence"),
+            ("--idempotency-key", true, "a second call with the same key is the same send"),
+            ("--in", true, "sends after this many seconds instead of now"),
+            ("--at", true, "sends at this time (ISO 8601 in UTC) instead of now"),
+            ("--watch", false, "shows the progress until every phone has an outcome"),
+            ("--json", false, "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
         let app = try invocation.app()
@@ -44,24 +44,25 @@ extension Command {
         }
     }
 
-    /// Taking one back.
+    /// `flotilla cancel`: cancels a send.
     static let cancel = Command(
-        name: "cancel", summary: "Takes a send back, as far as it has not been pushed yet.",
+        name: "cancel", summary: "Cancels the pushes of a send that have not been sent yet.",
         usage: "ID --app APP [--watch]",
         example: "flotilla cancel r-1795204800000-3-0123456789abcdef01234567 --app shop",
         settings: ["topics.", "kafka."],
         options: [
-            ("--app", true, "the app's id"), ("--watch", false, "shows what its lanes did with it"),
-            ("--json", false, "one JSON object a line instead of a sentence"),
+            ("--app", true, "the app's id"),
+            ("--watch", false, "shows what its lanes did with it until all are done"),
+            ("--json", false, "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
         let app = try invocation.app()
         guard invocation.words.count == 1,
             let id = SendID(invocation.words[0], lanes: TopicLayout(invocation.settings).lanes)
-        else { throw Refusal(status: .usage, "name one send by the id that it was accepted with") }
+        else { throw Refusal(status: .usage, "name one send by its id") }
         let watch = try SendWatch(invocation, id: id.text, app: app)
         guard let progress = try await watch.find() else {
-            throw Refusal(status: .noInput, "there is no such send of \(app) in the last seven days")
+            throw Refusal(status: .noInput, "app \(app) has no such send in the last seven days")
         }
         try refusing { try byHand(invocation).cancel(id, of: app, progress, now: .now()) }
         print("cancelling \(id.text)")
@@ -80,7 +81,7 @@ extension Command {
         }
     }
 
-    /// The member `when` of a send for later; nil at once.
+    /// Returns the member `when` of a send for later, or nil for a send now.
     private static func when(_ invocation: Invocation) throws -> String? {
         switch (invocation.options["--in"], invocation.options["--at"]) {
         case (nil, nil): return nil
@@ -105,7 +106,7 @@ extension Command {
             catalog: catalog.catalog, author: CatalogAccess.author, metrics: Metrics())
     }
 
-    /// What the gateway would refuse, as a command says it.
+    /// Turns the problems of a request that the gateway would refuse into an error of the command.
     static func refusing<T>(_ body: () throws -> T) throws -> T {
         do { return try body() } catch let refused as RefusedRequest {
             throw Refusal(
@@ -115,7 +116,8 @@ extension Command {
 }
 
 extension [UInt8] {
-    /// The body with one member more; what is no object stays as it is, and is refused as such.
+    /// Returns the body with the member `when` added. A body that is not an object stays unchanged and is
+    /// refused later.
     fileprivate func going(at when: String?) -> [UInt8] {
         guard let when, let brace = firstIndex(of: UInt8(ascii: "{")) else { return self }
         let rest = self[(brace + 1)...]

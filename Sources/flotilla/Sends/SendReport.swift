@@ -1,7 +1,7 @@
 internal import Gateway
 internal import LiveActivity
 
-/// What `--watch` says of a send: how many phones it is for, and what became of each so far.
+/// The output of `--watch`: how many phones a send is for, and the outcomes so far.
 struct SendReport {
     private static let barCharacters = 30
 
@@ -13,7 +13,8 @@ struct SendReport {
         self.outcomes = outcomes
     }
 
-    /// Jobs without a last word. Phones that reported late can have brought the send more jobs than its lanes had made.
+    /// The number of jobs without an outcome. Phones that reported late can add jobs after the lanes were
+    /// counted, so the difference may be negative.
     private var toGo: Int { progress.isDryRun ? 0 : max(0, progress.expanded - outcomes.decided) }
 
     var isComplete: Bool { progress.isComplete && toGo == 0 }
@@ -36,12 +37,12 @@ struct SendReport {
             let reasons = failures.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
             parts.append("failed \(outcomes[.rejected]) (\(reasons))")
         }
-        // Before all lanes are done nobody knows how many there will be.
+        // The number of jobs is known only when all lanes are done.
         if progress.isComplete { parts.append("to go \(toGo)") }
         return parts.joined(separator: ", ")
     }
 
-    /// It fills with the lanes that are done and their jobs that have an outcome.
+    /// The bar shows the share of lanes that are done and of their jobs that have an outcome.
     private var bar: String {
         let lanes = progress.planned?.lanes ?? 0
         var share = lanes > 0 ? Double(min(progress.lanes.count, lanes)) / Double(lanes) : 0

@@ -7,7 +7,7 @@ internal import Settings
 internal import Telemetry
 internal import Topics
 
-/// Looks at how far a send has come, straight in `progress` and `receipts`, until it is through.
+/// A watch that follows a send in `progress` and `receipts` until it is complete.
 struct SendWatch {
     private static let pauseMilliseconds = 300
     private static let millisecondsMax = 600_000
@@ -40,7 +40,7 @@ struct SendWatch {
         case .send(let progress): return progress
         case .nothing: return nil
         case .notInTime, .unavailable:
-            throw Refusal(status: .unavailable, "cannot read how far the send has come; try again")
+            throw Refusal(status: .unavailable, "cannot read the progress of the send; try again")
         }
     }
 
@@ -63,7 +63,7 @@ struct SendWatch {
         }
         throw Refusal(
             status: .unavailable,
-            "the send is not through after ten minutes; see `flotilla lag`, and look again later")
+            "the send is not complete after ten minutes; check `flotilla lag`, and try again later")
     }
 
     private func outcomes(since acceptedAt: Int64?) -> OutcomeReader {

@@ -10,6 +10,7 @@ struct FanOutMetrics {
     let inFlight: Gauge
     let oldestSeconds: Gauge
     let startedOver: Counter
+    let clockDoubtSeconds: Gauge
 
     init(_ metrics: Metrics, loop: String) {
         self.loop = loop
@@ -25,6 +26,10 @@ struct FanOutMetrics {
         startedOver = metrics.counter(
             "flotilla_fan_out_started_over_total",
             help: "batches that were not committed and are read again from the committed offsets",
+            labels: labels)
+        clockDoubtSeconds = metrics.gauge(
+            "flotilla_fan_out_clock_doubt_seconds",
+            help: "difference between the clocks of brokers and machine while it is not believed",
             labels: labels)
     }
 

@@ -25,6 +25,7 @@ package final class FanOutService: Stage {
     private let onPlannerStep: @Sendable (PlannerStep) -> Void
     private let onExpanderStep: @Sendable (ExpanderStep) -> Void
     private let clock: @Sendable () -> WallTime
+    private let settleMilliseconds: Int
     private let loops: [Loop]
     private let planner = StageThread(name: "planner")
     private let expander = StageThread(name: "expander")
@@ -38,10 +39,12 @@ package final class FanOutService: Stage {
     /// - Parameters:
     ///   - onPlannerStep: told of every step, on the planner's thread, where the process may be ended.
     ///   - onExpanderStep: the same of the expander.
-    ///   - clock: what the expander takes for the time.
+    ///   - clock: the machine's clock.
+    ///   - settleMilliseconds: how long a loop watches the clocks before its first irreversible act.
     package init(
         _ settings: FanOutSettings, in environment: StageEnvironment, loops: [Loop] = Loop.allCases,
         clock: @escaping @Sendable () -> WallTime = { .now() },
+        settleMilliseconds: Int = ClusterClock.settleMilliseconds,
         onPlannerStep: @escaping @Sendable (PlannerStep) -> Void,
         onExpanderStep: @escaping @Sendable (ExpanderStep) -> Void = { _ in }
     ) {
@@ -51,6 +54,7 @@ package final class FanOutService: Stage {
         self.onPlannerStep = onPlannerStep
         self.onExpanderStep = onExpanderStep
         self.clock = clock
+        self.settleMilliseconds = settleMilliseconds
     }
 
     /// The Kafka clients' threads have heaps of their own: what they kept of their busiest moment was a third of it all.
@@ -76,19 +80,19 @@ package final class FanOutService: Stage {
 
     private func start(_ loop: Loop, _ context: ServiceContext) async throws {
         let (settings, environment, onPlannerStep) = (settings, environment, onPlannerStep)
-        let (clock, onExpanderStep) = (clock, onExpanderStep)
+        let (clock, settle, onExpanderStep) = (clock, settleMilliseconds, onExpanderStep)
         switch loop {
         case .planner:
             try await planner.start(context) { state in
                 try PlannerLoop(
                     settings, in: environment, state: state, log: context.log, metrics: context.metrics,
-                    onStep: onPlannerStep)
+                    clock: clock, settleMilliseconds: settle, onStep: onPlannerStep)
             }
         case .expander:
             try await expander.start(context) { state in
                 try ExpanderLoop(
                     settings, in: environment, state: state, log: context.log, metrics: context.metrics,
-                    clock: clock, onStep: onExpanderStep)
+                    clock: clock, settleMilliseconds: settle, onStep: onExpanderStep)
             }
         }
     }

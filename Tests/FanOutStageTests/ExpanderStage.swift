@@ -27,7 +27,8 @@ final class ExpanderStage: Sendable {
         change(&settings)
         environment = try before?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
         service = FanOutService(
-            settings, in: environment, loops: loops, clock: clock, onPlannerStep: { _ in },
+            settings, in: environment, loops: loops, clock: clock, settleMilliseconds: 0,
+            onPlannerStep: { _ in },
             onExpanderStep: onStep)
         let failures = failures
         try await service.start(

@@ -448,7 +448,8 @@ import Topics
         world.report("young", .update(activity: "young"), group: "match")
         world.start("young", in: "match", generation: 1, at: now - 2 * hour)
         world.report("old", .update(activity: "old"), group: "match")
-        world.start("old", in: "match", generation: 1, at: now - 8 * hour)
+        // The lower of the two clocks says when an activity ends.
+        world.start("old", in: "match", generation: 1, at: now - 8 * hour + min(0, seconds * 1000))
         var wanted = update(1)
         wanted.deadline = now / 1000 + 1800
         world.expand(wanted)

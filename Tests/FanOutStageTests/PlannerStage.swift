@@ -26,7 +26,8 @@ final class PlannerStage: Sendable {
         settings.sessionMilliseconds = 6000
         change(&settings)
         environment = try before?.environment ?? bed.environment(under: directory)
-        service = FanOutService(settings, in: environment, loops: [.planner], onPlannerStep: onStep)
+        service = FanOutService(
+            settings, in: environment, loops: [.planner], settleMilliseconds: 0, onPlannerStep: onStep)
         let failures = failures
         try await service.start(
             ServiceContext(log: .silent, metrics: metrics) { error in

@@ -17,6 +17,7 @@ extension ExpanderLoop {
         if writer.isRuined { throw StageFailure.client("a producer of the expander is at its end") }
         tellObstacles()
         metrics.overlay.set(Double(starts.overlayRows))
+        metrics.shared.clockDoubtSeconds.set(Double(time.doubtMilliseconds) / 1000)
         metrics.pageRows.set(Double(pageSize.rows))
         let queues = member.owned.values.flatMap(\.queues.all)
         metrics.shared.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))

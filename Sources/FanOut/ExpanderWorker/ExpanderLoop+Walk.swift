@@ -12,7 +12,7 @@ extension ExpanderLoop {
         let serving = member.owned.values.filter {
             $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.partition)
         }.map(\.partition)
-        guard let time = surelyPast, let partition = startsWalk.next(of: serving, at: now),
+        guard let time = time.surelyPast(at: now), let partition = startsWalk.next(of: serving, at: now),
             let view = starts[partition]
         else { return }
         var range = startsWalk.range

@@ -67,7 +67,7 @@ final class ExpanderLoop: StageLoop {
     /// The last transaction of urgent requests: when it began, and how many it took.
     var lastUrgent: (began: Instant, requests: Int)?
     var startsWalk = StartsWalk()
-    var provenTime = ProvenTime()
+    var time: ClusterClock
     /// The newest question for young records.
     var youngRecords: QuestionID?
     /// When the cluster is asked next whether this machine's clock is ahead.
@@ -75,8 +75,10 @@ final class ExpanderLoop: StageLoop {
 
     init(
         _ settings: FanOutSettings, in environment: StageEnvironment, state: LoopState, log: Log,
-        metrics: Metrics, clock: @escaping () -> WallTime, onStep: @escaping (ExpanderStep) -> Void
+        metrics: Metrics, clock: @escaping () -> WallTime, settleMilliseconds: Int,
+        onStep: @escaping (ExpanderStep) -> Void
     ) throws {
+        time = ClusterClock(now: .now(), settleMilliseconds: settleMilliseconds)
         self.settings = settings
         self.state = state
         self.log = log
@@ -168,6 +170,7 @@ final class ExpanderLoop: StageLoop {
         try readViews(waitMilliseconds: isWaiting ? Self.troubleMilliseconds : 0)
         try member.startOver()
         let events = consumer.poll(into: &batch, waitMilliseconds: isIdle ? rest() : waitMilliseconds)
+        time.tick(machine: clock().milliseconds, at: .now())
         for event in events {
             hearYoungRecords(event)
             try member.hear(event)

@@ -10,7 +10,6 @@ extension PlannerLoop: GroupMemberOwner {
     }
 
     func assigned(_ numbers: [Int32]) {
-        clock.keep(numbers)
         held.keep(numbers)
         views.keep(numbers)
         onStep(.assigned)
@@ -37,7 +36,7 @@ extension PlannerLoop: GroupMemberOwner {
 extension PlannerLoop: TopicViewsOwner {
     /// Of this machine, for the age of files alone. A file that is taken for older is rebuilt, and what one that
     /// is taken for younger has too much is too old for any send (`GroupRow.isKept`).
-    var decisionTime: Int64 { WallTime.now().milliseconds }
+    var decisionTime: Int64 { wall().milliseconds }
 
     func startOverLater() { member.startOverLater() }
 

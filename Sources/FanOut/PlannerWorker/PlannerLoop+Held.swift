@@ -14,7 +14,7 @@ extension PlannerLoop {
         if held.count == 0 { return }
         var times: [Int32: Int64] = [:]
         for own in member.owned.values where own.isServing {
-            times[own.partition] = clock.time(in: own.partition, at: now).map { $0 / 1000 }
+            times[own.partition] = clock.decisionTime(at: now).map { $0 / 1000 }
         }
         let due = held.take(Self.releasesMax, at: times)
         if due.isEmpty { return }

@@ -128,9 +128,8 @@ extension PlannerLoop {
         var oldest: Int64?
         for index in 0..<batch.count {
             guard let stamp = batch[index].timestamp else { continue }
-            let partition = batch[index].partition
-            clock.saw(stamp, in: partition, at: now)
-            if let time = clock.time(in: partition, at: now) { oldest = max(oldest ?? 0, time - stamp) }
+            clock.saw(stamp, at: now)
+            if let time = clock.time(at: now)?.milliseconds { oldest = max(oldest ?? 0, time - stamp) }
         }
         metrics.shared.oldestSeconds.set(Double(oldest ?? 0) / 1000)
         return BatchPart.all(of: batch, serving: member.serves) { PlannedTopic(index: $0) }
@@ -175,7 +174,7 @@ extension PlannerLoop {
         _ index: Int, of batch: borrowing RecordBatch, from topic: PlannedTopic, as misfit: Misfit
     ) {
         metrics.shared.deadLetters(misfit.code).add()
-        let now = clock.time(in: batch[index].partition, at: .now()) ?? 0
+        let now = clock.decisionTime(at: .now()) ?? 0
         let record = batch[index]
         let letter = DeadLetter(
             stage: FanOutService.name, code: misfit.code, reason: misfit.reason,
@@ -215,14 +214,17 @@ extension PlannerLoop {
     ) throws(StoreError) {
         work.sends += 1
         let request: SendRequest
-        let stamp: Int64
+        var stamp: Int64
         do throws(Misfit) {
             (request, stamp) = try read(batch[index])
         } catch {
             work.misfits += 1
             return bury(index, of: batch, from: topic, as: error)
         }
-        let age = (clock.time(in: table.partition, at: .now()) ?? stamp) - stamp
+        let time = clock.time(at: .now())?.milliseconds ?? stamp
+        // A low timestamp is safe, and a high one blinds phones for as long as it is ahead.
+        stamp = min(stamp, time)
+        let age = time - stamp
         var app: App?
         if case .send(let send) = request { app = apps.app(send.app, age: age) }
         var table = table

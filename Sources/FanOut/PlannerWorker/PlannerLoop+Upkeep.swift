@@ -22,6 +22,7 @@ extension PlannerLoop {
         }
         tellObstacles()
         metrics.overlay.set(Double(views.overlayRows))
+        metrics.shared.clockDoubtSeconds.set(Double(clock.doubtMilliseconds) / 1000)
         metrics.held.set(Double(held.count))
         metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
         if batch.isEmpty { metrics.shared.oldestSeconds.set(0) }
@@ -48,7 +49,7 @@ extension PlannerLoop {
         else { return }
         var range = walk.range
         var found = WalkedPage()
-        let time = clock.time(in: partition, at: now)
+        let time = clock.surelyPast(at: now)
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
@@ -75,7 +76,7 @@ extension PlannerLoop {
     }
 
     private func take(_ page: WalkedPage, of partition: Int32, at now: Instant) {
-        if let newest = page.newest { clock.saw(newest, in: partition, at: now) }
+        if let newest = page.newest { clock.sawRecorded(newest, at: now) }
         // What comes of it in time is the same as at once: whoever looks at it too early lets it wait again.
         for key in page.held { held.add(key, in: partition, at: 0) }
         for note in page.notes { notes.send(note) }

@@ -37,6 +37,7 @@ final class PlannerLoop: StageLoop {
     let state: LoopState
     let log: Log
     let metrics: PlannerMetrics
+    let wall: () -> WallTime
     let onStep: (PlannerStep) -> Void
 
     let consumer: Consumer
@@ -54,7 +55,7 @@ final class PlannerLoop: StageLoop {
     var output: PlanOutput
     var bound: TransactionBound
     var held = HeldSends()
-    var clock = PartitionClocks()
+    var clock: ClusterClock
     var walk = GroupWalk()
     private var gathering = Gathering()
     var nextUpkeep = Instant.now()
@@ -63,8 +64,11 @@ final class PlannerLoop: StageLoop {
 
     init(
         _ settings: FanOutSettings, in environment: StageEnvironment, state: LoopState, log: Log,
-        metrics: Metrics, onStep: @escaping (PlannerStep) -> Void
+        metrics: Metrics, clock wall: @escaping () -> WallTime, settleMilliseconds: Int,
+        onStep: @escaping (PlannerStep) -> Void
     ) throws {
+        self.wall = wall
+        clock = ClusterClock(now: .now(), settleMilliseconds: settleMilliseconds)
         self.settings = settings
         self.state = state
         self.log = log
@@ -127,6 +131,7 @@ final class PlannerLoop: StageLoop {
         if gatheringLeft > 0 { usleep(UInt32(gatheringLeft * 1000)) }
         let began = Instant.now()
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        clock.tick(machine: wall().milliseconds, at: .now())
         for event in events { try member.hear(event) }
         if !batch.isEmpty {
             // What came along with a change of the assignment belongs to an assignment that is over.

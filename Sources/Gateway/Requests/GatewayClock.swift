@@ -11,7 +11,19 @@ final class GatewayClock: Sendable {
     /// - Parameter own: The machine's clock.
     init(own: @escaping @Sendable () -> WallTime = { .now() }) { self.own = own }
 
-    func saw(_ stamp: Int64) { state.withLock { $0.saw(stamp, at: .now()) } }
+    func saw(_ stamp: Int64) {
+        let (machine, now) = (own(), Instant.now())
+        state.withLock { clock in
+            clock.tick(machine: machine.milliseconds, at: now)
+            clock.saw(stamp, at: now)
+        }
+    }
 
-    var now: WallTime { state.withLock { $0.time(at: .now()) } ?? own() }
+    var now: WallTime {
+        let (machine, now) = (own(), Instant.now())
+        return state.withLock { clock in
+            clock.tick(machine: machine.milliseconds, at: now)
+            return clock.time(at: now)
+        } ?? machine
+    }
 }

@@ -14,6 +14,9 @@ package struct SenderClock: Sendable {
 
     package init(now: Instant) { stored = ClusterClock(now: now) }
 
+    /// Looks at the machine's clock, in milliseconds since 1970.
+    package mutating func tick(machine: Int64, at now: Instant) { stored.tick(machine: machine, at: now) }
+
     /// The cluster has just stored something.
     package mutating func stored(_ stamp: Int64, at now: Instant) { stored.saw(stamp, at: now) }
 

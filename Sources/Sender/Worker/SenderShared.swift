@@ -10,7 +10,13 @@ final class SenderShared: Sendable {
     var obstacles: [String] { state.withLock { all in all.keys.sorted().flatMap { all[$0] ?? [] } } }
     func set(_ obstacles: [String], of loop: Int) { state.withLock { $0[loop] = obstacles } }
 
-    func stored(_ stamp: Int64, at now: Instant) { clock.withLock { $0.stored(stamp, at: now) } }
+    func stored(_ stamp: Int64, at now: Instant) {
+        let machine = WallTime.now().milliseconds
+        clock.withLock { clock in
+            clock.tick(machine: machine, at: now)
+            clock.stored(stamp, at: now)
+        }
+    }
     func read(_ stamp: Int64, at now: Instant) { clock.withLock { $0.read(stamp, at: now) } }
 
     /// Before anything was stored, one of the two clocks is wrong where they differ, and APNs says which.
@@ -27,7 +33,8 @@ final class SenderShared: Sendable {
     func moment(at now: Instant) -> Moment {
         let machine = WallTime.now().milliseconds
         return clock.withLock { clock in
-            Moment(
+            clock.tick(machine: machine, at: now)
+            return Moment(
                 now: now, wall: clock.time(by: machine, at: now), passed: clock.passed(by: machine, at: now))
         }
     }

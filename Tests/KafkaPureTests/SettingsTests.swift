@@ -37,8 +37,8 @@ func `names and addresses are brokers`(broker: String) {
             "kafka.certificate-file and kafka.key-file belong together; set both or neither",
             "kafka.scram.user is missing; kafka.security.protocol scram-tls needs it",
             "kafka.scram.password-file names \(directory.path)/empty, which is empty",
-            "kafka.properties sets enable.auto.commit, on which Flotilla's guarantees rest; take it out",
-            "kafka.properties sets enable.ssl.certificate.verification, on which Flotilla's guarantees rest; take it out",
+            "kafka.properties sets enable.auto.commit, on which Flotilla's guarantees depend; remove it",
+            "kafka.properties sets enable.ssl.certificate.verification, on which Flotilla's guarantees depend; remove it",
         ])
 }
 

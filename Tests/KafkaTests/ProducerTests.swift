@@ -169,7 +169,7 @@ import Testing
     }
     #expect(
         error?.problems == [
-            "kafka.properties sets no.such.thing, which the kafka client does not know; take it out",
+            "kafka.properties sets no.such.thing, which the kafka client does not know; remove it",
             "kafka.properties sets socket.timeout.ms to a value that the kafka client does not allow",
         ])
 }

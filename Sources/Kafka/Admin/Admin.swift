@@ -1,11 +1,12 @@
 internal import CRdKafka
 package import Telemetry
 
-/// Creates, deletes and describes topics, and says how far groups have come. Its calls wait, each
-/// within its limit; it belongs on a thread or task that may.
+/// A client that creates, deletes and describes topics and reads the offsets of groups. Each call waits
+/// within its limit, so it belongs on a thread or task that may wait.
 ///
-/// It is a consumer that never joins a group: the library (2.0.2) crashes in a producer when a group's coordinator
-/// answers `ListConsumerGroupOffsets` that it has moved, because it then looks for its own group's coordinator.
+/// It is a consumer that never joins a group. In a producer the library (2.0.2) crashes if a group's
+/// coordinator answers `ListConsumerGroupOffsets` that it has moved, because it then looks for its own
+/// group's coordinator.
 package final class Admin: Sendable {
     let client: Client
 
@@ -19,7 +20,7 @@ package final class Admin: Sendable {
             events: ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
     }
 
-    /// Makes a request, again while it fails for what heals in time, and hands its answer to `read`.
+    /// Sends a request, again while it fails with a transient error, and passes its answer to `read`.
     func ask<Answer>(
         _ action: String, _ operation: rd_kafka_admin_op_t, withinMilliseconds limit: Int,
         request: (_ options: OpaquePointer, _ queue: OpaquePointer) -> Void,
@@ -48,7 +49,7 @@ package final class Admin: Sendable {
         let limit = Int32(clamping: max(1, limit))
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, limit, nil, 0)
         unsafe request(options, queue)
-        // The library answers when the time is over; a little more for its own slowness.
+        // The library answers when the time is over. One more second allows for its own delay.
         guard let event = unsafe rd_kafka_queue_poll(queue, limit &+ 1000) else {
             throw KafkaError(action, .timedOut)
         }

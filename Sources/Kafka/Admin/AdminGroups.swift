@@ -1,16 +1,16 @@
 internal import CRdKafka
 
-/// How far a group has come in one partition.
+/// The progress of a group in one partition.
 package struct GroupLag: Sendable, Equatable {
     package let committed: CommittedOffset
     package let ends: Watermarks
 
-    /// Records that wait: to the end from the committed offset or, without one, from the beginning.
+    /// The number of waiting records: from the committed offset, or else from the beginning, to the end.
     package var records: Int64 { max(0, ends.high - max(committed.offset ?? ends.low, ends.low)) }
 }
 
 extension Admin {
-    /// The names of all consumer groups.
+    /// Returns the names of all consumer groups.
     package func groups(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [String] {
         let deadline = Deadline(milliseconds: limit)
         return try Patience.ask(until: deadline) { () throws(KafkaError) in
@@ -22,20 +22,20 @@ extension Admin {
             } read: { event in
                 unsafe readGroups(event)
             }
-            // A broker that cannot tell would make groups disappear.
+            // If one broker's failure were ignored, its groups would seem to have disappeared.
             guard code == .none else { throw KafkaError("list groups", code) }
             return found
         }
     }
 
-    /// What a group has committed for these partitions.
+    /// Returns the offsets that a group has committed for these partitions.
     package func committed(
         by group: String, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [CommittedOffset] {
         let list = PartitionList(partitions)
         var request = unsafe rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer)
         defer { unsafe rd_kafka_ListConsumerGroupOffsets_destroy(request) }
-        let action = "ask what group \(group) has committed"
+        let action = "read the committed offsets of group \(group)"
         let deadline = Deadline(milliseconds: limit)
         return try Patience.ask(until: deadline) { () throws(KafkaError) in
             let (found, code) = try unsafe ask(
@@ -69,7 +69,7 @@ extension Admin {
         guard code == .none else { throw KafkaError(action, code) }
     }
 
-    /// How much of these partitions a group has still to read.
+    /// Returns the lag of a group in these partitions.
     package func lag(
         of group: String, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
     ) throws(KafkaError) -> [GroupLag] {
@@ -77,8 +77,8 @@ extension Admin {
         return try lags(committed(by: group, partitions, withinMilliseconds: limit), until: deadline)
     }
 
-    /// The same for those of these partitions that the group has committed something of. Only their ends are asked: a
-    /// cluster may have thousands of partitions.
+    /// Returns the lag in the partitions for which the group has committed an offset. Asks only for their
+    /// ends, because a cluster may have thousands of partitions.
     package func lagOfWhatIsRead(
         by group: String, among partitions: [TopicPartition], withinMilliseconds limit: Int = 10_000
     ) throws(KafkaError) -> [GroupLag] {
@@ -97,14 +97,14 @@ extension Admin {
         return lags
     }
 
-    /// The first offset and the one the next record gets.
+    /// Returns the first offset and the offset of the next record.
     package func watermarks(
         of partition: TopicPartition, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> Watermarks {
         try client.watermarks(partition, Deadline(milliseconds: limit))
     }
 
-    /// The offset of the first record at or after a time, per partition; nil where there is none.
+    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a record.
     package func offsets(
         atMilliseconds time: Int64, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [TopicPartition: Int64?] {

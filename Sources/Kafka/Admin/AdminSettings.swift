@@ -1,18 +1,18 @@
 internal import CRdKafka
 
 extension Admin {
-    /// The topics' settings, `cleanup.policy` and so on, defaults included.
+    /// Returns the topics' settings, such as `cleanup.policy`, including defaults.
     package func configurations(
         of topics: [String], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [String: [String: String]] {
         try settings(of: topics, withinMilliseconds: limit, onlyOwn: false)
     }
 
-    /// Changes settings of topics. Those that the topics have of their own beside them stay.
+    /// Changes settings of topics. Keeps the topics' other explicit settings.
     package func alter(
         _ changes: [String: [String: String]], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
-        // The library's request replaces all of a topic's own settings.
+        // The library's request replaces all explicit settings of a topic.
         let own = try settings(of: Array(changes.keys), withinMilliseconds: limit, onlyOwn: true)
         var requests: [OpaquePointer?] = unsafe []
         defer { unsafe rd_kafka_ConfigResource_destroy_array(&requests, requests.count) }
@@ -36,7 +36,7 @@ extension Admin {
         if let failed { throw failed }
     }
 
-    /// - Parameter onlyOwn: without defaults, the cluster's ones included.
+    /// - Parameter onlyOwn: Whether to leave out defaults, including the defaults of the cluster.
     private func settings(
         of topics: [String], withinMilliseconds limit: Int, onlyOwn: Bool
     ) throws(KafkaError) -> [String: [String: String]] {

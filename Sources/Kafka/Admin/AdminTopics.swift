@@ -1,6 +1,6 @@
 internal import CRdKafka
 
-/// A topic to be made.
+/// A topic to create.
 package struct NewTopic: Sendable, Equatable {
     package let name: String
     package let partitions: Int
@@ -15,8 +15,8 @@ package struct NewTopic: Sendable, Equatable {
     }
 }
 
-/// What became of one topic of a request; `topicExists` and `unknownTopicOrPartition` are for the
-/// caller to judge.
+/// The outcome for one topic of a request. The caller decides whether `topicExists` and
+/// `unknownTopicOrPartition` are failures.
 package struct TopicOutcome: Sendable, Equatable {
     package let name: String
     package let code: ErrorCode
@@ -88,20 +88,20 @@ extension Admin {
         if let failure { throw KafkaError("delete records of \(failure.partition)", failure.code) }
     }
 
-    /// Every topic with its partitions.
+    /// Returns every topic with its partitions.
     package func topics(withinMilliseconds limit: Int = 5000) throws(KafkaError) -> [TopicDescription] {
         try client.topics(Deadline(milliseconds: limit))
     }
 
-    /// One topic with its partitions; a topic that is not there is an error.
+    /// Returns one topic with its partitions. Throws if the topic does not exist.
     package func describe(
         _ topic: String, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> TopicDescription {
         try client.describe(Topic(topic, of: client), Deadline(milliseconds: limit))
     }
 
-    /// Waits until the leader of every partition of these topics answers: only then can they be written and
-    /// read.
+    /// Waits until the leader of every partition of these topics answers. Clients can write and
+    /// read them.
     package func waitUntilUsable(_ topics: [String], withinMilliseconds limit: Int) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
         var partitions: [TopicPartition] = []
@@ -110,7 +110,7 @@ extension Admin {
                 TopicPartition(topic, $0)
             }
         }
-        // In the place of a time, −1 asks for the end.
+        // Instead of a time, −1 asks for the end.
         _ = try client.offsets(for: partitions.map { ($0, -1) }, deadline)
     }
 }

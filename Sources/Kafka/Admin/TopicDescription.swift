@@ -1,12 +1,12 @@
-/// What a cluster says about a topic.
+/// A cluster's description of a topic.
 package struct TopicDescription: Sendable, Equatable {
-    /// Bytes that are not UTF-8 are shown as replacement characters.
+    /// The name. Bytes that are not UTF-8 become replacement characters.
     package let name: String
     package let partitions: [Int32]
-    /// The broker that leads each partition, by partition; -1 while no broker does.
+    /// The broker that leads each partition, or -1 while no broker does.
     package let leaders: [Int32: Int32]
-    /// Copies of the partition that has the fewest.
+    /// The number of replicas of the partition with the fewest.
     package let replicas: Int
-    /// Not `none` when the cluster cannot describe it.
+    /// An error if the cluster cannot describe the topic, otherwise `none`.
     package let code: ErrorCode
 }

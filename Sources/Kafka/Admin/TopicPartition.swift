@@ -10,16 +10,16 @@ package struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(topic)/\(partition)" }
 }
 
-/// An offset to commit: the next one to be read, and what its reader wants to know then.
+/// An offset to commit: the next offset to read, with metadata for the next reader.
 package struct OffsetToCommit: Hashable, Sendable {
-    /// Kafka's own limit is 4,096 bytes.
+    /// Kafka's limit of 4,096 bytes.
     package static let metadataBytesMax = 4096
 
     package let partition: TopicPartition
     package let offset: Int64
     package let metadata: String
 
-    /// - Parameter metadata: ASCII without zero bytes, because the client cuts other texts short.
+    /// - Parameter metadata: ASCII text without zero bytes, because the client truncates other texts.
     package init(_ partition: TopicPartition, offset: Int64, metadata: String = "") {
         precondition(offset >= 0, "an offset to commit is not negative: \(offset)")
         precondition(
@@ -31,13 +31,13 @@ package struct OffsetToCommit: Hashable, Sendable {
     }
 }
 
-/// What a group has committed for a partition; no offset when it never did.
+/// The offset that a group has committed for a partition. Nil if it never committed one.
 package struct CommittedOffset: Hashable, Sendable {
     package let partition: TopicPartition
     package let offset: Int64?
     package let metadata: String
 
-    /// Where its next reader begins: no committed offset means the beginning.
+    /// The position of the next reader. Without a committed offset this is the beginning.
     package var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
 }
 
@@ -57,8 +57,8 @@ package struct PartitionStart: Hashable, Sendable {
     }
 }
 
-/// The first offset that can still be read and the one the next record gets. For a reader of
-/// committed records, `high` is the last stable offset.
+/// The first offset that can still be read, and the offset of the next record. For a reader of committed
+/// records, `high` is the last stable offset.
 package struct Watermarks: Hashable, Sendable {
     package let low: Int64
     package let high: Int64

@@ -3,13 +3,14 @@ internal import Glibc
 internal import Synchronization
 internal import Telemetry
 
-/// Owns a client of the library, from `rd_kafka_new` to `rd_kafka_destroy`.
+/// The owner of a library client, from `rd_kafka_new` to `rd_kafka_destroy`.
 ///
-/// "The rd_kafka_t handle is thread-safe", says the library's introduction: any thread may call it,
-/// and whoever still holds something of it (a batch of records) holds this: hence `@unchecked Sendable`.
+/// "The rd_kafka_t handle is thread-safe", says the library's introduction, so any thread may call it. Every
+/// object that still holds a part of it, such as a batch of records, also holds this object. Hence
+/// `@unchecked Sendable`.
 @safe
 final class Client: @unchecked Sendable {
-    /// How long its end may take; what hangs longer is left to the end of the process.
+    /// The longest wait for the client's end. A client that takes longer stays until the process ends.
     static let destroyMillisecondsMax = 5000
 
     enum Kind { case producer, transactionalProducer, consumer }
@@ -21,12 +22,12 @@ final class Client: @unchecked Sendable {
     let received = ReceivedAnswers()
     /// The queue that an event loop waits on and polls.
     let queue: OpaquePointer
-    /// Of the thread that runs transactions: what the library reads without having copied it.
+    /// Bytes that the library reads without a copy. Only the thread that runs transactions uses this.
     private var kept: [SharedBody] = []
-    /// Whether the end of this client is not waited for, because another one takes its place.
+    /// Whether to skip the wait for this client's end, because another client takes its place.
     private let isReplaced = Atomic<Bool>(false)
 
-    /// - Parameter wakeup: the descriptor of the client that this one replaces; nil makes a new one.
+    /// - Parameter wakeup: The descriptor of the client that this one replaces; nil makes a new one.
     init(
         _ kind: Kind, _ configuration: consuming Configuration, events: ClientEvents, wakeup: Wakeup? = nil
     ) throws(ConfigurationError) {
@@ -39,8 +40,8 @@ final class Client: @unchecked Sendable {
         var made: OpaquePointer?
         let reason = unsafe writtenText { unsafe made = rd_kafka_new(type, properties, $0, $1) }
         guard let pointer = unsafe made else {
-            // The properties are left behind, some kilobytes: they share their interceptors with the client that was
-            // not made, the library has freed those with it, and would again with the properties (2.0.2).
+            // The properties leak, some kilobytes. They share interceptors with the client that was not made.
+            // The library has already freed those, and would free them again with the properties (2.0.2).
             throw ConfigurationError(["cannot make a kafka client: \(reason); check the kafka settings"])
         }
         unsafe self.pointer = pointer
@@ -57,7 +58,7 @@ final class Client: @unchecked Sendable {
         if isReplaced.load(ordering: .acquiring) {
             _ = ending.run(withinMilliseconds: 0)
         } else if !ending.run(withinMilliseconds: Self.destroyMillisecondsMax) {
-            events.log.warning("kafka client did not end in time and is left behind")
+            events.log.warning("kafka client did not end in time; it stays until the process ends")
         }
     }
 
@@ -68,12 +69,12 @@ final class Client: @unchecked Sendable {
         if kept.last !== body { kept.append(body) }
     }
 
-    /// Only when the library's queue is empty.
+    /// Releases the kept bytes. Call it only when the library's queue is empty.
     func letGo() { kept.removeAll(keepingCapacity: true) }
 
     var metrics: ClientMetrics { events.metrics }
 
-    /// The error after which this client does nothing any more, if there was one.
+    /// The error after which this client is unusable, if there was one.
     var fatalError: KafkaError? {
         var code = RD_KAFKA_RESP_ERR_NO_ERROR
         let text = unsafe writtenText { code = unsafe rd_kafka_fatal_error(pointer, $0, $1) }
@@ -82,7 +83,7 @@ final class Client: @unchecked Sendable {
     }
 }
 
-/// The text that a call of the library leaves in the buffer it is lent.
+/// Returns the text that a call writes into a buffer.
 private func writtenText(_ call: (UnsafeMutablePointer<CChar>, Int) -> Void) -> String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
         unsafe buffer.initialize(repeating: 0)

@@ -2,8 +2,8 @@ internal import CRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// Ends a client on a thread of its own, because the library's call has no limit in time. What the
-/// library may still call back into stays alive for as long as that thread runs.
+/// A thread that ends a client, because the library's call has no time limit. The objects that the library
+/// may call back into stay alive as long as the thread runs.
 @safe
 final class ClientEnding {
     private let pointer: OpaquePointer
@@ -17,12 +17,12 @@ final class ClientEnding {
         self.kept = kept
     }
 
-    /// False when the client had not ended within the time; its thread goes on.
+    /// Returns false if the client has not ended within the limit. Its thread continues.
     func run(withinMilliseconds limit: Int) -> Bool {
         var thread = pthread_t()
         let argument = unsafe Unmanaged.passRetained(self).toOpaque()
         guard unsafe pthread_create(&thread, nil, endClient, argument) == 0 else {
-            // No thread to be had: end it here, without a limit.
+            // No thread can be made, so the client ends here, without a limit.
             _ = unsafe endClient(argument)
             return true
         }
@@ -36,7 +36,7 @@ final class ClientEnding {
     }
 
     fileprivate func end() {
-        // Groups are left in `Consumer.close`, with a limit; here nothing may wait for a broker.
+        // `Consumer.close` leaves groups, with a limit. Nothing here may wait for a broker.
         unsafe rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         hasEnded.store(true, ordering: .releasing)
     }

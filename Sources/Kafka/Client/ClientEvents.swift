@@ -2,18 +2,18 @@ internal import CRdKafka
 internal import Glibc
 internal import Telemetry
 
-/// What the library tells about a client as a whole: log lines, errors, statistics, throttling.
-/// `logged` comes on the library's threads and touches constants alone, everything else comes on the thread that polls.
+/// A receiver of the library's events about a client as a whole: log lines, errors, statistics, throttling.
+/// `logged` runs on the library's threads and uses constants only. All others run on the thread that polls.
 final class ClientEvents {
-    /// How often the library makes its statistics: text of some 100 KB for each client, which an installation that
-    /// has nothing to do spends a good part of its time on.
+    /// The interval of the library's statistics. They are some 100 KB of text for each client, on which an
+    /// idle installation spends a good part of its time.
     static let statisticsMilliseconds = 10_000
 
-    /// Immutable and safe from every thread.
+    /// Immutable, and safe on every thread.
     let log: Log
-    /// Counted for a transactional producer alone.
+    /// Counts only for a transactional producer.
     let implied = ImpliedAcknowledgements()
-    // Of the polling thread alone.
+    // Only for the polling thread.
     let group = GroupEvents()
     let metrics: ClientMetrics
 
@@ -31,7 +31,8 @@ final class ClientEvents {
         unsafe rd_kafka_conf_set_throttle_cb(pointer, onThrottle)
     }
 
-    /// Lost connections and the like heal by themselves, whatever syslog level they come with.
+    /// Logs a line of the library. Its syslog levels say little: lost connections and the like heal by
+    /// themselves.
     fileprivate func logged(level: Int32, facility: String, text: String) {
         switch level {
         case ...2: log.error("kafka client", .field("facility", facility), .field("text", text))
@@ -44,7 +45,7 @@ final class ClientEvents {
         metrics.error(code, fatal: fatal)
         if code.isAccessRefused {
             log.error(
-                "kafka refuses this client", .field("code", code.name), .field("text", text),
+                "kafka refuses access to this client", .field("code", code.name), .field("text", text),
                 .field("remedy", code.remedy))
         } else if fatal {
             log.warning(
@@ -58,7 +59,7 @@ final class ClientEvents {
         unsafe metrics.update(Statistics(json: Span(_unsafeBytes: json)))
     }
 
-    /// What a queue that is polled for events brings in place of the callbacks.
+    /// Handles an event from a queue that is polled for events. Such a queue makes no callbacks.
     func hear(_ event: OpaquePointer) {
         switch unsafe rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_ERROR:
@@ -81,13 +82,13 @@ final class ClientEvents {
 }
 
 extension ErrorCode {
-    /// As Kafka's documentation names it.
+    /// The error's name in Kafka's documentation.
     package var name: String {
         unsafe String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: rawValue)))
     }
 }
 
-// The library's callbacks: recover the object, call one method. The object outlives the client.
+// The library's callbacks. Each recovers the object and calls one method. The object outlives the client.
 
 private func events(_ opaque: UnsafeMutableRawPointer?) -> ClientEvents? {
     unsafe opaque.map { unsafe Unmanaged<ClientEvents>.fromOpaque($0).takeUnretainedValue() }

@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The numbers of one client. Called on the thread that polls it.
+/// The metrics of one client. Only the thread that polls the client calls it.
 final class ClientMetrics {
     private let metrics: Metrics
     private let client: String
@@ -17,7 +17,7 @@ final class ClientMetrics {
     private var stableAges: [TopicPartition: Gauge] = [:]
     private var ages = StableOffsetAges()
 
-    /// - Parameter client: which loop's client this is, `planner-0`: a bounded label.
+    /// - Parameter client: The loop that uses this client, such as `planner-0`. It is a bounded label.
     init(_ metrics: Metrics, client: String) {
         self.metrics = metrics
         self.client = client
@@ -26,30 +26,30 @@ final class ClientMetrics {
         }
         queuedRecords = gauge("flotilla_kafka_queue_records", "Records produced and not yet acknowledged")
         queuedBytes = gauge("flotilla_kafka_queue_bytes", "Bytes produced and not yet acknowledged")
-        brokersUp = gauge("flotilla_kafka_brokers_up", "Brokers to which there is a connection")
+        brokersUp = gauge("flotilla_kafka_brokers_up", "Brokers with an open connection")
         roundTrip = gauge(
             "flotilla_kafka_round_trip_seconds", "99th percentile of the slowest broker's answers")
         assigned = gauge(
             "flotilla_kafka_assigned_partitions", "Partitions the group has given to this client")
-        throttledSeconds = gauge("flotilla_kafka_throttle_seconds", "How long a broker made this client wait")
+        throttledSeconds = gauge("flotilla_kafka_throttle_seconds", "Delay imposed by a broker")
         produceSeconds = metrics.histogram(
-            "flotilla_kafka_produce_duration_seconds", help: "From sending a record to its acknowledgement",
+            "flotilla_kafka_produce_duration_seconds", help: "Time from send to acknowledgement",
             labels: ["client": client])
         transactionSeconds = metrics.histogram(
-            "flotilla_kafka_txn_duration_seconds", help: "From the beginning of a transaction to its commit",
+            "flotilla_kafka_txn_duration_seconds", help: "Time from the start of a transaction to its commit",
             labels: ["client": client])
     }
 
     func error(_ code: ErrorCode, fatal: Bool) {
         metrics.counter(
-            "flotilla_kafka_client_errors_total", help: "Errors the client library reported",
+            "flotilla_kafka_client_errors_total", help: "Errors that the client library reported",
             labels: ["client": client, "code": code.name, "fatal": fatal ? "yes" : "no"]
         ).add()
     }
 
     func rebalanced(_ kind: String) {
         metrics.counter(
-            "flotilla_kafka_rebalances_total", help: "Partitions came, were asked back, or were lost",
+            "flotilla_kafka_rebalances_total", help: "Changes of the partition assignment by kind",
             labels: ["client": client, "kind": kind]
         ).add()
     }
@@ -63,12 +63,12 @@ final class ClientMetrics {
 
     func committed(_ outcome: CommitOutcome) {
         metrics.counter(
-            "flotilla_kafka_commit_total", help: "Offset commits by what became of them",
+            "flotilla_kafka_commit_total", help: "Offset commits by outcome",
             labels: ["client": client, "result": outcome.label]
         ).add()
     }
 
-    /// One entry per acknowledged batch, for all its records.
+    /// Records the latency of one acknowledged batch for all its records.
     func delivered(_ count: Int, microseconds: Int64) {
         if count > 0, microseconds >= 0 {
             produceSeconds.observe(Double(microseconds) / 1_000_000, count: count)
@@ -82,7 +82,7 @@ final class ClientMetrics {
 
     func transaction(_ result: String) {
         metrics.counter(
-            "flotilla_kafka_txn_total", help: "Transactions by how they ended",
+            "flotilla_kafka_txn_total", help: "Transactions by outcome",
             labels: ["client": client, "result": result]
         ).add()
     }
@@ -100,14 +100,14 @@ final class ClientMetrics {
             guard let lag = now.lag else { continue }
             gauge(
                 of: partition, in: &lags, name: "flotilla_kafka_consumer_lag",
-                help: "Records that may be read and were not handed over yet"
+                help: "Readable records that were not delivered to the stage yet"
             ).set(Double(lag))
             gauge(
                 of: partition, in: &stableAges, name: "flotilla_kafka_lso_age_seconds",
-                help: "How long an open transaction has hidden the records behind it"
+                help: "Time for which an open transaction has hidden the records behind it"
             ).set(age[partition] ?? 0)
         }
-        // A partition that went is somebody else's to report.
+        // A partition that was reassigned is reported by its new owner.
         for gauges in [lags, stableAges] {
             for (partition, gauge) in gauges where statistics.partitions[partition]?.lag == nil {
                 gauge.set(.nan)

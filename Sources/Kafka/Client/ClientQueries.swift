@@ -1,7 +1,7 @@
 internal import CRdKafka
 
-/// What producers, consumers and the admin ask alike. Every call waits for the cluster, within its limit:
-/// also for what only heals in time, such as a leader that is being chosen.
+/// The questions that producers, consumers and the admin share. Each call waits for the cluster within its
+/// limit, also for conditions that pass by themselves, such as the election of a leader.
 extension Client {
     func watermarks(_ partition: TopicPartition, _ deadline: Deadline) throws(KafkaError) -> Watermarks {
         var mustLookAgain = false
@@ -18,8 +18,8 @@ extension Client {
         }
     }
 
-    /// The library answers from what it remembers of topics, mistakes of the first moment too, until it is
-    /// told to look again.
+    /// Refreshes the library's metadata of these topics. Until then it answers from its cache, including
+    /// errors from right after the start.
     private func refresh(_ topics: Set<String>, _ deadline: Deadline) {
         for name in topics {
             guard let topic = try? Topic(name, of: self) else { continue }
@@ -27,17 +27,17 @@ extension Client {
         }
     }
 
-    /// The cluster's own id; nil when no broker tells one in time.
+    /// Returns the cluster's id, or nil if no broker answers in time.
     func clusterID(_ deadline: Deadline) -> String? {
-        // A question for the id alone connects to nobody: it waits until the library does so by itself, up to a second
-        // later. To be asked about topics, and be it none, makes it connect at once.
+        // A question for the id alone opens no connection: it waits up to a second until the library connects
+        // by itself. A metadata request, even for no topic, makes it connect at once.
         _ = try? metadata(of: .known, deadline)
         guard let text = unsafe rd_kafka_clusterid(pointer, max(1, deadline.forCall)) else { return nil }
         defer { unsafe rd_kafka_mem_free(pointer, text) }
         return unsafe String(cString: text)
     }
 
-    /// What the cluster knows about one topic.
+    /// Returns the cluster's description of one topic.
     func describe(_ topic: Topic, _ deadline: Deadline) throws(KafkaError) -> TopicDescription {
         try Patience.ask(until: deadline) { () throws(KafkaError) in
             let topics = try metadata(of: .one(topic), deadline)
@@ -55,7 +55,7 @@ extension Client {
 
     private enum Described {
         case all
-        /// What this client has a handle of, which can be nothing.
+        /// The topics for which this client has a handle, possibly none.
         case known
         case one(Topic)
     }
@@ -89,8 +89,8 @@ extension Client {
         }
     }
 
-    /// Returns the offsets that this consumer's group has committed. They are stable: the call waits for transactions
-    /// that hold offsets of these partitions, unless the consumer reads open transactions.
+    /// Returns the offsets that this consumer's group has committed. They are stable: the call waits for
+    /// transactions that hold offsets of these partitions, unless the consumer reads open transactions.
     func committed(
         _ partitions: [TopicPartition], _ deadline: Deadline
     ) throws(KafkaError) -> [CommittedOffset] {
@@ -110,7 +110,7 @@ extension Client {
         }
     }
 
-    /// The offset of the first record at or after each time; nil where there is none.
+    /// Returns the offset of the first record at or after each time, or nil without such a record.
     func offsets(
         for times: [(TopicPartition, milliseconds: Int64)], _ deadline: Deadline
     ) throws(KafkaError) -> [TopicPartition: Int64?] {

@@ -1,13 +1,13 @@
 internal import CRdKafka
 
-/// The client library's properties before a client exists. Owned by one scope: `take` hands it to
-/// the client, otherwise it is freed.
+/// The client library's properties before a client exists. One scope owns it: `take` hands it to the client,
+/// otherwise it is freed.
 @safe
 struct Configuration: ~Copyable {
     private var pointer: OpaquePointer?
     private var problems: [String] = []
 
-    /// Starts with what every client here has.
+    /// Sets the properties that all clients share.
     init(_ settings: KafkaSettings) throws(ConfigurationError) {
         problems = settings.problems()
         unsafe pointer = rd_kafka_conf_new()
@@ -42,7 +42,8 @@ struct Configuration: ~Copyable {
         settings.keyPasswordFile.flatMap(PasswordFile.read).map { set("ssl.key.password", $0) }
     }
 
-    /// The library's own words would repeat the value, which may be a secret; ours do not.
+    /// Sets a property. The library's error text would repeat the value, which may be a secret; these texts
+    /// do not.
     mutating func set(_ name: String, _ value: String) {
         let result = unsafe rd_kafka_conf_set(pointer, name, value, nil, 0)
         guard result != RD_KAFKA_CONF_OK else { return }
@@ -50,19 +51,19 @@ struct Configuration: ~Copyable {
             problems.append("the kafka client refuses the value of \(name); check the setting behind it")
         } else if result == RD_KAFKA_CONF_UNKNOWN {
             problems.append(
-                "kafka.properties sets \(name), which the kafka client does not know; take it out")
+                "kafka.properties sets \(name), which the kafka client does not know; remove it")
         } else {
             problems.append("kafka.properties sets \(name) to a value that the kafka client does not allow")
         }
     }
 
-    /// The finished configuration, for `rd_kafka_new`, which frees it when it succeeds.
+    /// Returns the finished configuration for `rd_kafka_new`, which frees it on success.
     consuming func take() throws(ConfigurationError) -> OpaquePointer {
         guard problems.isEmpty else { throw ConfigurationError(problems) }
         defer { unsafe pointer = nil }
         return unsafe pointer!
     }
 
-    /// For the calls that set what is not a property.
+    /// The configuration, for calls that set callbacks and other non-properties.
     var unfinished: OpaquePointer { unsafe pointer! }
 }

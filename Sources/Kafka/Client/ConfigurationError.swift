@@ -1,4 +1,4 @@
-/// Settings with which no client can be made: every problem, one sentence each.
+/// The problems that prevent a client from being made, one sentence each.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     package let problems: [String]
 

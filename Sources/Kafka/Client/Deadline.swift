@@ -8,6 +8,7 @@ struct Deadline {
 
     var millisecondsLeft: Int { max(0, end.milliseconds(since: .now())) }
 
-    /// For the library's calls, whose limits are `int`; never their "for ever".
+    /// The remaining time for the library's calls, whose limits are `int`. Never the value that means
+    /// "forever".
     var forCall: Int32 { Int32(clamping: millisecondsLeft) }
 }

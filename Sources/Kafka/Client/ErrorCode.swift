@@ -1,5 +1,5 @@
-/// Kafka's error codes (positive) and the client library's own (negative), those that somebody here
-/// decides by. Others exist and are carried as numbers.
+/// An error code of Kafka (positive) or of the client library (negative). The constants are the codes that
+/// decide something here. All others are carried as numbers.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -8,7 +8,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
 
     package static let none = ErrorCode(0)
 
-    // The library's own.
+    // Codes of the library.
     package static let allBrokersDown = ErrorCode(-187)
     package static let assignmentLost = ErrorCode(-142)
     package static let authentication = ErrorCode(-169)
@@ -35,7 +35,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package static let waitCache = ErrorCode(-164)
     package static let waitCoordinator = ErrorCode(-180)
 
-    // The brokers'.
+    // Codes of the brokers.
     package static let unknownServerError = ErrorCode(-1)
     package static let offsetOutOfRange = ErrorCode(1)
     package static let unknownTopicOrPartition = ErrorCode(3)
@@ -79,7 +79,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ErrorCode {
-    /// Another client has taken this one's place, by member or by transactional id.
+    /// Whether another client has taken this client's member or transactional id.
     package var isFencing: Bool {
         switch self {
         case .fenced, .fencedInstance, .producerFenced, .invalidProducerEpoch: true
@@ -87,7 +87,7 @@ extension ErrorCode {
         }
     }
 
-    /// The cluster or its certificate refuses us, and waiting changes nothing: a person must act.
+    /// Whether the cluster or its certificate refuses this client. Waiting does not help: a person must act.
     package var isAccessRefused: Bool {
         switch self {
         case .authentication, .ssl, .saslAuthenticationFailed, .topicAuthorizationFailed,
@@ -97,7 +97,7 @@ extension ErrorCode {
         }
     }
 
-    /// What helps; the end of an error's sentence.
+    /// The advice at the end of an error message.
     package var remedy: String {
         switch self {
         case .transport, .allBrokersDown, .timedOut, .requestTimedOut, .messageTimedOut, .resolve,
@@ -114,11 +114,11 @@ extension ErrorCode {
         case _ where isFencing:
             "a new client takes over by itself; if it repeats, make sure that only one process uses this data directory"
         case .offsetOutOfRange, .autoOffsetReset:
-            "records were deleted before they were read; decide where to continue and set the group's offset"
+            "records were deleted before they were read; decide where to continue, then set the group's offset"
         case .queueFull: "wait for acknowledgements"
         case .fatal: "rebuild the client"
-        case .outOfOrderSequence: "send them again: it is not known whether they are stored"
-        default: "try again, and look at the broker's log if it stays"
+        case .outOfOrderSequence: "send the records again: it is unknown whether they are stored"
+        default: "try again, and check the broker's log if the error stays"
         }
     }
 }

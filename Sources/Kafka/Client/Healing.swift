@@ -2,18 +2,18 @@ internal import Glibc
 internal import Lifecycle
 
 extension ErrorCode {
-    /// Whether a failure passes without a person.
+    /// Whether and how soon an error can pass without a person.
     package enum Healing: Sendable, Equatable {
-        /// Waiting changes nothing.
+        /// Waiting does not help.
         case never
-        /// A topic that was just made is not known everywhere; one that is still unknown after
-        /// `settleMilliseconds` is not there.
+        /// A new topic is not known on all brokers yet. A topic that is still unknown after
+        /// `settleMilliseconds` does not exist.
         case soon
-        /// Leaders and coordinators move, load and start; connections come back.
+        /// Leaders and coordinators move, load and start. Connections come back.
         case inTime
     }
 
-    /// Apache Kafka needs some 20 ms to make a new topic known, and a slow cluster more.
+    /// The time to wait for a new topic. Apache Kafka needs some 20 ms to make it known, a slow cluster more.
     package static let settleMilliseconds = 2000
 
     package var healing: Healing {
@@ -32,9 +32,9 @@ extension ErrorCode {
     }
 }
 
-/// Asks a cluster again for what it cannot answer yet.
+/// A retry policy for questions that a cluster cannot answer yet.
 struct Patience {
-    /// Between two tries.
+    /// The pause between two attempts.
     static let pauseMicroseconds: UInt32 = 20_000
 
     private let begun = Instant.now()
@@ -43,7 +43,7 @@ struct Patience {
 
     init(until deadline: Deadline) { self.deadline = deadline }
 
-    /// Repeats a call until it succeeds or fails for good, or the time is over.
+    /// Repeats a call until it succeeds, fails permanently, or the time is over.
     static func ask<Answer>(
         until deadline: Deadline, _ call: () throws(KafkaError) -> Answer
     ) throws(KafkaError) -> Answer {
@@ -57,9 +57,9 @@ struct Patience {
         }
     }
 
-    /// Returns when it is time for the next try.
+    /// Returns when it is time for the next attempt.
     private mutating func bear(_ error: KafkaError) throws(KafkaError) {
-        // That the time was over says less than what the cluster had said before.
+        // A timeout says less than an earlier error of the cluster, so the earlier error is kept.
         if error.code != .timedOut || told == nil { told = error }
         guard mayHeal(error.code, at: .now()), deadline.millisecondsLeft > 0 else { throw told ?? error }
         pause(microseconds: Self.pauseMicroseconds)

@@ -1,8 +1,8 @@
 internal import CRdKafka
 
-/// A call to the cluster that did not do its work.
+/// A failed call to the cluster.
 package struct KafkaError: Error, Hashable, CustomStringConvertible {
-    /// What was tried: "create topic jobs".
+    /// The attempted action, such as "create topic jobs".
     package let action: String
     package let code: ErrorCode
     package let text: String
@@ -21,7 +21,7 @@ package struct KafkaError: Error, Hashable, CustomStringConvertible {
 extension ErrorCode {
     init(_ code: rd_kafka_resp_err_t) { self.init(rawValue: code.rawValue) }
 
-    /// The library's own words for it.
+    /// The library's text for the error.
     package var text: String {
         unsafe String(cString: rd_kafka_err2str(rd_kafka_resp_err_t(rawValue: rawValue)))
     }

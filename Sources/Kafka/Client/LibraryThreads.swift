@@ -1,24 +1,26 @@
 internal import CLinux
 internal import CRdKafka
 
-/// The library's threads.
+/// Timer settings of the library's threads.
 ///
-/// A client's main thread waits whole milliseconds and rounds down, and then asks the clock without a pause until its
-/// timer is due: half a millisecond of a processor each time, twice a second, in each of the 32 clients of a whole
-/// installation (librdkafka 2.0.2). A wait that may end later mostly ends behind the timer. The kernel ends it early
-/// where it is awake for something else, the less often the longer the wait may take: with 1.1 ms those threads cost
-/// 0.6 % of a core, with 100 ms 0.2 %. What is put into the thread's queue wakes it at once, as before.
+/// A client's main thread waits whole milliseconds, rounded down. Then it asks the clock without a pause
+/// until its timer is due (librdkafka 2.0.2). That costs half a millisecond of a processor, twice a second,
+/// in each of the 32 clients of a whole installation. A wait that may end later mostly ends after the timer.
+/// The kernel ends it early if it is awake for another reason, and less often the longer the wait may take.
+/// With 1.1 ms of slack these threads cost 0.6 % of a core, with 100 ms 0.2 %. An operation in the thread's
+/// queue still wakes it at once.
 enum LibraryThreads {
-    /// How much later than asked a main thread's timers may fire, in nanoseconds.
+    /// The delay that a main thread's timers may have, in nanoseconds.
     enum TimerSlack: Int {
-        /// Transactions try again after five milliseconds, which the caller waits for.
+        /// Transactions retry after five milliseconds, and the caller waits for that.
         case transactions = 1_100_000
-        /// Heartbeats, every three seconds, and looks for leaders and coordinators, every quarter and half second.
+        /// For heartbeats every three seconds, and for leader and coordinator lookups every quarter and half
+        /// second.
         case others = 100_000_000
     }
 
-    /// Linux's own. A thread begins with that of the one which made it, and the main thread makes one for each broker
-    /// that the cluster tells of: there it would hold up records that linger for five milliseconds.
+    /// Linux's default. A thread inherits the slack of the thread that made it, and the main thread makes one
+    /// for each broker. There a large slack would delay records that linger for five milliseconds.
     private static let usualNanoseconds: UInt = 50_000
 
     static func attach(to configuration: borrowing Configuration, _ slack: TimerSlack) {

@@ -1,13 +1,13 @@
 package import Lifecycle
 
-/// How long each partition's last stable offset has stood still below its end: the sign of a
-/// transaction that somebody left open, behind which readers of committed records wait.
+/// The time for which each partition's last stable offset has stood still below its end. Such a partition has
+/// an open transaction, and readers of committed records wait behind it.
 package struct StableOffsetAges: Sendable {
     private var stuck: [TopicPartition: (offset: Int, since: Instant)] = [:]
 
     package init() {}
 
-    /// Seconds for every partition that is stuck now.
+    /// Returns the seconds for every partition that is stuck now.
     package mutating func update(
         _ partitions: [TopicPartition: Statistics.Partition], at now: Instant
     ) -> [TopicPartition: Double] {

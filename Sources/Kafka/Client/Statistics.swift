@@ -1,16 +1,17 @@
-/// What is kept of the library's statistics: what an operator asks about a client.
+/// The part of the library's statistics that an operator needs.
 package struct Statistics: Sendable, Equatable {
     package struct Partition: Sendable, Equatable {
         package var isFetched = false
-        /// After the last record handed over.
+        /// The offset after the last delivered record.
         package var position: Int?
         package var high: Int?
         package var stable: Int?
 
         package init() {}
 
-        /// What may be read and was not handed over yet; nil for a partition that is not ours. The
-        /// library's own figure counts from its own commits and knows nothing of transactions'.
+        /// The number of readable records that were not delivered yet, or nil if the partition is not
+        /// assigned to this client. The library's own figure counts from its own commits and ignores offsets
+        /// that transactions commit.
         package var lag: Int? {
             guard isFetched, let position, let end = stable ?? high else { return nil }
             return max(0, end - position)
@@ -20,14 +21,14 @@ package struct Statistics: Sendable, Equatable {
     package var queuedRecords = 0
     package var queuedBytes = 0
     package var brokersUp = 0
-    /// The slowest broker's 99th percentile.
+    /// The 99th percentile of the slowest broker.
     package var roundTripSeconds = 0.0
     package var assignedPartitions = 0
     package var partitions: [TopicPartition: Partition] = [:]
 
     package init() {}
 
-    /// Takes what it recognises and leaves the rest; text that is no JSON gives what came before the fault.
+    /// Reads the known keys and ignores the rest. Invalid JSON gives the values before the fault.
     package init(json: Span<UInt8>) {
         var scanner = StatisticsScanner(json)
         var seen = Statistics()
@@ -35,7 +36,7 @@ package struct Statistics: Sendable, Equatable {
         self = seen
     }
 
-    /// What is read of an object, by the keys that lead to it; nil for all of it. It is a hundredth of the text.
+    /// Returns the keys to read in the object at a path, or nil for all. They are a hundredth of the text.
     private static func names(below path: [String]) -> [StaticString]? {
         switch (path.count, path.first) {
         case (0, _): ["msg_cnt", "msg_size", "cgrp", "brokers", "topics"]

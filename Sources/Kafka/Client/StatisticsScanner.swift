@@ -1,5 +1,5 @@
-/// Walks a JSON text and shows the leaves that are asked for with the keys that lead to them. It reads what the
-/// client library wrote about itself, not what comes from outside, and yet never traps on it.
+/// A scanner that walks a JSON text and shows the requested leaves with the keys that lead to them. The
+/// client library wrote the text, no outside source, and still the scanner never traps on it.
 struct StatisticsScanner: ~Escapable {
     enum Leaf: Equatable {
         case integer(Int)
@@ -21,10 +21,10 @@ struct StatisticsScanner: ~Escapable {
     @_lifetime(copy json)
     init(_ json: Span<UInt8>) { self.json = json }
 
-    /// False when the text is not JSON; what came before the fault was shown. Of what is passed over only
-    /// brackets and quotes are looked at.
+    /// Shows the requested leaves. Returns false if the text is not JSON; leaves before the fault were shown.
+    /// In skipped values the scanner checks only brackets and quotes.
     ///
-    /// - Parameter names: the keys that are asked for in the object that these keys lead to; nil: all.
+    /// - Parameter names: Returns the requested keys of the object at a path; nil means all keys.
     @discardableResult
     mutating func visit(only names: Names, _ show: Show) -> Bool { value(names, show) }
 
@@ -88,7 +88,7 @@ struct StatisticsScanner: ~Escapable {
         return skip(UInt8(ascii: "]"))
     }
 
-    /// To where a value ends: there is a comma, or whatever it stands in ends, too.
+    /// Skips a value. It ends at a comma, or where the surrounding object or list ends.
     private mutating func passOver() -> Bool {
         var depth = 0
         while let byte {
@@ -108,7 +108,8 @@ struct StatisticsScanner: ~Escapable {
         return false
     }
 
-    /// Where the text between quotes stands; names that need escapes are nobody's here.
+    /// Returns the range of the text between quotes. Escapes are kept, because no requested name contains
+    /// any.
     private mutating func text() -> Range<Int>? {
         index += 1
         let start = index

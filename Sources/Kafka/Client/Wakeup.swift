@@ -2,10 +2,11 @@ internal import CLinux
 internal import CRdKafka
 internal import Glibc
 
-/// A file descriptor that is readable while the client's queue has work: what an event loop waits on.
+/// A file descriptor that is readable while the client's queue has work. An event loop waits on it.
 ///
-/// The library writes to it when its queue stops being empty, and never again until it was empty.
-/// So the reader clears it first and then reads the queue; whoever leaves something behind calls `signal`.
+/// The library writes to it when its queue stops being empty, and not again before the queue was empty. So
+/// the reader clears it first and then reads the queue. A reader that leaves something in the queue calls
+/// `signal`.
 final class Wakeup: Sendable {
     let descriptor: Int32
 

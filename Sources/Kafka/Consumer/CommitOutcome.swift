@@ -1,5 +1,5 @@
-/// What became of an offset commit. Only the last case is a fault; in the middle one the records
-/// are read again, by us or by their new owner, which every reader here is built for.
+/// The outcome of an offset commit. Only `refused` is a fault. After `willBeReadAgain` this member or the
+/// partition's new owner reads the records again. Every reader allows for that.
 package enum CommitOutcome: Sendable, Equatable {
     case committed
     case willBeReadAgain(ErrorCode)

@@ -3,26 +3,27 @@ internal import Glibc
 package import Lifecycle
 package import Telemetry
 
-/// Reads topics, as a member of a group or on its own. Pinned to one thread.
+/// A reader of topics, either as a member of a group or alone. It stays on one thread.
 ///
-/// One loop serves it: wait for `descriptor` (or in `poll`), poll, look at the events, work on the
-/// batch. It never commits by itself, never skips, and never decides where a partition begins.
+/// One loop serves it: wait for `descriptor` (or in `poll`), poll, handle the events, process the batch. The
+/// consumer never commits by itself, never skips records, and never decides where a partition begins.
 ///
-/// A member of a group whose client Kafka has fenced says `lost`, makes a new client after a pause, and joins again.
+/// If Kafka fences the client of a group member, the consumer reports `lost`, makes a new client after a
+/// pause, and joins again.
 package final class Consumer {
     private(set) var client: Client
     private let makeClient: (Wakeup?) throws(ConfigurationError) -> Client
     private var renewal = ClientRenewal(now: .now())
     let options: ConsumerOptions
     var state = AssignmentState()
-    /// Topics of which the library knows the leaders.
+    /// The topics whose leaders the library knows.
     var described: Set<String> = []
     private var table: TopicTable
     private var fetchPause: FetchPause
-    /// What the process itself knows: a process that was stopped sees it in the age of this.
+    /// The time of the last poll. Its age shows that the process was stopped.
     package private(set) var lastPoll = Instant.now()
 
-    /// - Parameter name: which loop's consumer this is, `planner-0`, in metrics.
+    /// - Parameter name: The loop that uses this consumer, such as `planner-0`. It is a label of the metrics.
     package init(
         _ settings: KafkaSettings, _ options: ConsumerOptions, name: String, log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
@@ -55,18 +56,19 @@ package final class Consumer {
         }
     }
 
-    /// Readable while there is something to poll. Poll now and then all the same: a consumer that is
-    /// not polled loses its partitions.
+    /// A descriptor that is readable while there is something to poll. Poll regularly anyway: a consumer that
+    /// does not poll loses its partitions.
     package var descriptor: Int32 { client.wakeup.descriptor }
 
-    /// Topic names; a record's `topic` is an index into it. The subscription's come first, in its order.
+    /// Topic names. A record's `topic` is an index into this array. The subscribed topics come first, in
+    /// their order.
     package var topics: [String] { table.names }
 
     package var fatalError: KafkaError? { client.fatalError }
 
-    /// Empties the batch, fills it with what is there, and tells what else happened.
+    /// Empties the batch, fills it with the available records, and returns the other events.
     ///
-    /// - Parameter waitMilliseconds: how long to wait for a first record or event.
+    /// - Parameter waitMilliseconds: The longest wait for the first record or event.
     package func poll(into batch: inout RecordBatch, waitMilliseconds: Int32 = 0) -> [ConsumerEvent] {
         batch.clear()
         client.wakeup.clear()
@@ -84,7 +86,7 @@ package final class Consumer {
             }
         }
         if fetchPause.took(bytes: batch.bytes, records: batch.count) { wakeFetching() }
-        // A full batch or a callback may have left something in the queue.
+        // A full batch or a callback may have left messages in the queue.
         if batch.isFull || !client.events.group.changes.isEmpty { client.wakeup.signal() }
         noteStop(since: lastPoll, allowedMilliseconds: Int(waitMilliseconds), &events)
         takeChanges(&events)
@@ -93,7 +95,7 @@ package final class Consumer {
         return events
     }
 
-    /// A stop of the process shows as time that neither the caller's wait nor its work explains.
+    /// Detects a stop of the process: time that neither the caller's wait nor its work explains.
     private func noteStop(since last: Instant, allowedMilliseconds: Int, _ events: inout [ConsumerEvent]) {
         let now = Instant.now()
         let stopped = now.milliseconds(since: last) - allowedMilliseconds
@@ -104,8 +106,8 @@ package final class Consumer {
         }
     }
 
-    /// A message that is no record, or one that nobody may have while its partition is being
-    /// revoked: its next owner reads it again.
+    /// Handles a message that is not a record. Drops a record whose partition is being revoked, because the
+    /// next owner reads it again.
     private func hear(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ events: inout [ConsumerEvent]) {
         let code = unsafe ErrorCode(message.pointee.err)
         let partition = unsafe message.pointee.rkt.map { topic in
@@ -117,7 +119,7 @@ package final class Consumer {
         case (.partitionEnd, let partition?):
             if state.pending == nil { unsafe events.append(.end(partition, offset: message.pointee.offset)) }
         case (.autoOffsetReset, let partition?): events.append(.failed(.outOfRange(partition, text: text)))
-        // The loss itself follows.
+        // The library reports the loss itself in a later event.
         case (.maxPollExceeded, _): client.events.failed(code, text, fatal: false)
         case (.fatal, _):
             end(fatalError ?? KafkaError("use this kafka client", code, text: text), &events)
@@ -131,10 +133,11 @@ package final class Consumer {
 
     // MARK: A new client
 
-    /// Whether the client can do no more, and its successor is not made yet.
+    /// Whether the client has ended and its successor does not exist yet.
     var isEnded: Bool { renewal.dueAt != nil }
 
-    /// The client is at its end. All partitions are lost at once, and nothing of them may be committed.
+    /// Handles the end of the client. All partitions are lost at once, and nothing from them may be
+    /// committed.
     private func end(_ error: KafkaError, _ events: inout [ConsumerEvent]) {
         guard case .group = options.membership else { return events.append(.failed(.rebuild(error))) }
         if isEnded { return }
@@ -143,7 +146,7 @@ package final class Consumer {
             "kafka has ended this membership; a new client joins the group after a pause",
             .field("error", error), .field("milliseconds", pause))
         client.metrics.rebalanced("fenced")
-        // The answers to commits that were asked for never come.
+        // The answers to open commits never come.
         for _ in 0..<state.commitsOpen {
             let outcome = CommitOutcome.willBeReadAgain(error.code)
             state.commitAnswered(outcome)
@@ -156,7 +159,8 @@ package final class Consumer {
         events.append(.lost(partitions))
     }
 
-    /// Whether there is a client to poll. While there is none, the call waits as a poll would, and makes one when it is due.
+    /// Returns whether there is a client to poll. Without one, the call waits as a poll would, and makes a
+    /// new client when it is due.
     private func isUsable(waitMilliseconds: Int32) -> Bool {
         guard let due = renewal.dueAt else { return true }
         let left = due.milliseconds(since: .now())
@@ -182,9 +186,9 @@ package final class Consumer {
         }
     }
 
-    /// Leaves the group (a static member stays in it) and waits for the library, within a limit: with
-    /// the cluster away it would wait much longer. Drain, commit and clear batches first. False when
-    /// the time was over; then the group finds out by itself.
+    /// Leaves the group and waits for the library, at most for the limit, because without the cluster it
+    /// would wait much longer. A static member stays in the group. Drain, commit and clear batches first.
+    /// Returns false after the limit; then the group notices by the session timeout.
     package func close(withinMilliseconds limit: Int = 5000) -> Bool {
         let deadline = Deadline(milliseconds: limit)
         if state.pending != nil { try? release() }

@@ -2,44 +2,46 @@ internal import CRdKafka
 package import Lifecycle
 
 extension Consumer {
-    /// Kept back from the longest time between polls, so that a drain that takes all it was given
-    /// is still in time.
+    /// A reserve within the longest time between polls, so that a drain that uses all its time still ends in
+    /// time.
     package static let drainMarginMilliseconds = 5000
 
-    /// Kept back from the session's time: a member counts as stopped a little before the group thinks so.
+    /// A reserve within the session timeout, so that a member considers itself stopped a little before the
+    /// group does.
     package static let leaseMarginMilliseconds = 2000
 
-    /// Which assignment the records of the next poll belong to.
+    /// The assignment epoch of the records of the next poll.
     package var epoch: Int { state.epoch }
     package var partitions: Set<TopicPartition> { state.partitions }
     package var paused: Set<TopicPartition> { state.paused }
 
-    /// The library knows that the group has taken our partitions.
+    /// Whether the library knows that the group has reassigned our partitions.
     package var isLost: Bool { unsafe rd_kafka_assignment_lost(client.pointer) != 0 }
 
-    /// Whether effects on the outside are still safe: a process that was stopped for a while may not
-    /// know yet that its partitions are another's. Right after it wakes the library does not either,
-    /// so that a stop is forgotten only when a later commit has succeeded.
+    /// Returns whether external effects are still safe. A process that was stopped may not know that its
+    /// partitions were reassigned. Right after it wakes, the library does not know either. So only a later
+    /// successful commit clears the suspicion.
     package func isSurelyOurs(at now: Instant) -> Bool {
         let age = now.milliseconds(since: lastPoll)
         return age < options.sessionMilliseconds - Self.leaseMarginMilliseconds && !state.isSuspect && !isLost
             && !isEnded
     }
 
-    /// Who we are in the group, for a transaction about to begin over work that was read in `epoch`.
-    /// Nil when that work is no longer ours: drop it. Capturing first and checking then is the rule;
-    /// the other order lets a woken process commit old work under its new generation.
+    /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if
+    /// this member no longer owns that work: drop it. The epoch is checked after the capture. If it is
+    /// checked first, a woken process can commit old work under its new generation.
     package func captureGroup(forEpoch epoch: Int) -> GroupMetadata? {
         guard let pointer = unsafe rd_kafka_consumer_group_metadata(client.pointer) else { return nil }
         let group = unsafe GroupMetadata(pointer, epoch: epoch)
         return epoch == state.epoch && !isLost ? group : nil
     }
 
-    /// How long an assignment without a group may wait for the cluster to say where its topics are.
+    /// The longest time that an assignment without a group waits for the leaders of its topics.
     private static let describeMilliseconds = 1000
 
-    /// Begins reading: the answer to an offer, or at any time without a group. A member that does not learn in time
-    /// where a beginning is has not answered, and may try again.
+    /// Starts reading. A group member answers an offer with it; without a group it may be called at any time.
+    /// If the call fails because a beginning stays unknown, the offer is not answered and the call may be
+    /// repeated.
     package func assign(
         _ starts: [PartitionStart], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
@@ -55,15 +57,15 @@ extension Consumer {
         state.assigned(starts.lazy.map(\.partition))
     }
 
-    /// As `assign`, from the group's committed offsets; where there is none, from the beginning.
+    /// Assigns the partitions from the group's committed offsets, or else from the beginning.
     package func assignFromCommitted(
         _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
         try assign(committed(partitions, withinMilliseconds: limit).map(\.start))
     }
 
-    /// Answers an offer before it is known where each partition begins. The group waits for the answer to its offer, so
-    /// the library gets an empty assignment. `begin` gives it the partitions.
+    /// Answers an offer before the start of each partition is known. The group waits for the answer, so the
+    /// library gets an empty assignment. `begin` gives it the partitions.
     package func hold(_ partitions: [TopicPartition]) throws(KafkaError) {
         if isEnded { throw KafkaError("assign partitions", .state) }
         let none = PartitionList([TopicPartition]())
@@ -73,10 +75,11 @@ extension Consumer {
         _ = state.pause(partitions)
     }
 
-    /// Begins partitions that are held, or begins them anew. Those that are paused stay paused. Clear batches that hold
-    /// records of these partitions: they come again.
+    /// Starts held partitions, or restarts others. Paused partitions stay paused. Clear batches that hold
+    /// records of these partitions, because the records come again.
     ///
-    /// The library stops a partition for good when its offset is out of range. Only a new beginning makes it move again.
+    /// The library stops a partition for good if its offset is out of range. Only a restart makes it
+    /// continue.
     package func begin(_ starts: [PartitionStart]) throws(KafkaError) {
         if isEnded { throw KafkaError("begin partitions", .state) }
         let paused = state.paused
@@ -86,18 +89,18 @@ extension Consumer {
         pause(Array(paused))
     }
 
-    /// Lets the partitions go: the answer to a revocation or a loss.
+    /// Releases the partitions: the answer to a revocation or a loss.
     package func release() throws(KafkaError) {
-        // A client that is at its end has no assignment any more.
+        // An ended client no longer has an assignment.
         if isEnded { return state.released() }
         try unsafe replaceAssignment(nil)
         letGo()
         state.released()
     }
 
-    /// The last answer, to a consumer that closes: behind it the library may answer nothing more, no question about
-    /// its assignment and no call that ends a pause. An offer is not answered at all: the library does not wait for it,
-    /// and an answer that comes when it is through would wait for ever.
+    /// Answers a revocation while the consumer closes. After it the library may answer nothing more, neither
+    /// a question about its assignment nor a call that ends a pause. An offer gets no answer: the library
+    /// does not wait for it, and an answer after the close would block forever.
     func answerAtClose() {
         let isTakenBack = client.events.group.changes.contains {
             if case .takenBack = $0 { true } else { false }
@@ -108,9 +111,9 @@ extension Consumer {
         state.released()
     }
 
-    /// A member has heard of its topics when it joined. Without a group the library would begin to read
-    /// half a second later: so long it waits when it does not know the leader yet. Best effort: it finds
-    /// out by itself, too.
+    /// Asks for the leaders that the library does not know. A group member has learned its topics by joining.
+    /// Without a group the library would begin to read half a second later, which is how long it waits if a
+    /// leader is unknown. Errors are ignored, because the library also finds out by itself.
     private func learnLeaders(of starts: [PartitionStart]) {
         guard case .manual = options.membership else { return }
         let deadline = Deadline(milliseconds: Self.describeMilliseconds)
@@ -124,16 +127,17 @@ extension Consumer {
     private func replaceAssignment(
         _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
     ) throws(KafkaError) {
-        // A pause outlives its assignment inside the library.
+        // Inside the library, a pause outlives its assignment.
         resume(Array(state.paused))
         let code = unsafe ErrorCode(rd_kafka_assign(client.pointer, list))
         guard code == .none else { throw KafkaError("change the assignment", code) }
         forgetAddresses()
     }
 
-    /// Waits until the library has let go of the assignment before. Its thread hears of each partition that it is to
-    /// stop reading it, behind the call that said so, and behind that, that it has; a partition that is told to stop
-    /// twice in between ends the process (librdkafka issue 5573). Two questions, one after the other, stand behind both.
+    /// Waits until the library has released the previous assignment. Its thread gets one message per
+    /// partition to stop reading, and a second one when that is done. A partition that gets a second stop in
+    /// between ends the process (librdkafka issue 5573). Two questions, one after the other, queue behind
+    /// both messages.
     private func letGo() {
         for _ in 0..<2 {
             var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
@@ -145,8 +149,8 @@ extension Consumer {
         }
     }
 
-    /// Stops delivering these partitions' records; the membership goes on. What is not ours, or is
-    /// paused already, is left alone.
+    /// Stops the delivery of records from these partitions. The membership continues. Ignores partitions that
+    /// this member does not own or that are already paused.
     package func pause(_ partitions: [TopicPartition]) {
         let fresh = state.pause(partitions)
         if fresh.isEmpty { return }
@@ -154,7 +158,7 @@ extension Consumer {
         _ = unsafe rd_kafka_pause_partitions(client.pointer, list.pointer)
     }
 
-    /// Goes on with partitions that are paused, and only with those.
+    /// Resumes paused partitions. Ignores all others.
     package func resume(_ partitions: [TopicPartition]) {
         let held = state.resume(partitions)
         if held.isEmpty { return }
@@ -174,7 +178,7 @@ extension Consumer {
             }
         }
         client.events.group.changes = []
-        // A drain that took too long.
+        // The drain took too long.
         if case .revocation(let partitions) = state.pending, isLost { lose(partitions, &events) }
     }
 

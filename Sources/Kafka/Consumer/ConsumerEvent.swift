@@ -1,35 +1,37 @@
 package import Lifecycle
 
-/// What a poll brings besides records.
+/// An event that a poll returns besides records.
 package enum ConsumerEvent: Sendable, Equatable {
-    /// The group offers partitions. Answer with `assign`, choosing where each begins.
+    /// The group offers partitions. Answer with `assign`, which names the start of each.
     case offered([TopicPartition])
-    /// The group wants the partitions back: finish or drop what is in hand, commit, and answer with
-    /// `release` before the deadline. No records come until then.
+    /// The group revokes the partitions. Finish or drop current work, commit, and answer with `release`
+    /// before the deadline. No records come until then.
     case revoked([TopicPartition], by: Instant)
-    /// The partitions are another's already: commit nothing, drop what is in hand, and `release`.
+    /// The partitions already belong to another member. Commit nothing, drop current work, and call
+    /// `release`.
     case lost([TopicPartition])
-    /// The process was stopped for so long that the partitions may be another's by now. A commit,
-    /// of the same offsets as before if need be, shows whether they are; `isSurelyOurs` is false until then.
+    /// The process was stopped for so long that the partitions may be reassigned. A commit shows whether they
+    /// are; it may repeat the same offsets. `isSurelyOurs` is false until then.
     case suspended(milliseconds: Int)
-    /// Everything below `offset` has been handed over; it is the end as it was then.
+    /// All records below `offset` have been delivered. It was the end of the partition at that time.
     case end(TopicPartition, offset: Int64)
-    /// What became of an asynchronous commit.
+    /// The outcome of an asynchronous commit.
     case committed([TopicPartition], CommitOutcome)
-    /// Kafka answered a question, or a part of it.
+    /// Kafka answered a question or a part of it.
     case answered(QuestionID, KafkaAnswer)
     case failed(ConsumerFailure)
 }
 
-/// Why a consumer does not go on by itself.
+/// A failure that a consumer reports.
 package enum ConsumerFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The records from here on are gone and reading has stopped: a person decides where to continue.
+    /// The records from here on are deleted and reading has stopped. A person must decide where to continue.
     case outOfRange(TopicPartition, text: String)
     /// A partition cannot be read. The client keeps trying.
     case partition(TopicPartition, KafkaError)
-    /// The client keeps trying.
+    /// The client has a failure and keeps trying.
     case client(KafkaError)
-    /// This consumer without a group is at its end; make another one. A member of a group makes a new client by itself.
+    /// This consumer without a group is unusable; make another one. A group member makes a new client by
+    /// itself.
     case rebuild(KafkaError)
 
     package var description: String {

@@ -1,7 +1,7 @@
 internal import CRdKafka
 
 extension Consumer {
-    /// Commits and waits for the answer, within a limit.
+    /// Commits and waits for the answer, at most for the limit.
     package func commit(_ offsets: [OffsetToCommit], withinMilliseconds limit: Int = 5000) -> CommitOutcome {
         let outcome = commitCode(offsets, limit)
         client.metrics.committed(outcome)
@@ -14,8 +14,8 @@ extension Consumer {
         let list = PartitionList(offsets)
         guard let queue = unsafe rd_kafka_queue_new(client.pointer) else { return .willBeReadAgain(.state) }
         defer { unsafe rd_kafka_queue_destroy(queue) }
-        // The library calls `onCommit` for every commit that brings no callback of its own. This one
-        // is never called: the answer is taken from the queue.
+        // The library calls `onCommit` for every commit without its own callback. This callback is never
+        // called: the answer is taken from the queue.
         let asked = unsafe ErrorCode(
             rd_kafka_commit_queue(client.pointer, list.pointer, queue, { _, _, _, _ in }, nil))
         guard asked == .none else { return CommitOutcome(asked) }
@@ -30,7 +30,8 @@ extension Consumer {
         return CommitOutcome(code)
     }
 
-    /// Commits without waiting; a later poll brings `.committed`. Nil, or why it was not even tried.
+    /// Commits without waiting. A later poll returns `.committed`. Returns nil, or the outcome if the commit
+    /// could not be requested.
     package func commitLater(_ offsets: [OffsetToCommit]) -> CommitOutcome? {
         if isLost { return .willBeReadAgain(.assignmentLost) }
         let list = PartitionList(offsets)
@@ -50,30 +51,32 @@ extension Consumer {
         client.events.group.commits = []
     }
 
-    /// Returns the offsets that the group has committed, and waits for them.
+    /// Returns the group's committed offsets. Waits for the answer.
     package func committed(
         _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [CommittedOffset] {
         try client.committed(partitions, Deadline(milliseconds: limit))
     }
 
-    /// Asks without waiting. A later poll brings `.answered`.
+    /// Asks without waiting. A later poll returns `.answered`.
     package func ask(_ question: KafkaQuestion) -> QuestionID { client.ask(question) }
 
     /// Counts offsets that the topic deleted before they were read.
     package func countSkipped(_ offsets: Int64) { client.metrics.skipped(offsets) }
 
-    /// The offset after the last record handed over by `poll`, or nil before the first one.
+    /// Returns the offset after the last record that `poll` delivered, or nil before the first one.
     package func position(_ partition: TopicPartition) -> Int64? {
         let list = PartitionList([partition])
         let code = unsafe ErrorCode(rd_kafka_position(client.pointer, list.pointer))
         return code == .none && list.offset(0) >= 0 ? list.offset(0) : nil
     }
 
-    /// The beginnings as offsets. The library must not look one up itself where a seek or a pause can follow: that
-    /// makes the answer outdated, and the library then asks again and goes to the beginning after all, past the seek.
+    /// Replaces each beginning by its offset. The library must not look up a beginning itself if a seek or a
+    /// pause can follow. These make its answer outdated; the library then asks again and jumps to the
+    /// beginning, past the seek.
     ///
-    /// To ask takes as long as a fetch that is on its way may wait: who comes back to a partition again and again asks once.
+    /// The question waits behind a fetch that is in flight. A caller that returns to a partition often should
+    /// ask only once.
     package func resolve(
         _ starts: [PartitionStart], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [PartitionStart] {
@@ -91,7 +94,7 @@ extension Consumer {
         }
     }
 
-    /// Continues elsewhere. Clear batches that hold older records of these partitions.
+    /// Continues at other offsets. Clear batches that hold older records of these partitions.
     package func seek(_ starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
         let starts = try resolve(starts, deadline)
@@ -107,14 +110,14 @@ extension Consumer {
         }
     }
 
-    /// Asks the broker.
+    /// Asks the broker for the first and the end offset.
     package func watermarks(
         of partition: TopicPartition, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> Watermarks {
         try client.watermarks(partition, Deadline(milliseconds: limit))
     }
 
-    /// What the last fetch said, or nil before there was one. Asks nobody.
+    /// Returns the offsets of the last fetch, or nil before the first fetch. Sends no request.
     package func knownWatermarks(of partition: TopicPartition) -> Watermarks? {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -123,14 +126,15 @@ extension Consumer {
         return code == .none && high >= 0 ? Watermarks(low: max(0, low), high: high) : nil
     }
 
-    /// The offset of the first record at or after a time, per partition; nil where there is none.
+    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a record.
     package func offsets(
         atMilliseconds time: Int64, _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
         try client.offsets(for: partitions.map { ($0, time) }, Deadline(milliseconds: limit))
     }
 
-    /// Which cluster this is: what a file with a topic's records remembers. Nil when none tells in time.
+    /// Returns the cluster's id, or nil if no broker answers in time. Files that hold a topic's records store
+    /// it.
     package func clusterID(withinMilliseconds limit: Int = 5000) -> String? {
         client.clusterID(Deadline(milliseconds: limit))
     }

@@ -1,39 +1,40 @@
-/// What a consumer reads, and its bounds.
+/// The topics and the limits of a consumer.
 package struct ConsumerOptions: Sendable {
     package enum Membership: Sendable {
-        /// A member of a group: partitions come and go. A static member, named by the slot, keeps
-        /// its partitions over a restart.
+        /// A member of a group: partitions come and go. A static member, whose name comes from the slot,
+        /// keeps its partitions over a restart.
         case group(String, instanceID: String?, topics: [String])
-        /// No group: the partitions are the ones that `assign` names.
+        /// No group: `assign` names the partitions.
         case manual
     }
 
-    /// What happens when the offset to read from is no longer there.
+    /// The behavior if the offset to read from no longer exists.
     package enum OutOfRange: String, Sendable {
-        /// An error for a person: jobs, sends, reports. Nothing is skipped in silence.
+        /// Report an error to a person: for jobs, sends and reports. Records are never skipped silently.
         case error
-        /// Begin again: topics that hold a state, of which the newest records are all there.
+        /// Start again at the beginning: for state topics, which still hold the newest record of each key.
         case earliest
     }
 
     package var membership: Membership
     package var outOfRange = OutOfRange.error
     package var readsOpenTransactions = false
-    /// Without a sign of life for so long, a member's partitions go to others.
+    /// The time without a heartbeat after which a member's partitions go to other members.
     package var sessionMilliseconds = 10_000
-    /// The longest time between two polls, and so the longest drain before partitions go.
+    /// The longest time between two polls. It also limits the drain before partitions go.
     package var pollMillisecondsMax = 45_000
-    /// What is fetched ahead.
+    /// The most kibibytes that are fetched ahead.
     package var prefetchKibibytesMax = 32_768
-    /// Records that are fetched ahead. The library counts a record's value as its bytes, and no headers: a topic whose
-    /// records lie in their headers is bounded by this alone.
+    /// The most records that are fetched ahead. The library counts only the value of a record as its size,
+    /// not the headers. So this alone bounds a topic whose data is in its headers.
     package var prefetchRecordsMax = 100_000
-    /// Of one answer of a broker, as it comes, which may be compressed.
+    /// The most kibibytes in one response of a broker, as sent, possibly compressed.
     package var fetchKibibytesMax = 51_200
-    /// The same of one partition.
+    /// The most kibibytes of one partition in one response.
     package var partitionKibibytesMax = 1024
 
-    /// How long a broker that has nothing new may keep a question: until then its end is not told.
+    /// The longest time for which a broker without new records may hold a fetch. Until it answers, the end of
+    /// the partition is not reported.
     package var fetchWaitMilliseconds = 500
 
     package init(_ membership: Membership) { self.membership = membership }
@@ -44,7 +45,7 @@ package struct ConsumerOptions: Sendable {
             configuration.set("group.id", group)
             instanceID.map { configuration.set("group.instance.id", $0) }
         case .manual:
-            // The library wants a name; nothing is ever committed under it.
+            // The library requires a name. Nothing is ever committed under it.
             configuration.set("group.id", "flotilla-manual")
         }
         configuration.set("partition.assignment.strategy", "range")

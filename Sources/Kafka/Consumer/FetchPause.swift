@@ -1,12 +1,13 @@
 internal import CRdKafka
 
-/// What keeps the library fetching for a reader that is quicker than what is fetched ahead for it.
+/// A counter that tells when to wake the library's fetching for a reader that is faster than its fetch-ahead.
 ///
-/// With its queue at the bound the library stops fetching, and it looks again only when something wakes the broker's
-/// thread: records that are taken do not, and so it is up to a second later. A reader of state that has a bound of a few
-/// megabytes would read no more than those a second. Any request wakes the thread; nobody waits for this one's answer.
+/// If its queue is full, the library stops fetching. It checks again only when something wakes the broker's
+/// thread. Taking records does not wake it, so the check comes up to a second later. A state reader with a
+/// limit of a few megabytes would read only those few megabytes a second. Any request wakes the thread, and
+/// this one's answer is ignored.
 struct FetchPause {
-    /// Of the bound: the queue is not empty by then.
+    /// The divisor of the limit. At that fraction the queue is not empty yet.
     private static let share = 4
 
     private let bytesMax: Int
@@ -19,9 +20,9 @@ struct FetchPause {
         recordsMax = prefetchRecordsMax / Self.share
     }
 
-    /// So much was taken from the queue.
+    /// Notes the amount that was taken from the queue.
     ///
-    /// - Returns: whether the library is to be woken.
+    /// - Returns: Whether to wake the library.
     mutating func took(bytes: Int, records: Int) -> Bool {
         bytesTaken += bytes
         recordsTaken += records
@@ -32,7 +33,7 @@ struct FetchPause {
 }
 
 extension Consumer {
-    /// Asks the leaders of all that is read where it ends, and does not wait.
+    /// Asks the leaders of all assigned partitions for the end offset, and does not wait.
     func wakeFetching() {
         var assigned: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
         guard unsafe rd_kafka_assignment(client.pointer, &assigned) == RD_KAFKA_RESP_ERR_NO_ERROR,

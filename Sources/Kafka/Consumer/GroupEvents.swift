@@ -1,6 +1,6 @@
 internal import CRdKafka
 
-/// What the library's callbacks leave for the consumer to look at after a poll, on the same thread.
+/// Events that the library's callbacks leave for the consumer to handle after a poll, on the same thread.
 final class GroupEvents {
     enum Change {
         case offered([TopicPartition])
@@ -21,8 +21,9 @@ final class GroupEvents {
     }
 }
 
-/// The answer, `rd_kafka_assign`, is given later, on the same thread: a stage may need its event
-/// loop to run before it can let go. The poll that brought the change returns at once.
+/// Records the change. The answer, `rd_kafka_assign`, follows later on the same thread, because a stage may
+/// need its event loop to run before it can release partitions. The poll that brought the change returns at
+/// once.
 private func onRebalance(
     _ client: OpaquePointer?, _ code: rd_kafka_resp_err_t,
     _ partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, _ opaque: UnsafeMutableRawPointer?

@@ -1,11 +1,11 @@
 internal import CRdKafka
 
-/// Who we were in the group when a transaction began: member, generation and assignment epoch.
-/// Captured before the transaction's first record, so that a member which was paused and has since
-/// rejoined cannot commit old work under its new generation.
+/// The group membership at the start of a transaction: member, generation and assignment epoch. It is
+/// captured before the transaction's first record. Otherwise a member that was paused and rejoined could
+/// commit old work under its new generation.
 @safe
 package final class GroupMetadata: Sendable {
-    /// Nobody changes it after it was made, the library included.
+    /// The handle. Neither this process nor the library changes it after it was made.
     nonisolated(unsafe) let pointer: OpaquePointer
     package let epoch: Int
 

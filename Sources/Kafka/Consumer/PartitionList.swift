@@ -1,7 +1,7 @@
 internal import CRdKafka
 internal import Glibc
 
-/// The library's list of partitions with offsets. Owned by one scope.
+/// The library's list of partitions with offsets. One scope owns it.
 @safe
 struct PartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
@@ -35,7 +35,7 @@ struct PartitionList: ~Copyable {
         for (index, offset) in offsets.enumerated() {
             unsafe pointer.pointee.elems[index].offset = offset.offset
             guard !offset.metadata.isEmpty else { continue }
-            // The list frees it.
+            // The list frees this copy.
             unsafe pointer.pointee.elems[index].metadata = UnsafeMutableRawPointer(strdup(offset.metadata))
             unsafe pointer.pointee.elems[index].metadata_size = offset.metadata.utf8.count
         }
@@ -63,7 +63,7 @@ struct PartitionList: ~Copyable {
 
     var partitions: [TopicPartition] { (0..<count).map { partition($0) } }
 
-    /// The first partition's error, if one has any.
+    /// The first partition that has an error, if any.
     var firstError: (partition: TopicPartition, code: ErrorCode)? { unsafe Self.firstError(pointer) }
 
     static func firstError(

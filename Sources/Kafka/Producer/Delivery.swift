@@ -1,20 +1,21 @@
-/// What became of one record that was sent.
+/// The outcome of sending one record.
 package struct Delivery: Sendable, Equatable {
     package enum Outcome: Sendable, Equatable {
-        /// Acknowledged by all in-sync replicas. The offset is unknown, negative, where the
+        /// All in-sync replicas have acknowledged the record. The offset is negative, that is unknown, if the
         /// acknowledgement of an earlier attempt was lost.
         case stored(offset: Int64)
-        /// Not stored, and never will be.
+        /// The record is not stored and never will be.
         case notStored(ErrorCode)
-        /// Perhaps stored: the answer did not come, or only that of records behind it.
+        /// The record may be stored: no acknowledgement came, or only one for later records.
         case unknown(ErrorCode)
     }
 
-    /// The sender's own number for the record.
+    /// The number that the sender gave the record.
     package let tag: UInt64
     package let partition: Int32
     package let outcome: Outcome
-    /// Milliseconds since 1970 by the clock of the broker that stored it, where the topic is stamped by it.
+    /// The time at which the broker stored the record, in milliseconds since 1970 by the broker's clock. Nil
+    /// if the broker does not stamp the topic.
     package let stamp: Int64?
 
     package init(tag: UInt64, partition: Int32, outcome: Outcome, stamp: Int64? = nil) {

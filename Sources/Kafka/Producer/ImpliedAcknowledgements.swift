@@ -1,20 +1,22 @@
 internal import CRdKafka
 internal import Synchronization
 
-/// How many records the library has counted as stored although no broker acknowledged them.
+/// A counter of records that the library reports as stored although no broker acknowledged them.
 ///
-/// It does so when a later batch of the same partition is acknowledged: a broker that knows the producer would have
-/// refused that batch with the earlier one missing. But a broker takes any sequence number from a producer that is
-/// new to the partition, or that it has forgotten (`producer.id.expiration.ms`, a day). So when the first batch is
-/// refused, by a leader that has just moved or has not begun, and the second, which was on its way already, is
-/// taken, then the first is lost, and only this shows it.
+/// The library does so when a later batch of the same partition is acknowledged. A broker that knows the
+/// producer would have refused that batch while the earlier one is missing. But a broker accepts any sequence
+/// number from a producer that is new to the partition, or that it has forgotten
+/// (`producer.id.expiration.ms`, one day). Suppose a leader that has just moved or has not started refuses
+/// the first batch and accepts the second, which was already in flight. Then the first batch is lost, and
+/// only this counter shows the loss.
 final class ImpliedAcknowledgements: Sendable {
     private let count = Atomic<Int>(0)
 
-    /// Since the last time it was asked.
+    /// Returns the count since the last call.
     func take() -> Int { count.exchange(0, ordering: .acquiringAndReleasing) }
 
-    /// Where nothing is told of single records: counts on the library's threads, before they leave its queue.
+    /// Counts on the library's threads, before records leave its queue. Needed if the client gets no event
+    /// per record.
     func attach(to configuration: borrowing Configuration) {
         _ = unsafe rd_kafka_conf_interceptor_add_on_new(
             configuration.unfinished, interceptorName, onNew, Unmanaged.passUnretained(self).toOpaque())

@@ -1,5 +1,5 @@
-/// Java's hash of a record's key: what decides the lane of a recipient in every topic, here and in
-/// every other client of the cluster. It must never change.
+/// Java's hash of a record's key. It decides the lane of a recipient in every topic, here and in every other
+/// client of the cluster. It must never change.
 package enum Murmur2 {
     package static func hash(_ key: Span<UInt8>) -> UInt32 {
         let m: UInt32 = 0x5BD1_E995
@@ -30,7 +30,8 @@ package enum Murmur2 {
         return h
     }
 
-    /// The partition to which Java's default partitioner, and `murmur2_random` here, take the key.
+    /// Returns the partition that Java's default partitioner chooses for the key. `murmur2_random` chooses
+    /// the same one here.
     package static func partition(of key: Span<UInt8>, of count: Int) -> Int {
         partition(ofHash: hash(key), of: count)
     }

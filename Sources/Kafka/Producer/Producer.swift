@@ -1,18 +1,19 @@
 internal import CRdKafka
 package import Telemetry
 
-/// Sends records, idempotently and acknowledged by all in-sync replicas.
+/// A producer that is idempotent and waits for the acknowledgement of all in-sync replicas.
 ///
-/// Any thread may send; one thread at a time collects the deliveries. The queue is bounded: beyond
-/// it `send` says `full` and the caller collects deliveries first. Without collecting, the queue
-/// never empties. What was not flushed when the last reference goes is lost.
+/// Any thread may send. One thread at a time collects the deliveries. The queue is bounded: if it is full,
+/// `send` returns `full`, and the caller must collect deliveries before it sends again. The queue never
+/// empties without collecting. Records that were not flushed are lost when the last reference to the producer
+/// is released.
 package final class Producer: Sendable {
-    /// Deliveries collected in one call; the descriptor stays readable when there are more.
+    /// The most deliveries that one call collects. The descriptor stays readable if there are more.
     package static let deliveriesPerCall = 10_000
 
     let client: Client
 
-    /// - Parameter name: which loop's producer this is, `sender-0`, in metrics.
+    /// - Parameter name: The loop that uses this producer, such as `sender-0`. It is a label of the metrics.
     package init(
         _ settings: KafkaSettings, _ options: ProducerOptions = ProducerOptions(), name: String, log: Log,
         metrics: Metrics
@@ -28,24 +29,24 @@ package final class Producer: Sendable {
 
     package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
 
-    /// Readable while there are deliveries to collect.
+    /// A descriptor that is readable while there are deliveries to collect.
     package var descriptor: Int32 { client.wakeup.descriptor }
 
-    /// Records without a collected delivery.
+    /// The number of records whose delivery was not collected yet.
     package var outstanding: Int { Int(unsafe rd_kafka_outq_len(client.pointer)) }
 
-    /// Set once the producer is at its end and has to be rebuilt.
+    /// The error after which the producer must be rebuilt, if there was one.
     package var fatalError: KafkaError? { client.fatalError }
 
-    /// Asks the broker. A consumer that asks waits behind its own fetches, up to half a second for each
-    /// partition; a producer does not.
+    /// Asks the broker for the offsets. A consumer's question waits behind its own fetches, up to half a
+    /// second for each partition. A producer's question does not.
     package func watermarks(
         of partition: TopicPartition, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> Watermarks {
         try client.watermarks(partition, Deadline(milliseconds: limit))
     }
 
-    /// Asks without waiting; `takeAnswers` returns the answers.
+    /// Asks without waiting. `takeAnswers` returns the answers.
     package func ask(_ question: KafkaQuestion) -> QuestionID { client.ask(question) }
 
     /// Returns the answers that have come since the last call.
@@ -54,9 +55,9 @@ package final class Producer: Sendable {
     /// Queues one record. Key and value are copied. Nil and empty bytes are different values.
     ///
     /// - Parameters:
-    ///   - partition: nil leaves the choice to the key's hash; without a key it is random.
-    ///   - tag: comes back with the delivery.
-    ///   - timestamp: milliseconds since 1970; 0 is now.
+    ///   - partition: The partition. Nil chooses it by the key's hash, or at random if there is no key.
+    ///   - tag: A number that comes back with the delivery.
+    ///   - timestamp: Milliseconds since 1970; 0 means now.
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?, tag: UInt64,
         timestamp: Int64 = 0
@@ -67,7 +68,7 @@ package final class Producer: Sendable {
             timestamp: timestamp)
     }
 
-    /// As above, with headers, which are used up unless the record was not queued.
+    /// Queues one record with headers. The library takes the headers, unless the record was not queued.
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders, tag: UInt64, timestamp: Int64 = 0
@@ -78,7 +79,7 @@ package final class Producer: Sendable {
             timestamp: timestamp)
     }
 
-    /// Appends what became of records; true when there is more to collect.
+    /// Appends the deliveries that have arrived. Returns true if there are more to collect.
     package func collect(into deliveries: inout [Delivery], waitMilliseconds: Int32 = 0) -> Bool {
         client.wakeup.clear()
         let limit = deliveries.count + Self.deliveriesPerCall
@@ -107,8 +108,8 @@ package final class Producer: Sendable {
         client.metrics.delivered(deliveries.count - before, microseconds: latency)
     }
 
-    /// Sends everything now, lingering over nothing, and collects until all is delivered or the time
-    /// is over. Returns how many records are still outstanding.
+    /// Sends all queued records without lingering. Collects deliveries until all records are delivered or the
+    /// limit is reached. Returns the number of records that are still outstanding.
     package func flush(withinMilliseconds limit: Int, into deliveries: inout [Delivery]) -> Int {
         let deadline = Deadline(milliseconds: limit)
         while true {

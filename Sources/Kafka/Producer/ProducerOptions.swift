@@ -1,23 +1,24 @@
-/// The bounds of a producer.
+/// The limits and options of a producer.
 package struct ProducerOptions: Sendable {
     package enum Compression: String, Sendable, CaseIterable { case none, lz4, zstd }
 
-    /// How long a record may wait for others that share its batch.
+    /// The longest time that a record waits for others to share its batch.
     package var lingerMilliseconds = 5
-    /// Batches are small where many partitions are written to, and the library sets zstd up anew for each, to write and
-    /// to read: of 5,000 sends a second it was a fifteenth of all work.
+    /// The default is lz4 because batches are small if a producer writes to many partitions. The library sets
+    /// up zstd again for each batch, both to write and to read. At 5,000 sends a second, that was a fifteenth
+    /// of all work.
     package var compression = Compression.lz4
-    /// Topics that are written in another way.
+    /// The compression of topics that do not use the default.
     package var compressionOfTopics: [String: Compression] = [:]
-    /// After this time a record that no broker acknowledged is given up.
+    /// The time after which the producer gives up on a record that no broker acknowledged.
     package var deliveryMillisecondsMax = 30_000
-    /// What may wait for acknowledgement; then `send` says `full`.
+    /// The most records that may wait for acknowledgement. Beyond it, `send` returns `full`.
     package var queueRecordsMax = 100_000
     package var queueKibibytesMax = 65_536
     package var recordBytesMax = 4 * 1024 * 1024 + 64 * 1024
 
-    /// The library makes zstd's tables anew for each batch, 800 KiB of them at the usual level and 64 at this one:
-    /// for batches of a few records that was most of what a producer cost.
+    /// The library builds zstd's tables again for each batch: 800 KiB at the default level, 64 KiB at this
+    /// level. With batches of a few records, this was most of a producer's cost.
     private static let zstdLevel = 1
 
     package init() {}

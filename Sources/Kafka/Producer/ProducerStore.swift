@@ -1,6 +1,6 @@
 extension Producer {
-    /// Sends one record and waits until all in-sync replicas have it: for what people do by hand, on a
-    /// producer that nobody else uses. Returns where it lies, and the cluster's stamp where it tells one.
+    /// Sends one record and waits until all in-sync replicas have it. For commands that people run, on a
+    /// producer without other users. Returns the record's position, and the cluster's stamp if there is one.
     package func store(
         _ action: String, in topic: Topic, key: [UInt8], value: [UInt8]?
     ) throws(KafkaError) -> (partition: Int32, offset: Int64, stamp: Int64?) {
@@ -17,7 +17,7 @@ extension Producer {
         case .notStored(let code): throw KafkaError(action, code)
         case .unknown(let code):
             throw KafkaError(
-                action, code, text: "\(code.text); perhaps it is done all the same: look before you repeat it"
+                action, code, text: "\(code.text); it may have succeeded: check before you repeat it"
             )
         }
     }

@@ -1,12 +1,12 @@
-/// What a producer says at once about one record.
+/// The immediate answer of a producer to one record.
 package enum SendResult: Sendable, Equatable {
-    /// In the queue; what becomes of it comes as a delivery, or with the commit.
+    /// The record is in the queue. Its outcome comes as a delivery, or with the commit.
     case queued
-    /// The queue holds all it may: collect deliveries, then send the same record again.
+    /// The queue is full. Collect deliveries, then send the same record again.
     case full
-    /// This record will never be taken: too large, or to a topic or partition that is not there.
+    /// The producer will never accept this record: it is too large, or its topic or partition does not exist.
     case refused(ErrorCode)
-    /// The producer is at its end; make another one and drive what has no delivery through it.
+    /// The producer is unusable. Make another one and send the records without a delivery through it.
     case rebuild(ErrorCode)
 
     init(_ code: ErrorCode) {

@@ -1,8 +1,8 @@
-/// Bytes that many records of a transaction share: sent without a copy, and kept alive by the
-/// transaction until it has committed or aborted.
+/// Bytes that many records of a transaction share. They are sent without a copy. The transaction keeps them
+/// alive until it has committed or aborted.
 @safe
 package final class SharedBody: Sendable {
-    /// Written once, before anybody else sees them.
+    /// The bytes. They are written once, before other threads can see them.
     nonisolated(unsafe) let bytes: UnsafeMutableBufferPointer<UInt8>
 
     package init(copying source: Span<UInt8>) {

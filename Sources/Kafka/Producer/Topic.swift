@@ -1,15 +1,15 @@
 internal import CRdKafka
 
-/// A topic that a producer sends to. Made once, at start; sending by it looks up no name.
+/// A topic that a producer sends to. It is made once, at the start, so that a send looks up no name.
 @safe
 package final class Topic: Sendable {
     package let name: String
-    /// The library lets any thread use its topics.
+    /// The handle. The library allows any thread to use its topics.
     nonisolated(unsafe) let pointer: OpaquePointer
-    /// A topic ends before its client.
+    /// A reference that keeps the client alive as long as its topic.
     private let client: Client
 
-    /// - Parameter compression: nil for the client's own.
+    /// - Parameter compression: The compression, or nil for the client's default.
     init(
         _ name: String, of client: Client, compression: ProducerOptions.Compression? = nil
     ) throws(KafkaError) {
@@ -22,7 +22,7 @@ package final class Topic: Sendable {
         self.client = client
     }
 
-    /// The client's, but for this. The topic frees it.
+    /// Returns the client's topic configuration with another compression. The topic frees it.
     private static func configuration(
         of client: Client, _ compression: ProducerOptions.Compression
     ) -> OpaquePointer? {

@@ -1,10 +1,10 @@
 internal import CRdKafka
 internal import Glibc
 
-/// The headers of a record, in their order; names may repeat.
+/// The headers of a record, in their order. Names may repeat.
 @safe
 package struct HeaderList: ~Escapable {
-    /// Nil when the record has none.
+    /// Nil if the record has no headers.
     private let pointer: OpaquePointer?
     package let count: Int
 
@@ -26,10 +26,10 @@ package struct HeaderList: ~Escapable {
         }
     }
 
-    /// Of all values.
+    /// The total size of all values, in bytes.
     var bytes: Int { (0..<count).reduce(0) { $0 + self[$1].byteCount } }
 
-    /// The last header of that name, which is the one that counts.
+    /// Returns the last header with this name. Later headers replace earlier ones.
     @_lifetime(copy self)
     package func last(_ name: StaticString) -> Header? {
         for index in stride(from: count - 1, through: 0, by: -1) where self[index].isNamed(name) {
@@ -62,13 +62,13 @@ package struct Header: ~Escapable {
         }
     }
 
-    /// Nil for a header without a value, which is not an empty value.
+    /// The value, or nil for a header without a value. An empty value is not nil.
     package var value: Span<UInt8>? {
         @_lifetime(copy self)
         get { unsafe _overrideLifetime(span(valueStart, valueCount), copying: self) }
     }
 
-    /// Of its value.
+    /// The size of the value.
     var byteCount: Int { valueCount }
 
     package func isNamed(_ wanted: StaticString) -> Bool {

@@ -1,6 +1,6 @@
 internal import CRdKafka
 
-/// One record of a batch, seen in place. It cannot outlive the batch's next change.
+/// One record of a batch, read in place. It cannot outlive the batch's next change.
 @safe
 package struct Record: ~Escapable {
     /// The topic's index in the consumer's `topics`.
@@ -17,33 +17,33 @@ package struct Record: ~Escapable {
         unsafe offset = message.pointee.offset
     }
 
-    /// Nil for a tombstone, which is not an empty value.
+    /// The value, or nil for a tombstone. An empty value is not nil.
     package var value: Span<UInt8>? {
         @_lifetime(copy self)
         get { unsafe _overrideLifetime(span(message.pointee.payload, message.pointee.len), copying: self) }
     }
 
-    /// Nil when the record has none, which is not an empty key.
+    /// The key, or nil if the record has none. An empty key is not nil.
     package var key: Span<UInt8>? {
         @_lifetime(copy self)
         get { unsafe _overrideLifetime(span(message.pointee.key, message.pointee.key_len), copying: self) }
     }
 
-    /// Milliseconds since 1970, or nil in a record that has no time.
+    /// The timestamp in milliseconds since 1970, or nil if the record has none.
     package var timestamp: Int64? {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let time = unsafe rd_kafka_message_timestamp(message, &type)
         return type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : time
     }
 
-    /// Its time is the cluster's, not its writer's.
+    /// Whether the cluster set the timestamp, and not the producer.
     package var isStampedByCluster: Bool {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         _ = unsafe rd_kafka_message_timestamp(message, &type)
         return type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME
     }
 
-    /// Parsed by the library when first asked for, and kept with the record.
+    /// The headers. The library parses them at the first access and keeps them with the record.
     package var headers: HeaderList {
         @_lifetime(copy self)
         get {
@@ -55,7 +55,7 @@ package struct Record: ~Escapable {
     }
 }
 
-/// Null and empty are told apart by the pointer alone.
+/// Returns nil for a null pointer. Only the pointer tells null from empty.
 @_lifetime(immortal)
 func span(_ bytes: UnsafeRawPointer?, _ count: Int) -> Span<UInt8>? {
     guard let bytes = unsafe bytes else { return nil }

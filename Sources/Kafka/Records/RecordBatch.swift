@@ -1,32 +1,32 @@
 internal import CRdKafka
 
-/// Records as they came, to be used again and again: filled by `Consumer.poll`, read in place,
-/// freed together. It owns the library's messages; nothing is copied, nothing allocated per record.
+/// A reusable batch of records. `Consumer.poll` fills it, readers read the records in place, and all are
+/// freed together. The batch owns the library's messages: it copies nothing and allocates nothing per record.
 ///
-/// One record keeps the fetched block it lies in alive: do not keep batches, keep what you need.
+/// One record keeps its whole fetched block in memory. Do not keep batches: copy the bytes that you need.
 @safe
 package struct RecordBatch: ~Copyable {
     package static let recordsMaxUsual = 1000
     package static let bytesMaxUsual = 8 * 1024 * 1024
 
     package let recordsMax: Int
-    /// A batch ends with the record that reaches this.
+    /// The size at which a batch is full. The record that reaches it is the last one.
     package let bytesMax: Int
-    /// Whether headers count among the bytes. The library parses and copies them for it: for readers that look at all
-    /// of them.
+    /// Whether header bytes count. The library then parses and copies the headers of every record, so only
+    /// readers that use all headers should set this.
     private let isCountingHeaders: Bool
     package private(set) var count = 0
     private(set) var bytes = 0
     private let messages: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>>
     private let topics: UnsafeMutablePointer<Int32>
-    /// The client outlives its messages.
+    /// A reference that keeps the client alive as long as its messages.
     private var client: Client?
 
     package init(
         recordsMax: Int = RecordBatch.recordsMaxUsual, bytesMax: Int = RecordBatch.bytesMaxUsual,
         countsHeaders: Bool = false
     ) {
-        precondition(recordsMax > 0 && bytesMax > 0, "a batch has room")
+        precondition(recordsMax > 0 && bytesMax > 0, "a batch holds at least one record and one byte")
         self.recordsMax = recordsMax
         self.bytesMax = bytesMax
         isCountingHeaders = countsHeaders
@@ -43,7 +43,7 @@ package struct RecordBatch: ~Copyable {
     package var isEmpty: Bool { count == 0 }
     package var isFull: Bool { count == recordsMax || bytes >= bytesMax }
 
-    /// Frees the records. No view of them can be in use: the compiler sees to it.
+    /// Frees the records. The compiler ensures that no view of them is in use.
     package mutating func clear() {
         for index in 0..<count { unsafe rd_kafka_message_destroy(messages[index]) }
         count = 0

@@ -1,10 +1,10 @@
 internal import CRdKafka
 
-/// The headers of a record to be sent, in order; names may repeat. Owned by one scope: sending
-/// hands them to the library, otherwise they are freed.
+/// The headers of a record to send, in order. Names may repeat. One scope owns them: sending hands them to
+/// the library, otherwise they are freed.
 @safe
 package struct RecordHeaders: ~Copyable {
-    /// Nil once the library owns them.
+    /// Nil after the library has taken the headers.
     private var pointer: OpaquePointer?
 
     package init(capacity: Int = 8) { unsafe pointer = rd_kafka_headers_new(capacity) }
@@ -13,10 +13,11 @@ package struct RecordHeaders: ~Copyable {
 
     deinit { unsafe pointer.map { unsafe rd_kafka_headers_destroy($0) } }
 
-    /// The same headers once more: what many records share is added once and copied.
+    /// Returns a copy, so that headers that many records share are added only once.
     package func copy() -> RecordHeaders { unsafe RecordHeaders(rd_kafka_headers_copy(pointer!)) }
 
-    /// - Parameter value: copied. Nil is a header without a value, which is not an empty value.
+    /// - Parameter value: The value, which is copied. Nil makes a header without a value, which differs from
+    ///   an empty value.
     package mutating func add(_ name: StaticString, _ value: Span<UInt8>?) {
         unsafe withPointer(to: value) { bytes, count in
             _ = unsafe rd_kafka_header_add(
@@ -25,7 +26,7 @@ package struct RecordHeaders: ~Copyable {
         }
     }
 
-    /// For names that come from the data, as a dead letter's do. A name ends at its first zero byte.
+    /// Adds a header whose name comes from data, as in a dead letter. The name ends at its first zero byte.
     package mutating func add(named name: Span<UInt8>, _ value: Span<UInt8>?) {
         unsafe withPointer(to: name) { nameBytes, nameCount in
             unsafe withPointer(to: value) { bytes, count in
@@ -35,13 +36,14 @@ package struct RecordHeaders: ~Copyable {
         }
     }
 
-    /// Lends the headers to a call that takes them over when it succeeds.
+    /// Lends the headers to a call that takes ownership if it succeeds.
     mutating func offer(_ call: (OpaquePointer?) -> Bool) {
         if unsafe call(pointer) { unsafe pointer = nil }
     }
 }
 
-/// Null and empty are different things to Kafka: nil gives a null pointer, empty bytes never do.
+/// Calls `body` with the bytes. Kafka distinguishes null from empty: nil gives a null pointer, empty bytes
+/// never do.
 @inline(__always)
 func withPointer<Result>(
     to bytes: Span<UInt8>?, _ body: (UnsafeRawPointer?, Int) -> Result

@@ -1,6 +1,6 @@
 internal import CRdKafka
 
-/// Gives each record's topic a small number without making a string per record.
+/// A table that maps each record's topic to a small number without making a string per record.
 @safe
 struct TopicTable {
     private(set) var names: [String]
@@ -11,7 +11,8 @@ struct TopicTable {
         unsafe known = []
     }
 
-    /// After a change of assignment the library may use an address again for another topic.
+    /// Forgets the topic addresses. After an assignment change the library may reuse an address for another
+    /// topic.
     mutating func forgetAddresses() { unsafe known.removeAll(keepingCapacity: true) }
 
     mutating func index(of topic: OpaquePointer) -> Int32 {

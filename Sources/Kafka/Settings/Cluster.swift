@@ -1,17 +1,17 @@
 internal import Lifecycle
 
-/// The cluster that a process works on. Whoever is started asks for the settings when it starts, because
-/// the embedded broker's address is known only when that has started.
+/// The cluster that a process works on. Each part of the process reads the settings when it starts, because
+/// the address of the embedded broker is known only after the broker has started.
 package final class Cluster: Sendable {
     private let known: TracedLock<KafkaSettings>
 
     package init(_ settings: KafkaSettings) { known = TracedLock(settings) }
 
-    /// One that a process starts itself: without an address until `isServed`.
+    /// A cluster that the process starts itself. It has no address before `isServed`.
     package convenience init() { self.init(KafkaSettings(brokers: [])) }
 
     package var settings: KafkaSettings { known.withLock { $0 } }
 
-    /// - Parameter address: `host:port`.
+    /// - Parameter address: The address as `host:port`.
     package func isServed(at address: String) { known.withLock { $0.brokers = [address] } }
 }

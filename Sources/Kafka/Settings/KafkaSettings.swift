@@ -1,4 +1,4 @@
-/// How to reach a cluster, as the operator's settings say it. A value: reading it starts nothing.
+/// The operator's settings for the connection to a cluster. A plain value: reading it starts nothing.
 package struct KafkaSettings: Sendable {
     package enum Security: String, Sendable, CaseIterable {
         case plaintext
@@ -24,20 +24,20 @@ package struct KafkaSettings: Sendable {
         case sha512 = "SCRAM-SHA-512"
     }
 
-    /// `host:port` each; those that answer name the others.
+    /// Bootstrap brokers, each as `host:port`. A broker that answers names the others.
     package var brokers: [String]
     package var clientID = "flotilla"
     package var security = Security.plaintext
-    /// PEM; without it the machine's own certificate authorities.
+    /// A PEM file. Nil uses the machine's certificate authorities.
     package var certificateAuthorityFile: String?
-    /// PEM, both or neither: who we are, to brokers that ask for it.
+    /// PEM files with the client certificate and its key, for brokers that require one. Set both or neither.
     package var certificateFile: String?
     package var keyFile: String?
     package var keyPasswordFile: String?
     package var scram = SCRAM.sha512
     package var user: String?
     package var passwordFile: String?
-    /// Further properties of the client library, by its own names.
+    /// Further properties of the client library, by their librdkafka names.
     package var properties: [String: String] = [:]
 
     package init(brokers: [String]) { self.brokers = brokers }

@@ -4,8 +4,7 @@ internal import Glibc
 internal import Lifecycle
 
 extension KafkaSettings {
-    /// Everything that is wrong with these settings, one sentence each; all of it at once, so that
-    /// the operator corrects it at once. Reads files, reaches no network.
+    /// Returns all problems of these settings at once, one sentence each. Reads files, but uses no network.
     package func problems() -> [String] {
         brokerProblems() + tlsProblems() + scramProblems() + propertyProblems()
     }
@@ -50,7 +49,8 @@ extension KafkaSettings {
         return problems
     }
 
-    /// A key: librdkafka reads it itself, and does not ask who else can.
+    /// Returns why a key file is unusable, or nil. librdkafka reads the key itself and does not check whether
+    /// other users can read it.
     private static func unusableKey(_ path: String) -> String? {
         do {
             close(try SecretFile.open(path).descriptor)
@@ -100,7 +100,7 @@ extension KafkaSettings {
     private func propertyProblems() -> [String] {
         properties.keys.sorted().compactMap { name in
             if OwnedProperties.contains(name) {
-                "kafka.properties sets \(name), on which Flotilla's guarantees rest; take it out"
+                "kafka.properties sets \(name), on which Flotilla's guarantees depend; remove it"
             } else if OwnedProperties.isSecret(name) {
                 "kafka.properties sets \(name), a secret that would be shown; secrets are given by the settings that end in -file"
             } else {
@@ -110,18 +110,18 @@ extension KafkaSettings {
     }
 }
 
-/// A password, one to a file.
+/// A file with one password.
 enum PasswordFile {
     static let bytesMax = 64 * 1024
 
-    /// The file's text without the newline at its end; nil when there is none that may be used.
+    /// Returns the file's text without the newline at its end, or nil if the file is unusable.
     static func read(_ path: String) -> String? {
         guard var text = (try? SecretFile.read(path, bytesMax: bytesMax)) ?? nil else { return nil }
         while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Why the file cannot be used, or nil.
+    /// Returns why the file cannot be used, or nil.
     static func problem(_ path: String) -> String? {
         do {
             let bytes = try SecretFile.read(path, bytesMax: bytesMax)

@@ -1,20 +1,20 @@
 internal import CLinux
 internal import Glibc
 
-/// A process's place under its data directory: a locked directory with an id of its own in it.
+/// A process's slot in its data directory: a locked directory that holds a unique id.
 ///
-/// The id, with stage and loop, is the process's static membership and transactional id, so that a
-/// restart takes over its own at once and two living processes never share any. The lock lasts as
-/// long as this value; the kernel gives it back when the process dies, however it dies.
+/// The id, with stage and loop, forms the static membership and the transactional id. So a restarted process
+/// takes over its previous membership at once, and two running processes never share one. The lock lasts as
+/// long as this value. The kernel releases it however the process dies.
 package final class Slot: Sendable {
-    /// Processes that can share a data directory.
+    /// The most processes that can share a data directory.
     package static let slotsMax = 64
 
     package let path: String
     package let number: Int
     /// 32 hexadecimal digits, the same at every start.
     package let id: String
-    /// The directory, open and locked.
+    /// The open and locked directory.
     private let descriptor: Int32
 
     private init(path: String, number: Int, id: String, descriptor: Int32) {
@@ -24,17 +24,18 @@ package final class Slot: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.
+    /// Unlocks explicitly, because a child process that is being started may hold the descriptor a little
+    /// longer.
     deinit {
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Takes the first slot that no living process holds, and makes one where none is left.
+    /// Takes the first slot that no running process holds. Makes a new slot if all are held.
     ///
     /// - Parameters:
-    ///   - directory: made when it is missing.
-    ///   - randomByte: where a new slot's id comes from.
+    ///   - directory: The data directory. It is made if it is missing.
+    ///   - randomByte: The source of a new slot's id.
     package static func take(
         under directory: String, slotsMax: Int = Slot.slotsMax,
         randomByte: () -> UInt8 = { .random(in: .min ... .max) }
@@ -49,11 +50,11 @@ package final class Slot: Sendable {
         throw .allTaken(directory, slotsMax)
     }
 
-    /// Who this process is to Kafka in one loop of a stage; both `group.instance.id` and
+    /// Returns the identity of one loop of a stage. Kafka gets it as `group.instance.id` and as
     /// `transactional.id`.
     package func identity(stage: String, loop: Int) -> String { "flotilla.\(stage).\(id).\(loop)" }
 
-    /// Nil when another process holds the slot.
+    /// Returns nil if another process holds the slot.
     static func take(
         in path: String, number: Int, randomByte: () -> UInt8
     ) throws(SlotError) -> Slot? {
@@ -61,7 +62,7 @@ package final class Slot: Sendable {
             try makeDirectory(path)
             let descriptor = unsafe linux_open(path, O_RDONLY | O_DIRECTORY, 0)
             guard descriptor >= 0 else {
-                // Removed between the two calls.
+                // Another process removed the directory between the two calls.
                 if errno == ENOENT { continue }
                 throw SlotError.cannot("open", path, errno)
             }
@@ -72,7 +73,7 @@ package final class Slot: Sendable {
                 if errno == EINTR { continue }
                 throw SlotError.cannot("lock", path, errno)
             }
-            // The lock holds the directory that was opened; the name may lead to a newer one by now.
+            // The lock holds the directory that was opened. The path may already lead to a newer directory.
             guard isStill(path, descriptor) else { continue }
             let id = try SlotIdentityFile(directory: path).readOrMake(randomByte)
             keep = true

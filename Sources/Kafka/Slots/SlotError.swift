@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a process has no slot, and so no name and no place for its state.
+/// The reason why a process gets no slot. Without a slot it has no identity and no directory for its state.
 package enum SlotError: Error, Equatable, CustomStringConvertible {
     case cannot(_ verb: String, _ path: String, _ code: Int32)
     case allTaken(_ directory: String, _ count: Int)

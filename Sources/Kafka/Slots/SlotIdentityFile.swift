@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The file in a slot that holds its id. Whoever calls it holds the slot's lock.
+/// The file in a slot that holds its id. The caller must hold the slot's lock.
 struct SlotIdentityFile {
     static let digits = 32
 
@@ -10,8 +10,8 @@ struct SlotIdentityFile {
 
     init(directory: String) { self.directory = directory }
 
-    /// A file that is missing, or that a lost disk write left without a whole id, gets a new one: the
-    /// group then takes us for a newcomer, which costs one session timeout and nothing else.
+    /// Reads the id, or makes a new one if the file is missing or a lost disk write left it incomplete. With
+    /// a new id the group sees a new member, which costs one session timeout and nothing else.
     func readOrMake(_ randomByte: () -> UInt8) throws(SlotError) -> String {
         if let id = try read() { return id }
         let id = Self.hexadecimal((0..<Self.digits / 2).map { _ in randomByte() })
@@ -35,8 +35,8 @@ struct SlotIdentityFile {
         return isWhole ? String(decoding: bytes.dropLast(), as: UTF8.self) : nil
     }
 
-    /// The id is on the disk before anybody is called by it, or a power cut could give the process
-    /// another name while the old one's transaction is still open.
+    /// Syncs the id to the disk before anything uses it. Otherwise a power cut could give the process another
+    /// id while the transaction of the old id is still open.
     private func write(_ id: String) throws(SlotError) {
         let draft = path + ".new"
         let descriptor = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_TRUNC, 0o600)

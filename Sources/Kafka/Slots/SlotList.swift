@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The slots that processes have left in a data directory, for whoever looks after their files.
+/// The slots that processes have left in a data directory, for commands that maintain their files.
 extension Slot {
-    /// A slot that is there: held by this value from now on, or by a living process.
+    /// An existing slot. Either this value holds it from now on, or a running process does.
     package enum Found: Sendable {
         case free(Slot)
         case held(path: String)

@@ -5,7 +5,7 @@ import Testing
 private let a = TopicPartition("jobs", 0)
 private let b = TopicPartition("jobs", 1)
 
-@Test func `only what is paused is resumed`() {
+@Test func `only paused partitions are resumed`() {
     var state = AssignmentState()
     state.assigned([a, b])
     #expect(state.resume([a, b]).isEmpty)
@@ -16,7 +16,7 @@ private let b = TopicPartition("jobs", 1)
     #expect(state.paused == [b])
 }
 
-@Test func `what is not ours is not paused`() {
+@Test func `partitions of other members are not paused`() {
     var state = AssignmentState()
     state.assigned([a])
     #expect(state.pause([b]).isEmpty)
@@ -33,7 +33,7 @@ private let b = TopicPartition("jobs", 1)
     #expect(state.paused.isEmpty)
 }
 
-@Test func `work in hand keeps its epoch during a drain and loses it with the release`() {
+@Test func `work keeps its epoch during a drain and loses it at the release`() {
     var state = AssignmentState()
     state.assigned([a])
     let epoch = state.epoch
@@ -44,7 +44,7 @@ private let b = TopicPartition("jobs", 1)
     #expect(state.pending == nil)
 }
 
-@Test func `a loss ends the epoch at once, and only once`() {
+@Test func `a loss ends the epoch at once and only once`() {
     var state = AssignmentState()
     state.assigned([a])
     let epoch = state.epoch
@@ -56,14 +56,14 @@ private let b = TopicPartition("jobs", 1)
     #expect(state.epoch == epoch + 2)
 }
 
-@Test func `without a committed offset a partition begins at its beginning`() {
+@Test func `a partition without a committed offset begins at its beginning`() {
     let none = CommittedOffset(partition: a, offset: nil, metadata: "")
     let some = CommittedOffset(partition: a, offset: 7, metadata: "x")
     #expect(none.start == PartitionStart(a, .beginning))
     #expect(some.start == PartitionStart(a, .offset(7)))
 }
 
-@Test func `after a stop only a commit asked for since then shows that partitions are still ours`() {
+@Test func `after a stop, only a later commit proves that the partitions are still ours`() {
     var state = AssignmentState()
     let withoutPartitions = state.suspended()
     state.assigned([a])
@@ -71,7 +71,7 @@ private let b = TopicPartition("jobs", 1)
     let withPartitions = state.suspended()
     #expect(!withoutPartitions && withPartitions)
     state.commitAnswered(.committed)
-    #expect(state.isSuspect, "that was asked before the stop")
+    #expect(state.isSuspect, "the commit was requested before the stop")
     state.commitAsked()
     state.commitAnswered(.willBeReadAgain(.illegalGeneration))
     #expect(state.isSuspect)
@@ -80,7 +80,7 @@ private let b = TopicPartition("jobs", 1)
     #expect(!state.isSuspect)
 }
 
-@Test func `a new assignment is ours whatever happened before`() {
+@Test func `a new assignment clears every earlier suspicion`() {
     var state = AssignmentState()
     state.assigned([a])
     _ = state.suspended()

@@ -7,7 +7,9 @@ import Testing
     ErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember, .fencedInstance, .assignmentLost,
     .timedOut, .transport, .waitCoordinator, .notCoordinator, .requestTimedOut,
 ])
-func `a commit that a rebalance or an absence spoils is read again, never fatal`(code: ErrorCode) {
+func `a commit that fails in a rebalance or an outage is never fatal, and its records are read again`(
+    code: ErrorCode
+) {
     #expect(CommitOutcome(code) == .willBeReadAgain(code))
 }
 
@@ -16,7 +18,7 @@ func `a commit that can never succeed is refused`(code: ErrorCode) {
     #expect(CommitOutcome(code) == .refused(code))
 }
 
-@Test func `a commit of nothing is a commit`() {
+@Test func `a commit without offsets succeeds`() {
     #expect(CommitOutcome(.none) == .committed)
     #expect(CommitOutcome(.noOffset) == .committed)
 }
@@ -50,11 +52,11 @@ private struct Case: CustomTestStringConvertible {
     Case(operation: .begin, code: .state, kind: .unclassed, advice: .rebuild),
     Case(operation: .commit, code: .outOfOrderSequence, kind: .fatal, advice: .rebuild),
 ])
-private func `each transactional failure says what to do next`(one: Case) {
+private func `each transaction failure advises the next action`(one: Case) {
     #expect(TransactionFailure(one.operation, one.code, text: "text", as: one.kind).advice == one.advice)
 }
 
-@Test func `a fenced consumer makes new clients after growing pauses, until a quiet minute`() {
+@Test func `a fenced consumer makes new clients after growing pauses until a quiet minute`() {
     let start = Instant(nanoseconds: 0)
     var renewal = ClientRenewal(now: start)
     var now = start.advanced(byMilliseconds: 60_000)
@@ -70,7 +72,7 @@ private func `each transactional failure says what to do next`(one: Case) {
     #expect(renewal.ended(at: now.advanced(byMilliseconds: 60_000)) == 1000)
 }
 
-@Test func `a record that is too large is refused, a full queue is not a refusal`() {
+@Test func `a record that is too large is refused, but a full queue is not a refusal`() {
     #expect(SendResult(.none) == .queued)
     #expect(SendResult(.queueFull) == .full)
     #expect(SendResult(.recordTooLarge) == .refused(.recordTooLarge))

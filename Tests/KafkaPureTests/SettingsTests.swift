@@ -3,25 +3,25 @@ import Kafka
 import ProcessTesting
 import Testing
 
-@Test func `no broker is one sentence`() {
+@Test func `a missing broker is reported in one sentence`() {
     #expect(
         KafkaSettings(brokers: []).problems()
             == ["kafka.brokers is empty; name at least one broker as host:port"])
 }
 
 @Test(arguments: ["kafka", "kafka:", ":9092", "kafka:0", "kafka:65536", "kafka:nine", "a b:1", "a,b:1"])
-func `a broker is host and port`(broker: String) {
+func `a broker must be host and port`(broker: String) {
     #expect(
         KafkaSettings(brokers: ["ok:9092", broker]).problems()
             == ["kafka.brokers names \"\(broker)\", which is not host:port with a port of 1 to 65535"])
 }
 
 @Test(arguments: ["kafka:9092", "127.0.0.1:1", "[::1]:65535"])
-func `names and addresses are brokers`(broker: String) {
+func `host names and addresses are valid brokers`(broker: String) {
     #expect(KafkaSettings(brokers: [broker]).problems().isEmpty)
 }
 
-@Test func `every problem is told at once`() throws {
+@Test func `all problems are reported at once`() throws {
     let directory = try TemporaryDirectory()
     var settings = KafkaSettings(brokers: ["kafka"])
     settings.security = .scramOverTLS
@@ -42,7 +42,7 @@ func `names and addresses are brokers`(broker: String) {
         ])
 }
 
-@Test func `secrets for a protocol that does not use them are a mistake`() throws {
+@Test func `secrets for a protocol that does not use them are an error`() throws {
     let directory = try TemporaryDirectory()
     var settings = KafkaSettings(brokers: ["kafka:9092"])
     settings.certificateAuthorityFile = try directory.write("ca.pem", "x")
@@ -54,7 +54,7 @@ func `names and addresses are brokers`(broker: String) {
         ])
 }
 
-@Test func `a password or a key that everybody can read is refused`() throws {
+@Test func `a password or key file that other users can read is refused`() throws {
     let directory = try TemporaryDirectory()
     var settings = KafkaSettings(brokers: ["kafka:9092"])
     settings.security = .scramOverTLS
@@ -72,7 +72,7 @@ func `names and addresses are brokers`(broker: String) {
     let problems = settings.problems()
     #expect(problems.count == 3)
     #expect(problems.allSatisfy { $0.contains("can be read by others") && $0.contains("mode 644") })
-    // As Kubernetes mounts secrets: root's, for a group.
+    // The mode of Kubernetes secrets: owned by root, readable by a group.
     protect(0o440)
     #expect(settings.problems() == [])
 }

@@ -3,7 +3,7 @@ import Kafka
 import ProcessTesting
 import Testing
 
-@Test func `a restart takes its own slot and has its own name again`() throws {
+@Test func `a restarted process takes its slot and its identity again`() throws {
     let directory = try TemporaryDirectory()
     var slot: Slot? = try Slot.take(under: directory.path)
     let first = slot!.identity(stage: "expander", loop: 2)
@@ -34,7 +34,7 @@ import Testing
     #expect(second.number == 1)
 }
 
-@Test func `a process killed with its slot leaves it free`() throws {
+@Test func `a killed process releases its slot`() throws {
     let directory = try TemporaryDirectory()
     // Debian's `flock` holds the lock in another process until that process dies.
     mkdir(directory.path + "/slot-0", 0o700)
@@ -46,16 +46,16 @@ import Testing
     }
     #expect(tries < 10_000, "flock never took the lock")
     locker.kill()
-    // A process that another test starts has this one's files until it is itself, for a moment.
+    // A child process that another test starts inherits this process's files for a moment, until its exec.
     tries = 0
     while try Slot.take(under: directory.path).number != 0, tries < 10_000 {
         usleep(1000)
         tries += 1
     }
-    #expect(tries < 10_000, "the lock outlives who held it")
+    #expect(tries < 10_000, "the lock outlives its holder")
 }
 
-@Test func `when every slot is taken the sentence says so`() throws {
+@Test func `the error says that all slots are taken`() throws {
     let directory = try TemporaryDirectory()
     let one = try Slot.take(under: directory.path, slotsMax: 1)
     #expect(throws: SlotError.allTaken(directory.path, 1)) {
@@ -65,7 +65,7 @@ import Testing
 }
 
 @Test(arguments: ["", "0123", "not hexadecimal, and just as long!\n", "0123456789abcdef0123456789abcdef"])
-func `half an id is replaced by a whole new one`(text: String) throws {
+func `an incomplete id is replaced by a new id`(text: String) throws {
     let directory = try TemporaryDirectory()
     mkdir(directory.path + "/slot-0", 0o700)
     _ = try directory.write("slot-0/id", text)
@@ -74,7 +74,7 @@ func `half an id is replaced by a whole new one`(text: String) throws {
     #expect(try Slot.take(under: directory.path).id == id)
 }
 
-@Test func `a data directory that cannot be made is one sentence`() throws {
+@Test func `a data directory that cannot be made is reported in one sentence`() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write("file", "")
     let error = #expect(throws: SlotError.self) { try Slot.take(under: file + "/data") }
@@ -103,7 +103,7 @@ private struct Process {
         input = pipes[1]
     }
 
-    /// What it started ends with its input.
+    /// Kills the process. Closing its input ends the program that it started.
     func kill() {
         Glibc.kill(id, SIGKILL)
         close(input)

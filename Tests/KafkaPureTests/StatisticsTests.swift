@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kafka
 
-@Test func `statistics say queue, brokers and the lag of what is ours`() {
+@Test func `statistics give the queue, the brokers and the lag of assigned partitions`() {
     let json = #"""
         { "name": "rdkafka#consumer-1", "msg_cnt": 3, "msg_size": 300, "msg_max": 100000,
           "brokers": { "a:1/1": { "name": "a:1/1", "state": "UP", "rtt": { "min": 1, "p99": 2500 } },
@@ -26,7 +26,7 @@ import Testing
 @Test(arguments: [
     "1", "-1.5e3", "null", "\"}],{\"", "\"\\\"\"", "[]", "{}", "[1, [2], {\"x\": \"]\"}]", "{\"msg_cnt\": 9}",
 ])
-func `what nobody asks for is passed over, whatever it is`(value: String) {
+func `unknown values of any kind are skipped`(value: String) {
     let statistics = Statistics(json: Array("{\"other\": \(value), \"msg_cnt\": 3}".utf8).span)
     #expect(statistics.queuedRecords == 3)
 }
@@ -37,11 +37,11 @@ func `what nobody asks for is passed over, whatever it is`(value: String) {
     "{\"\u{0}\":tru",
     "{\"msg_cnt\":99999999999999999999}",
 ])
-func `broken statistics are no trap`(text: String) {
+func `broken statistics do not trap`(text: String) {
     #expect(Statistics(json: Array(text.utf8).span).partitions.isEmpty)
 }
 
-@Test func `a last stable offset that stands still below the end grows old`() {
+@Test func `a last stable offset that stands still below the end ages`() {
     let jobs = TopicPartition("jobs", 0)
     let start = Instant(nanoseconds: 1)
     var ages = StableOffsetAges()

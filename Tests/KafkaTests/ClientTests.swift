@@ -21,7 +21,7 @@ import Testing
         try consumer.assign([PartitionStart(TopicPartition("jobs", 0), .beginning)])
         var batch = RecordBatch()
         let line = #"flotilla_kafka_consumer_lag{client="sender-0",topic="jobs",partition="0"} 0"#
-        // The library tells its statistics every ten seconds.
+        // The library reports its statistics every ten seconds.
         #expect(
             try eventually(within: 40_000) {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 50)
@@ -31,7 +31,7 @@ import Testing
     }
 }
 
-@Test func `a cluster that is not there is trouble that is logged and counted, and no end`() async throws {
+@Test func `an unreachable cluster is logged and counted, and does not end the client`() async throws {
     try await onThread {
         let metrics = Metrics()
         let producer = try Producer(
@@ -48,7 +48,7 @@ import Testing
     }
 }
 
-@Test func `the admin says what it cannot reach`() async throws {
+@Test func `the admin client names the cluster that it cannot reach`() async throws {
     try await onThread {
         let admin = try Admin(KafkaSettings(brokers: ["127.0.0.1:1"]), log: .silent, metrics: Metrics())
         let error = #expect(throws: KafkaError.self) { try admin.topics(withinMilliseconds: 300) }
@@ -63,7 +63,7 @@ import Testing
     }
 }
 
-@Test func `ends and lag of a group are told per partition`() async throws {
+@Test func `the ends and the lag of a group are reported per partition`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         var deliveries: [Delivery] = []
@@ -81,7 +81,7 @@ import Testing
     }
 }
 
-@Test func `what a group has committed is asked again when its coordinator has moved`() async throws {
+@Test func `committed offsets are requested again after the group's coordinator has moved`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         let admin = try Admin(KafkaSettings(cluster), log: .silent, metrics: Metrics())
@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-@Test func `a client that wants TLS never talks to a broker without it`() async throws {
+@Test func `a client with TLS settings never talks to a broker without TLS`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let metrics = Metrics()
@@ -111,7 +111,7 @@ import Testing
     }
 }
 
-@Test func `the library takes every kind of security the settings know`() throws {
+@Test func `the library accepts every security protocol of the settings`() throws {
     let directory = try TemporaryDirectory()
     for security in KafkaSettings.Security.allCases {
         for scram in KafkaSettings.SCRAM.allCases {

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Kafka
 
-// What only a cluster with real transactions shows: the embedded broker or, at the address that
-// FLOTILLA_KAFKA gives, Apache Kafka.
+// Tests that need real transactions. They run on the embedded broker, or on Apache Kafka at the address in
+// FLOTILLA_KAFKA.
 
 private func settings(_ cluster: TestCluster) -> KafkaSettings { KafkaSettings(brokers: cluster.brokers) }
 
 private func unique(_ name: String) -> String { "\(name)-\(getpid())-\(UInt32.random(in: 0 ... .max))" }
 
-/// A topic of its own for one test, gone afterwards.
+/// A topic for one test, deleted afterwards.
 private final class TestTopic {
     let name = unique("test")
     let cluster: TestCluster
@@ -73,8 +73,9 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     return producer.send(to: topic, partition: 0, key: nil, value: value.span)
 }
 
-/// Where it does not, the library looks around by itself once a second: of thirty clients some would wait for that.
-@Test func `a new client is told the cluster's id as soon as it can connect`() async throws {
+/// If the first metadata request does not connect, the library connects by itself once a second. Some of
+/// thirty clients would then wait that long.
+@Test func `a new client gets the cluster's id as soon as it can connect`() async throws {
     try await onThread {
         let cluster = try TestCluster()
         let seconds = try (0..<30).map { _ in
@@ -88,7 +89,9 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test func `topics are created with their settings, described, refused twice, and deleted`() async throws {
+@Test func `topics are created with their settings, described, refused a second time, and deleted`()
+    async throws
+{
     try await onThread {
         let topic = try TestTopic(
             partitions: 3, configuration: ["cleanup.policy": "compact", "retention.ms": "3600000"])
@@ -108,7 +111,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test func `an aborted transaction is not read, a committed one is, with its offsets`() async throws {
+@Test func `a reader sees a committed transaction with its offsets, but no aborted one`() async throws {
     try await onThread {
         let topic = try TestTopic()
         let group = unique("group")
@@ -143,7 +146,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test func `records behind an open transaction wait, and the next holder of its id sets them free`()
+@Test func `records behind an open transaction wait until the next producer with its id releases them`()
     async throws
 {
     try await onThread {
@@ -185,7 +188,8 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let newer = try makeTransactions(topic, id)
         try newer.initialise()
         var failure = #expect(throws: TransactionFailure.self) { try older.commit() }
-        // Where a partition's leader is the first to refuse it, the library thinks that the transaction alone is lost.
+        // If a partition's leader is the first to refuse it, the library assumes that only the transaction is
+        // lost.
         if failure?.advice == .abortAndRepeat {
             failure = #expect(throws: TransactionFailure.self) {
                 try older.abort()
@@ -215,7 +219,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let captured = try #require(zombie.captureGroup(forEpoch: zombie.epoch))
         try producer.begin()
         #expect(send(producer, out, "stale") == .queued)
-        // The process that replaced it has the same static id.
+        // The replacement process has the same static id.
         let heir = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
         #expect(try join(heir).count == 2)
         let failure = #expect(throws: TransactionFailure.self) {
@@ -252,8 +256,8 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-/// A library that fetches a megabyte a second, because nothing wakes it, takes twenty.
-@Test func `a reader that is quicker than what is fetched ahead does not wait for it`() async throws {
+/// If nothing wakes it, the library fetches one megabyte a second and needs twenty seconds.
+@Test func `a reader that is faster than the fetch-ahead does not wait for it`() async throws {
     try await onThread {
         let topic = try TestTopic(partitions: 1)
         let producer = try Producer(
@@ -277,7 +281,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
             read += batch.count
             return read == 330
         }
-        #expect(isRead, "\(read) were read")
+        #expect(isRead, "\(read) records were read")
         #expect(consumer.close())
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct CompressionTests {
     private static let size = 100_000
 
-    @Test func `a topic is written in its own compression, and the client's others in the client's`()
+    @Test func `a topic uses its own compression, and the other topics use the client's compression`()
         async throws
     {
         try await onThread {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// What the broker has written of a topic's records, in all of its partitions.
+    /// Returns the bytes that the broker has written for all partitions of a topic.
     private static func bytes(of topic: String, in directory: String) throws -> Int {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: directory)
         let logs = paths.filter { $0.contains(topic) && $0.hasSuffix(".log") }

@@ -17,7 +17,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
 }
 
-@Test func `the end of a partition is told with its offset`() async throws {
+@Test func `the end of a partition is reported with its offset`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)
         try fill(cluster, 5)
@@ -48,14 +48,14 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         #expect(try producer.watermarks(of: jobs) == Watermarks(low: 0, high: 5))
         var batch = RecordBatch()
         #expect(try eventually { !consumer.poll(into: &batch, waitMilliseconds: 10).isEmpty })
-        // From here on each fetch of the consumer waits for half a second.
+        // Now each fetch of the consumer waits for half a second.
         let began = Instant.now()
         for _ in 0..<20 { #expect(try producer.watermarks(of: jobs).high == 5) }
         #expect(Instant.now().milliseconds(since: began) < 5000)
     }
 }
 
-@Test func `a batch ends at its limits and the descriptor stays readable`() async throws {
+@Test func `a batch ends at its limits, and the descriptor stays readable`() async throws {
     try await onThread {
         let cluster = try makeCluster(partitions: 1)
         try fill(cluster, 25)
@@ -82,7 +82,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
                 _ = consumer.poll(into: &small, waitMilliseconds: 20)
                 return !small.isEmpty
             })
-        // Key and value of one digit are two bytes.
+        // A key and a value of one digit are two bytes.
         #expect(small.count <= 2 && small[0].offset == 3)
     }
 }
@@ -95,7 +95,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let first = TopicPartition("jobs", 0)
         var batch = RecordBatch(recordsMax: 7)
         var records: [Copied] = []
-        // Resuming what was never paused must not take it back to the start.
+        // Resuming a partition that was never paused must not rewind it.
         consumer.resume([first])
         while records.count < 20 {
             _ = consumer.read(&batch, into: &records)
@@ -144,7 +144,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
-@Test func `an offset that is gone stops the partition and is an error for a person`() async throws {
+@Test func `an offset that no longer exists stops the partition with an error for a person`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         try fill(cluster, 3)
@@ -168,7 +168,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
-@Test func `an offset that is gone starts a state topic from its beginning`() async throws {
+@Test func `a state topic restarts at its beginning if the offset no longer exists`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         try fill(cluster, 3)
@@ -196,7 +196,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
-@Test func `a fatal error of a consumer says rebuild`() async throws {
+@Test func `a fatal error of a consumer without a group asks for a rebuild`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         let consumer = try makeReader(cluster, partitions: 1)
@@ -242,7 +242,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
-@Test func `one wait for two consumers ends when either has something`() async throws {
+@Test func `one wait for two consumers ends when either has events`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         cluster.createTopic("other", partitions: 1)
@@ -251,7 +251,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         ]
         let descriptors = readers.map(\.descriptor)
         var batch = RecordBatch()
-        // Each is told where its topic ends, and then there is nothing.
+        // Each reader gets the end of its topic. Then no events follow.
         let isQuiet = try eventually {
             for reader in readers { _ = reader.poll(into: &batch) }
             return !Consumer.wait(forAnyOf: descriptors, milliseconds: 1000)
@@ -272,9 +272,9 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
     }
 }
 
-/// The library stops reading a partition a moment after it was told to, and ended the process when it was told once more
-/// meanwhile: a process that was stopped and wakes starts over twice within a millisecond.
-@Test func `an assignment may be replaced while the one before is still being let go`() async throws {
+/// The library stops reading a partition a moment after the call. A second stop in that moment ended the
+/// process. A process that wakes after a stop starts over twice within a millisecond.
+@Test func `an assignment may be replaced while the library still releases the previous one`() async throws {
     try await onThread {
         let partitions: Int32 = 40
         let cluster = try makeCluster(partitions: Int(partitions))

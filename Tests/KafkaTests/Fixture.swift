@@ -7,7 +7,7 @@ import Testing
 @testable import Kafka
 
 extension KafkaSettings {
-    /// Short waits between tries, so that a test sees a broker come back at once.
+    /// Sets short waits between retries, so that a test notices at once that a broker is back.
     init(_ cluster: MockCluster) {
         self.init(brokers: cluster.brokers)
         properties = ["topic.metadata.refresh.fast.interval.ms": "20", "retry.backoff.ms": "20"]
@@ -29,7 +29,7 @@ func makeProducer(
     return try Producer(KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
 }
 
-/// A reader of whole topics without a group, from their beginnings.
+/// Returns a reader of whole topics from their beginnings, without a group.
 func makeReader(
     _ cluster: MockCluster, _ topic: String = "jobs", partitions: Int = 4,
     _ change: (inout ConsumerOptions) -> Void = { _ in }
@@ -43,7 +43,7 @@ func makeReader(
     return consumer
 }
 
-/// Calls again and again until the fact is there, at most for the time given.
+/// Repeats the check until it is true, at most for the time limit.
 func eventually(within milliseconds: Int = 20_000, _ fact: () throws -> Bool) throws -> Bool {
     let end = Instant.now().advanced(byMilliseconds: milliseconds)
     while Instant.now() < end {
@@ -53,7 +53,7 @@ func eventually(within milliseconds: Int = 20_000, _ fact: () throws -> Bool) th
 }
 
 extension Producer {
-    /// Sends, waits for room when there is none, and returns the result of the last try.
+    /// Sends a record, waits while the queue is full, and returns the last result.
     func put(
         _ topic: Topic, partition: Int32? = nil, _ key: String?, _ value: String?, tag: UInt64 = 0,
         collecting deliveries: inout [Delivery]
@@ -76,7 +76,7 @@ extension Span<UInt8> {
     }
 }
 
-/// A copy of a record, to compare.
+/// A copy of a record, for comparison.
 struct Copied: Equatable {
     var partition: Int32 = 0
     var offset: Int64 = 0
@@ -98,7 +98,7 @@ struct Copied: Equatable {
 }
 
 extension Consumer {
-    /// Polls once and adds what came.
+    /// Polls once and appends the records.
     func read(
         _ batch: inout RecordBatch, into records: inout [Copied], wait: Int32 = 20
     ) -> [ConsumerEvent] {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Kafka
 
-/// - Parameter session: above the 3 s that the mock makes the first member wait.
+/// - Parameter session: The session timeout. It must exceed the 3 s for which the mock delays the first
+///   member.
 private func member(
     _ cluster: MockCluster, _ group: String, instance: String? = nil, session: Int = 4000,
     _ change: (inout ConsumerOptions) -> Void = { _ in }
@@ -19,7 +20,7 @@ private func member(
     return try Consumer(KafkaSettings(cluster), options, name: group, log: .silent, metrics: Metrics())
 }
 
-/// Polls until there is an event that `wanted` accepts; answers nothing.
+/// Polls until `wanted` accepts an event. Answers no event.
 private func wait(
     _ consumer: Consumer, _ records: inout [Copied], for wanted: (ConsumerEvent) -> Bool
 ) throws -> ConsumerEvent? {
@@ -52,9 +53,8 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
 }
 
-/// Answers that are on their way while a partition is paused, sought and resumed, as at a takeover.
-@Test func `what a member sought is not undone by a late answer to where its partitions begin`() async throws
-{
+/// The answers are in flight while a partition is paused, sought and resumed, as at a takeover.
+@Test func `a late answer about partition beginnings does not undo a seek`() async throws {
     try await onThread {
         let cluster = try makeCluster()
         try fill(cluster, 40)
@@ -62,11 +62,11 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .offered = $0 { true } else { false } }
         guard case .offered(let partitions) = event else {
-            Issue.record("nothing is offered")
+            Issue.record("no partitions are offered")
             return
         }
         var batch = RecordBatch()
-        // Where a leader is known and the beginning is not, the library asks at once.
+        // If the library knows the leader but not the beginning, it asks at once.
         try consumer.assign(partitions.map { PartitionStart($0, .offset(0)) })
         consumer.pause(partitions)
         _ = try consumer.watermarks(of: partitions[0])
@@ -79,7 +79,7 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         try consumer.seek(starts)
         consumer.resume(partitions)
         try consumer.seek(starts)
-        // Longer than the library waits before it asks once more.
+        // Longer than the library waits before it asks again.
         let end = Instant.now().advanced(byMilliseconds: 3000)
         while Instant.now() < end { _ = consumer.read(&batch, into: &records) }
         #expect(records.count == 20 && records.allSatisfy { $0.offset >= 5 }, "\(records.map(\.offset))")
@@ -87,7 +87,9 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
     }
 }
 
-@Test func `commits carry metadata, synchronously and not, and say where a partition begins`() async throws {
+@Test func `synchronous and asynchronous commits carry metadata and decide where a partition begins`()
+    async throws
+{
     try await onThread {
         let cluster = try makeCluster()
         try fill(cluster, 40)
@@ -117,7 +119,9 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
 }
 
 @Test(arguments: [ErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember])
-func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorCode) async throws {
+func `a commit that fails in a rebalance is not fatal, and its records are read again`(code: ErrorCode)
+    async throws
+{
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "spoiled")
@@ -154,7 +158,9 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
     }
 }
 
-@Test func `before partitions go, a member drains and commits, and the other begins there`() async throws {
+@Test func `a member drains and commits before it loses partitions, and the next owner begins there`()
+    async throws
+{
     try await onThread {
         let cluster = try makeCluster()
         try fill(cluster, 40)
@@ -173,19 +179,19 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
             for case .offered in second.read(&batch, into: &records, wait: 5) { secondOffers += 1 }
             return deadline != nil
         }
-        #expect(asked && secondOffers == 0, "nobody gets a partition before it was let go")
+        #expect(asked && secondOffers == 0, "no member gets a partition before its owner released it")
         #expect(deadline! > Instant.now())
-        // Still ours: the drain may commit what is in hand, also in a transaction.
+        // Still ours: the drain may commit its current work, also in a transaction.
         #expect(first.epoch == epoch && !first.isLost)
         #expect(first.captureGroup(forEpoch: epoch) != nil)
-        // Apache Kafka takes a commit at this point, the mock does not.
+        // Apache Kafka accepts a commit at this point, but the mock does not.
         let outcome = first.commit((0..<4).map { OffsetToCommit(TopicPartition("jobs", $0), offset: 10) })
         let start: Int64? = outcome == .committed ? 10 : nil
         #expect(outcome == .committed || outcome == .willBeReadAgain(.rebalanceInProgress))
         try first.release()
         #expect(first.captureGroup(forEpoch: epoch) == nil)
 
-        // A busy machine can make it more than one rebalance.
+        // On a busy machine this can take more than one rebalance.
         let shared = try eventually(within: 40_000) {
             for consumer in [first, second] {
                 for event in consumer.read(&batch, into: &records, wait: 5) {
@@ -205,7 +211,7 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
     }
 }
 
-@Test func `a member that did not poll for too long loses its partitions and cannot commit`() async throws {
+@Test func `a member that stops polling for too long loses its partitions and cannot commit`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         try fill(cluster, 8)
@@ -214,7 +220,7 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         _ = try consumer.read(8)
         let epoch = consumer.epoch
         #expect(consumer.isSurelyOurs(at: consumer.lastPoll))
-        // It stops polling; the library itself says when it has left the group.
+        // The member stops polling. The library itself reports that it has left the group.
         #expect(try eventually { consumer.isLost })
         #expect(!consumer.isSurelyOurs(at: .now()))
         let outcome = consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 2)])
@@ -229,14 +235,14 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         #expect(partitions.count == 4)
         #expect(records.isEmpty)
         try consumer.release()
-        // And comes back as a new member.
+        // The member joins again as a new member.
         #expect(try join(consumer).count == 4)
         #expect(consumer.epoch > epoch)
         #expect(consumer.close())
     }
 }
 
-@Test func `a member that was stopped and not evicted acts again once a commit has shown it`() async throws {
+@Test func `a member that was stopped but not evicted acts again after a commit succeeds`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "stopped")
@@ -244,7 +250,7 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
         var batch = RecordBatch()
         _ = consumer.poll(into: &batch)
         let jobs = OffsetToCommit(TopicPartition("jobs", 0), offset: 0)
-        // Its heart beats on a thread of the library: for the group nothing happens.
+        // A thread of the library sends the heartbeats, so the group notices nothing.
         let pause = consumer.options.sessionMilliseconds - Consumer.leaseMarginMilliseconds
         let last = consumer.lastPoll
         let idle = try eventually { Instant.now().milliseconds(since: last) > pause }
@@ -258,7 +264,7 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
     }
 }
 
-@Test func `a member the coordinator has forgotten is told that its partitions are lost`() async throws {
+@Test func `a member that the coordinator has forgotten gets a loss of its partitions`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "forgotten")
@@ -273,7 +279,7 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
     }
 }
 
-@Test func `a static member that restarts has its partitions again`() async throws {
+@Test func `a static member gets its partitions again after a restart`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "static", instance: "flotilla.sender.0001.0")
@@ -311,9 +317,9 @@ func `a commit that a rebalance spoils is read again and not fatal`(code: ErrorC
     }
 }
 
-/// A stage that is told to stop while its group shares out partitions polls no more: what the group offers lies unread when
-/// it closes.
-@Test(arguments: [nil, "static"]) func `a member closes while an offer to it lies unread`(instance: String?)
+/// A stage that stops during a rebalance does not poll any more. The group's offer is still unread when the
+/// consumer closes.
+@Test(arguments: [nil, "static"]) func `a member closes while an offer is unread`(instance: String?)
     async throws
 {
     try await onThread {

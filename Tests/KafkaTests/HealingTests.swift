@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kafka
 
-/// What a cluster in Kafka's weather cannot answer yet, and what becomes of it.
+/// Tests of questions that a cluster cannot answer yet, under the faults of `Weather`.
 struct HealingTests {
     private static let seeds: [UInt64] = [1, 2, 3, 4]
 
@@ -14,13 +14,13 @@ struct HealingTests {
         try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
     }
 
-    /// Created, and not waited for.
+    /// Creates a topic and does not wait for it.
     private func create(_ name: String, _ admin: Admin) throws {
         let made = try admin.create([NewTopic(name, partitions: 3, replication: 1)])
         #expect(made.map(\.code) == [ErrorCode.none])
     }
 
-    @Test(arguments: seeds) func `a topic of a moment ago is described, and its ends are told`(seed: UInt64)
+    @Test(arguments: seeds) func `a topic that was just created is described with its ends`(seed: UInt64)
         async throws
     {
         try await onThread {
@@ -34,7 +34,7 @@ struct HealingTests {
         }
     }
 
-    @Test(arguments: seeds) func `once a topic can be used, no leader refuses it`(seed: UInt64) async throws {
+    @Test(arguments: seeds) func `no leader refuses a topic after it is usable`(seed: UInt64) async throws {
         try await onThread {
             let cluster = try TestCluster(weather: seed)
             let admin = try admin(cluster)
@@ -44,7 +44,7 @@ struct HealingTests {
         }
     }
 
-    @Test(arguments: seeds) func `a stage that starts right after its topics were created can begin`(
+    @Test(arguments: seeds) func `a stage can begin right after its topics were created`(
         seed: UInt64
     ) async throws {
         try await onThread {
@@ -57,11 +57,11 @@ struct HealingTests {
             }
             #expect(try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) == nil)
             #expect(transaction.isReady)
-            #expect(cluster.isServing("t"), "its leaders were waited for")
+            #expect(cluster.isServing("t"), "the stage waited for the leaders")
         }
     }
 
-    @Test func `what does not begin in time says which call, with the code`() async throws {
+    @Test func `a stage that cannot begin in time names the failed call and its code`() async throws {
         try await onThread {
             let settings = KafkaSettings(brokers: ["127.0.0.1:1"])
             let transaction = StageTransaction(topics: ["t"], log: .silent) {
@@ -77,7 +77,7 @@ struct HealingTests {
         }
     }
 
-    @Test func `a topic that is not there is an error after a moment, not after the whole limit`()
+    @Test func `a missing topic is an error after a moment and not after the whole limit`()
         async throws
     {
         try await onThread {
@@ -93,8 +93,8 @@ struct HealingTests {
         }
     }
 
-    /// The library looks for a leader that it does not know every half second.
-    @Test func `without a group, reading begins at once`() async throws {
+    /// The library looks for an unknown leader every half second.
+    @Test func `a consumer without a group begins to read at once`() async throws {
         try await onThread {
             let cluster = try TestCluster(weather: nil)
             let settings = KafkaSettings(brokers: cluster.brokers)

@@ -5,9 +5,9 @@ import Lifecycle
 import Telemetry
 import Testing
 
-/// What clients cost that have nothing to do.
+/// Tests of the cost of idle clients.
 @Suite(.serialized) struct IdleTests {
-    /// Of threads of this name: processor time in nanoseconds, and how often each has begun to wait.
+    /// Returns, per thread with this name, its processor time in nanoseconds and the number of its waits.
     private static func used(by name: String) -> [String: (nanoseconds: Int64, waits: Int64)] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         var all: [String: (nanoseconds: Int64, waits: Int64)] = [:]
@@ -32,7 +32,7 @@ import Testing
             try Producer(
                 KafkaSettings(brokers: cluster.brokers), name: "idle-\($0)", log: .silent, metrics: Metrics())
         }
-        // What idle time costs is the question, so it is time that is waited for: first until they have begun.
+        // The test measures idle time, so it has to sleep. The first sleep lets the threads start.
         try await Task.sleep(for: .seconds(2))
         let begun = Self.used(by: "rdk:main").filter { !before.contains($0.key) }
         try await Task.sleep(for: .seconds(4))
@@ -45,13 +45,13 @@ import Testing
             nanoseconds += last.nanoseconds - first.nanoseconds
             waits += last.waits - first.waits
         }
-        // Half a millisecond for each wait where they spin, an eighth where they do not.
+        // A spinning thread needs half a millisecond for each wait, others an eighth.
         let each = nanoseconds / max(1, waits)
         #expect(waits > 0 && each < 350_000, "\(each / 1000) µs for each of \(waits) waits")
     }
 
-    /// The main thread makes them, and would have them wait as it does.
-    @Test func `what lingers for a broker that the cluster told of leaves in time`() async throws {
+    /// The main thread makes the brokers' threads. They would inherit its timer slack.
+    @Test func `a lingering record leaves in time for a broker that the cluster announced`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 3)
             var options = ProducerOptions()
@@ -67,7 +67,7 @@ import Testing
                     producer.put(topic, partition: index % 4, "k", nil, collecting: &deliveries) == .queued)
                 while deliveries.isEmpty { _ = producer.collect(into: &deliveries, waitMilliseconds: 100) }
                 deliveries = []
-                // By then the leaders are known and connected.
+                // After four records the leaders are known and connected.
                 if index >= 4 { milliseconds.append(Instant.now().milliseconds(since: began)) }
             }
             let median = milliseconds.sorted()[milliseconds.count / 2]

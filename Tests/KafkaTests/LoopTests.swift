@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kafka
 
-/// What a stage does on a loop: read what is there, in batches, send it on, and never wait.
+/// A stage on an event loop: it reads the available records in batches, sends them on, and never waits.
 private final class Echo: EventHandler {
     private let consumer: Consumer
     private let producer: Producer
@@ -40,12 +40,12 @@ private final class Echo: EventHandler {
     func loopEnds() {}
 }
 
-@Test func `a consumer and a producer live on an event loop without a wait`() async throws {
+@Test func `a consumer and a producer share an event loop without blocking`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         cluster.createTopic("out", partitions: 1)
         let loop = try EventLoop(name: "echo")
-        let stored = Metrics().counter("flotilla_test_stored_total", help: "What came back")
+        let stored = Metrics().counter("flotilla_test_stored_total", help: "Records that came back")
         try loop.start()
         loop.execute {
             do { _ = try Echo(cluster, on: loop, stored: stored) } catch { Issue.record("\(error)") }

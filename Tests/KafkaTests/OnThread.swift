@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs a test that blocks on a thread of its own, so that many wait for a cluster side by side.
+/// Runs a blocking test on a separate thread, so that many tests can wait for a cluster at the same time.
 func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withTaskExecutorPreference(ThreadPerJob()) { try await blocking(body) }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kafka
 
-@Test func `every record has one delivery with its own tag`() throws {
+@Test func `every record has one delivery with its tag`() throws {
     let cluster = try makeCluster()
     let producer = try makeProducer(cluster)
     let topic = try producer.topic("jobs")
@@ -20,7 +20,7 @@ import Testing
     #expect(producer.outstanding == 0)
 }
 
-@Test func `a full queue says so, and takes the record once there is room`() throws {
+@Test func `a full queue refuses a record and accepts it after the queue has drained`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster) { $0.queueRecordsMax = 100 }
     let topic = try producer.topic("jobs")
@@ -36,7 +36,9 @@ import Testing
     #expect(deliveries.count == 101 && deliveries.allSatisfy { $0.isStored })
 }
 
-@Test func `a flush with the cluster away ends with its limit and tells what is left`() throws {
+@Test func `a flush without a cluster ends at its limit and returns the number of outstanding records`()
+    throws
+{
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic("jobs")
@@ -48,7 +50,7 @@ import Testing
     #expect(Instant.now().milliseconds(since: start) < 2000)
 }
 
-@Test func `what no broker acknowledges in time is given up, and said so`() throws {
+@Test func `a record that no broker acknowledges in time fails with a timeout`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster) { $0.deliveryMillisecondsMax = 300 }
     let topic = try producer.topic("jobs")
@@ -64,9 +66,9 @@ import Testing
     #expect(deliveries[0].outcome == .notStored(.messageTimedOut))
 }
 
-/// The mock stores a batch twice whose answer was lost: it keeps no sequences. That nothing is doubled is
-/// for brokers that do: `StrayingLeaderTests` and the conformance run ask them.
-@Test func `brokers that go down and come back lose nothing`() throws {
+/// The mock keeps no sequence numbers, so it stores a batch twice if the answer was lost.
+/// `StrayingLeaderTests` and the conformance run test duplicates on brokers that keep them.
+@Test func `brokers that stop and return lose no records`() throws {
     let cluster = try makeCluster()
     let producer = try makeProducer(cluster)
     let topic = try producer.topic("jobs")
@@ -106,7 +108,7 @@ import Testing
     #expect(deliveries.count == 1 && deliveries[0].isStored)
 }
 
-@Test func `a record the broker finds too large is not stored, and the next one is`() throws {
+@Test func `a record that is too large for the broker is not stored, but the next one is`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic("jobs")
@@ -120,7 +122,7 @@ import Testing
     #expect(deliveries.last?.isStored == true)
 }
 
-@Test func `a fatal error says rebuild, and a new producer carries on`() throws {
+@Test func `a fatal error asks for a rebuild, and a new producer continues`() throws {
     let cluster = try makeCluster(brokers: 1)
     var deliveries: [Delivery] = []
     do {
@@ -139,7 +141,7 @@ import Testing
     #expect(deliveries.last?.isStored == true)
 }
 
-@Test func `the descriptor wakes an epoll loop when deliveries come, and rests when they are collected`()
+@Test func `the descriptor wakes an epoll loop for deliveries and is silent after they are collected`()
     throws
 {
     let cluster = try makeCluster(brokers: 1)
@@ -161,7 +163,7 @@ import Testing
     }
 }
 
-@Test func `settings that pass and that the client refuses are one sentence each`() throws {
+@Test func `each setting that the client refuses is reported in one sentence`() throws {
     var settings = KafkaSettings(brokers: ["127.0.0.1:1"])
     settings.properties = ["no.such.thing": "secret-1", "socket.timeout.ms": "secret-2"]
     let error = #expect(throws: ConfigurationError.self) {
@@ -174,7 +176,7 @@ import Testing
         ])
 }
 
-@Test func `a certificate authority that is no certificate is one sentence, each time`() throws {
+@Test func `an invalid certificate authority file is reported in one sentence, each time`() throws {
     var settings = KafkaSettings(brokers: ["127.0.0.1:1"])
     settings.security = .tls
     settings.certificateAuthorityFile = "/etc/hostname"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kafka
 
-@Test func `null, empty and full are told apart in keys, values and headers`() throws {
+@Test func `null, empty and non-empty keys, values and headers stay distinct`() throws {
     let cluster = try makeCluster(partitions: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic("jobs")
@@ -32,7 +32,7 @@ import Testing
     #expect(records[6].headers == [])
 }
 
-@Test func `the last header of a name is the one that counts`() throws {
+@Test func `the last header of a name counts`() throws {
     let cluster = try makeCluster(brokers: 1, partitions: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic("jobs")
@@ -56,12 +56,12 @@ import Testing
     #expect(record.headers.count == 3)
     #expect(record.headers.last("apns-topic")?.value?.text == "b")
     #expect(record.headers.last("caf\u{E9}")?.name.text == "caf\u{E9}")
-    if record.headers.last("absent") != nil { Issue.record("a header that was not sent") }
+    if record.headers.last("absent") != nil { Issue.record("a header exists that was not sent") }
     #expect(record.timestamp ?? 0 > 1_600_000_000_000)
     #expect(consumer.topics[record.topic] == "jobs")
 }
 
-@Test func `headers of a record that was not queued are still the caller's`() throws {
+@Test func `the caller keeps the headers of a record that was not queued`() throws {
     let cluster = try makeCluster(brokers: 1, partitions: 1)
     let producer = try makeProducer(cluster) { $0.recordBytesMax = 2000 }
     let topic = try producer.topic("jobs")
@@ -87,7 +87,7 @@ import Testing
     #expect(error?.code == .unknownTopicOrPartition)
 }
 
-@Test func `the lane of a key is where the library puts it`() throws {
+@Test func `the lane of a key is the partition that the library chooses`() throws {
     var bytes: [UInt8] = []
     for index in 0..<300 {
         #expect(

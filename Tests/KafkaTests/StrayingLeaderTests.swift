@@ -4,10 +4,11 @@ import Lifecycle
 import Telemetry
 import Testing
 
-/// A leader that is none for a moment, again and again, by a seed.
+/// A leader that refuses to lead for a moment, again and again, by a seed.
 ///
-/// The mock cannot be asked this. It keeps no sequences, so it takes a batch although the one before it was
-/// refused; the library knows that a broker would not, counts the earlier one as stored, and it is lost.
+/// The mock cannot test this. It keeps no sequence numbers, so it accepts a batch although it refused the
+/// previous one. The library assumes that a broker would not, and counts the earlier batch as stored. That
+/// batch is lost.
 private struct StrayingLeader: BrokerWeather {
     private static let strayingOneIn = 4
     private let numbers: TracedLock<SplitMix64>
@@ -25,7 +26,8 @@ private struct StrayingLeader: BrokerWeather {
     }
 }
 
-/// A broker that strays, and a topic there of which each round has a partition: a producer is new to it.
+/// A cluster with a straying broker. Its topic has one partition per round, so that the producer is new to
+/// each.
 private struct StrayingCluster {
     let seed = UInt64.random(in: 0...UInt64.max)
     let broker: RunningBroker
@@ -48,7 +50,7 @@ private struct StrayingCluster {
         return try Producer(kafka, options, name: "test", log: .silent, metrics: Metrics())
     }
 
-    /// What there is to be read of each partition.
+    /// Returns the readable values of each partition.
     func values(of partitions: Int) throws -> [[String]] {
         let reader = try Consumer(
             kafka, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
@@ -69,14 +71,14 @@ private struct StrayingCluster {
     }
 }
 
-@Test func `a leader that moves in the middle loses and doubles nothing`() async throws {
+@Test func `a leader that moves while records are sent loses and duplicates nothing`() async throws {
     try await onThread {
         let cluster = try StrayingCluster()
         defer { cluster.broker.stop() }
         let producer = try cluster.producer()
         let topic = try producer.topic("jobs")
         var deliveries: [Delivery] = []
-        // What is lost at a producer's beginning is told: here the first one comes alone.
+        // A loss at a producer's first batch is reported as unknown. So the first record is sent alone.
         #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         for index in 1..<300 {
@@ -90,13 +92,13 @@ private struct StrayingCluster {
     }
 }
 
-/// A broker takes any number for the first batch of a producer that it has not seen in the partition.
-@Test func `what a leader refused of a producer that is new to it is not told as stored`() async throws {
+/// A broker accepts any sequence number in the first batch of a producer that is new to the partition.
+@Test func `a record of a new producer that the leader refused is not reported as stored`() async throws {
     try await onThread {
         let (rounds, count) = (60, 200)
         let cluster = try StrayingCluster(partitions: rounds)
         defer { cluster.broker.stop() }
-        // One that is at work already, so that a partition's second batch does not wait for its first.
+        // The producer is already connected, so that a partition's second batch does not wait for its first.
         let producer = try cluster.producer()
         let topic = try producer.topic("jobs")
         var told: [[String]] = []

@@ -6,7 +6,7 @@ import Synchronization
 import Telemetry
 import Testing
 
-// The embedded broker as a test bed: what it can be told to do wrong, seen through the client.
+// The embedded broker as a test bed: the faults that it can inject, seen through the client.
 
 private func read(_ topic: String, from broker: RunningBroker) throws -> [String] {
     let consumer = try Consumer(
@@ -28,7 +28,7 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
     return values
 }
 
-@Test func `a torn transaction commits one partition and takes the other back`() async throws {
+@Test func `a torn transaction commits one partition and aborts the other`() async throws {
     try await onThread {
         var settings = try BrokerSettings.temporary()
         settings.transactionTears = { topic, _ in topic == "torn" }
@@ -53,7 +53,7 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
     }
 }
 
-@Test func `a file operation that fails under the broker is told, and what was acknowledged is there`()
+@Test func `the broker reports a failed file operation and keeps all acknowledged records`()
     async throws
 {
     try await onThread {
@@ -80,7 +80,7 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
         failing.store(true, ordering: .relaxed)
         put("during")
         #expect(
-            producer.flush(withinMilliseconds: 300, into: &deliveries) == 1, "it is tried again and again")
+            producer.flush(withinMilliseconds: 300, into: &deliveries) == 1, "the broker retries the write")
         failing.store(false, ordering: .relaxed)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         #expect(

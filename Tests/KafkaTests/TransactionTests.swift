@@ -13,7 +13,7 @@ private func makeTransactions(_ cluster: MockCluster, _ id: String = "flotilla.p
         KafkaSettings(cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
 }
 
-/// A member of a group that has partitions, for its metadata.
+/// Returns a group member with partitions, for its metadata.
 private func makeMember(_ cluster: MockCluster) throws -> Consumer {
     var options = ConsumerOptions(.group("planner", instanceID: nil, topics: ["jobs"]))
     options.sessionMilliseconds = 6000
@@ -61,7 +61,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test func `a shared body lives until its transaction has ended, and no longer`() async throws {
+@Test func `a shared body lives exactly until its transaction has ended`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
@@ -91,13 +91,13 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test func `an error that passes is retried inside the call`() async throws {
+@Test func `a transient error is retried inside the call`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
         let topic = try producer.topic("jobs")
         let consumer = try makeMember(cluster)
-        // Loading, not coordinator, concurrent transactions.
+        // Coordinator loading, not coordinator, concurrent transactions.
         cluster.fail(.initProducerID, with: 14, 16)
         try producer.initialise()
         cluster.fail(.addPartitions, with: 51, 51)
@@ -113,7 +113,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test func `an error that spoils the transaction asks for an abort, and the same work then succeeds`()
+@Test func `an error in a transaction asks for an abort, and the same work then succeeds`()
     async throws
 {
     try await onThread {
@@ -135,7 +135,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 }
 
 @Test(arguments: [ErrorCode.fencedInstance, .unknownMember, .illegalGeneration])
-func `when the partitions are another's the work is dropped`(code: ErrorCode) async throws {
+func `work is dropped if the partitions were reassigned`(code: ErrorCode) async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
@@ -155,7 +155,7 @@ func `when the partitions are another's the work is dropped`(code: ErrorCode) as
 }
 
 @Test(arguments: [ErrorCode.producerFenced, .invalidProducerEpoch])
-func `a fenced producer says so, and one made anew carries on`(code: ErrorCode) async throws {
+func `a fenced producer asks for a rebuild, and a new producer continues`(code: ErrorCode) async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         do {
@@ -180,7 +180,7 @@ func `a fenced producer says so, and one made anew carries on`(code: ErrorCode) 
     }
 }
 
-@Test func `a transaction coordinator that moves stops nothing`() async throws {
+@Test func `a transaction coordinator that moves stops no transaction`() async throws {
     try await onThread {
         let cluster = try makeCluster()
         let producer = try makeTransactions(cluster, "moving")
@@ -198,7 +198,7 @@ func `a fenced producer says so, and one made anew carries on`(code: ErrorCode) 
     }
 }
 
-@Test func `without a cluster, starting transactions ends with its limit and may be called again`()
+@Test func `starting transactions without a cluster ends at its limit and may be repeated`()
     async throws
 {
     try await onThread {
@@ -216,7 +216,7 @@ func `a fenced producer says so, and one made anew carries on`(code: ErrorCode) 
     }
 }
 
-@Test func `a full queue in a transaction finds room again`() async throws {
+@Test func `a full queue in a transaction drains again`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         var options = ProducerOptions()

@@ -3,13 +3,13 @@ import KafkaTesting
 import Lifecycle
 import Testing
 
-/// What decides about the weather, asked by itself.
+/// Tests of the seeded weather alone, without a broker.
 struct WeatherTests {
     private let start = Instant(nanoseconds: 0)
 
     private func after(_ milliseconds: Int) -> Instant { start.advanced(byMilliseconds: milliseconds) }
 
-    /// What a client meets that asks every five milliseconds.
+    /// Returns the answers to a client that asks every five milliseconds.
     private func life(_ seed: UInt64) -> [String] {
         var weather = Weather(seed: seed, at: start)
         weather.created("t", at: start)
@@ -25,12 +25,12 @@ struct WeatherTests {
         }
     }
 
-    @Test func `the same seed is the same weather, another one is another`() {
+    @Test func `the same seed gives the same weather, and another seed another weather`() {
         #expect(life(7) == life(7))
         #expect(life(7) != life(8))
     }
 
-    @Test func `a new topic becomes known, then led, then served, and stays so`() {
+    @Test func `a new topic becomes known, gets a leader, is served, and stays served`() {
         for seed in UInt64(0)..<200 {
             var weather = Weather(seed: seed, at: start)
             weather.created("t", at: start)
@@ -54,7 +54,7 @@ struct WeatherTests {
     }
 
     @Test(arguments: [CoordinatorCall.group("g"), .transaction(id: "i"), .findGroup, .findTransaction])
-    func `coordinators come back each time, and are there most of the time`(call: CoordinatorCall) {
+    func `coordinators always return and are available most of the time`(call: CoordinatorCall) {
         for seed in UInt64(0)..<100 {
             var weather = Weather(seed: seed, at: start)
             var absent = 0
@@ -70,11 +70,11 @@ struct WeatherTests {
         }
     }
 
-    @Test func `a transaction that ends holds up the next of its id alone, for a moment`() {
+    @Test func `a transaction that ends delays only the next one of its id, for a moment`() {
         var held = 0
         for seed in UInt64(0)..<200 {
             var weather = Weather(seed: seed, at: start)
-            // In fair weather, behind the start.
+            // The time is after the start and in calm weather.
             let end = after(Weather.Limits.startingLong + 1)
             guard weather.refusal(by: .end(id: "a"), at: end) == nil else { continue }
             #expect(weather.refusal(by: .transaction(id: "b"), at: end) == nil, "seed \(seed)")

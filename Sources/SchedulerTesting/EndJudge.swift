@@ -1,17 +1,17 @@
 internal import LiveActivity
 
-/// What must be so of the ends that the planner asked for: none goes twice or early, and of each group the newest
-/// life ends. An older one may be replaced, or have ended before.
+/// A check of the ends that the planner asked for. No end fires twice or early, and the newest generation of
+/// each group ends. An older one may be replaced or may have ended before.
 struct EndJudge {
     private struct Asked {
         var end: EndSchedule
-        /// How often it was asked for.
+        /// The number of requests for this end.
         var times = 1
         /// The cluster's stamp on the END.
         var firedAt: Int64?
     }
 
-    /// By whose group it is.
+    /// The owner and the name of a group.
     private struct Home: Hashable {
         var owner: String
         var group: String
@@ -28,33 +28,37 @@ struct EndJudge {
         asked[home, default: [:]][end.generation] = Asked(end: end, times: times + 1)
     }
 
+    /// Checks a fired end.
+    ///
     /// - Parameters:
-    ///   - generation: the life that the send ends.
-    ///   - stamp: the cluster's, on the send's record; milliseconds since 1970.
-    /// - Returns: what is wrong with it.
+    ///   - generation: The generation that the send ends.
+    ///   - stamp: The cluster's stamp on the send's record, in milliseconds since 1970.
+    /// - Returns: The fault, or nil.
     mutating func fires(_ send: Send, of generation: Int64, at stamp: Int64) -> String? {
         let home = Home(send.owner, send.group ?? "")
-        guard let one = asked[home]?[generation] else { return "\(send.id) ends what nobody wants ended" }
+        guard let one = asked[home]?[generation] else {
+            return "\(send.id) ends a generation that no record asked to end"
+        }
         if let firedAt = one.firedAt {
             return
-                "\(send.id) ends the same life again, \(stamp - firedAt) ms later; it was asked for \(one.times) times"
+                "\(send.id) ends the same generation again, \(stamp - firedAt) ms later; requests: \(one.times)"
         }
         asked[home]?[generation]?.firedAt = stamp
         fired += 1
         if stamp < one.end.at * 1000 { return "\(send.id) ends \(one.end.at * 1000 - stamp) ms early" }
         if send.content.event != .end || send.acceptedAt != one.end.at * 1000 {
-            return "\(send.id) is not the end that was asked for"
+            return "\(send.id) is not the requested end"
         }
         return nil
     }
 
-    /// When nothing is left: a life that should have ended, and has not.
+    /// A generation that should have ended but has not. Checked after all timers have fired.
     var lost: String? {
         for (home, lives) in asked {
             guard let newest = lives.max(by: { $0.key < $1.key }), newest.value.firedAt == nil else {
                 continue
             }
-            return "life \(newest.key) of \(home.group) of '\(home.owner)' has not ended"
+            return "generation \(newest.key) of \(home.group) of '\(home.owner)' has not ended"
         }
         return nil
     }

@@ -1,14 +1,14 @@
 package import LiveActivity
 internal import Simulation
 
-/// Ends as the planner asks for them at the dates of groups: of users' own groups and of public ones, most of a
-/// newer life than the one before, some of an older one that comes late.
+/// Ends as the planner asks for them at the end dates of groups, private and public ones. Most are of a newer
+/// generation than the one before, some are of an older one that comes late.
 package struct EndMix {
     private static let users = 40
     private static let groups = 5
-    /// How far back a late one lies, in generations.
+    /// The distance of a late end, in generations.
     private static let lateness: Int64 = 101
-    /// No send has been given a version below it.
+    /// A version below all versions of real sends.
     private static let firstGeneration: Int64 = 1_700_000_000_000
 
     private var chance: SeededGenerator
@@ -16,9 +16,9 @@ package struct EndMix {
 
     package init(seed: UInt64) { chance = SeededGenerator(seed &+ 1) }
 
-    /// No two have the same generation.
+    /// Returns the next end. No two ends have the same generation.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: Milliseconds since 1970.
     package mutating func next(at now: Int64) -> EndSchedule {
         count += 1
         let isLate = chance.below(5) == 0

@@ -1,8 +1,8 @@
 package import LiveActivity
 internal import Simulation
 
-/// Orders as phones and backends give them: most schedule something for a few seconds later, some replace or
-/// take back, a few come twice with their key.
+/// Orders as phones and backends give them. Most schedule a send for a few seconds later, some replace or
+/// cancel, and a few repeat an idempotency key.
 package struct OrderMix {
     private static let users = 200
     private static let activities = 3
@@ -13,13 +13,13 @@ package struct OrderMix {
     private var chance: SeededGenerator
     private var count = 0
 
-    /// - Parameter partitions: of `replies`.
+    /// - Parameter partitions: The number of partitions of `replies`.
     package init(seed: UInt64, partitions: Int) {
         self.partitions = Int32(partitions)
         chance = SeededGenerator(seed)
     }
 
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: Milliseconds since 1970.
     package mutating func next(at now: Int64) -> ScheduleOrder {
         count += 1
         let user = "user-\(chance.below(Self.users))"
@@ -46,7 +46,7 @@ package struct OrderMix {
         var schedule = Schedule(
             id: id, name: "Chest", activity: activity,
             chance.below(2) == 0 ? .offset(delay) : .at(now + delay), send)
-        // What dies and comes back must not let anything expire that is not meant to.
+        // A long lateness, so that restarts of a process do not expire timers by accident.
         schedule.latenessMax = chance.below(50) == 0 ? 0 : 3_600_000
         if chance.below(20) == 0 {
             let key = chance.below(Self.keys)
@@ -55,7 +55,7 @@ package struct OrderMix {
         return schedule
     }
 
-    /// An object that serves wherever one is wanted.
+    /// A valid JSON object for any field that needs one.
     package static let object = RawJSON(
         state: #"{"remaining":0,"status":"ready","#
             + #""chest":{"kind":"golden","level":7,"rewards":["coins","gems","cards"]}}"#)

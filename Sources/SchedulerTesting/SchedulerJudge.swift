@@ -4,8 +4,8 @@ internal import Kafka
 internal import LiveActivity
 internal import Topics
 
-/// What must be so in what a scheduler has committed, whoever died meanwhile: each order is answered once, and
-/// each timer has one fate.
+/// A check of the records that a scheduler has committed, independent of crashes: each order has one answer,
+/// and each timer has one fate.
 package struct SchedulerJudge {
     private enum Fate { case fired, expired, canceled, replaced }
 
@@ -13,7 +13,7 @@ package struct SchedulerJudge {
         var schedule: Schedule
         var order: ScheduleOrder
         var dueAt: Int64
-        /// Where its order stands.
+        /// The position of its order.
         var place: (partition: Int32, offset: Int64)
     }
 
@@ -24,12 +24,12 @@ package struct SchedulerJudge {
     private var answers: [String: ScheduleReply.Answer] = [:]
     private var fates: [String: Fate] = [:]
     private var ends = EndJudge()
-    /// Of records that are no orders: topic, partition and offset.
+    /// The positions of records that are not orders, as topic, partition and offset.
     package private(set) var misfits: Set<String> = []
     package var fired: Int { fates.values.count { $0 == .fired } }
     package var canceled: Int { fates.values.count { $0 == .canceled } }
     package var replaced: Int { fates.values.count { $0 == .replaced } }
-    /// By themselves, at their group's date.
+    /// The number of groups that ended at their end date.
     package var ended: Int { ends.fired }
     package private(set) var fault: String?
 
@@ -95,16 +95,18 @@ package struct SchedulerJudge {
         for record in try TopicContent(.replies, bed).records {
             let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
             if answers.updateValue(reply.answer, forKey: reply.request) != nil {
-                fail("\(reply.request) is answered twice")
+                fail("\(reply.request) has two answers")
             }
         }
         if Set(answers.keys) != requests {
-            fail("\(requests.count) requests were made, \(answers.count) answered")
+            fail("\(requests.count) requests were made, \(answers.count) have answers")
         }
     }
 
     private mutating func meets(_ send: String, _ fate: Fate) {
-        if let other = fates.updateValue(fate, forKey: send) { fail("\(send) is \(fate), and was \(other)") }
+        if let other = fates.updateValue(fate, forKey: send) {
+            fail("\(send) is \(fate) and was already \(other)")
+        }
     }
 
     private mutating func readProgress(_ bed: IngestBed) throws {
@@ -115,7 +117,7 @@ package struct SchedulerJudge {
             case .cancelled: meets(progress.send, .canceled)
             case .superseded: meets(progress.send, .replaced)
             case .expired: meets(progress.send, .expired)
-            default: fail("\(progress.send) is said to be \(part.verdict)")
+            default: fail("\(progress.send) has the unexpected verdict \(part.verdict)")
             }
         }
     }
@@ -124,7 +126,7 @@ package struct SchedulerJudge {
         for record in try TopicContent(.sendsTimed, bed).records {
             let send = try Send.decode(record.value ?? [], with: reader)
             let home = send.groupKey.map { Murmur2.partition(of: $0.bytes.span, of: bed.layout.lanes) }
-            if home != Int(record.partition) { fail("\(send.id) lies where its group does not") }
+            if home != Int(record.partition) { fail("\(send.id) is in a partition other than its group's") }
             if let generation = send.generation {
                 if let fault = ends.fires(send, of: generation, at: record.timestamp) { fail(fault) }
                 continue
@@ -135,11 +137,11 @@ package struct SchedulerJudge {
                 continue
             }
             if record.timestamp < timer.dueAt {
-                fail("\(send.id) goes \(timer.dueAt - record.timestamp) ms early")
+                fail("\(send.id) fires \(timer.dueAt - record.timestamp) ms early")
             }
             var promised = timer.schedule.send
             (promised.acceptedAt, promised.scheduledAt) = (timer.dueAt, send.scheduledAt)
-            if send != promised { fail("\(send.id) is not what was scheduled") }
+            if send != promised { fail("\(send.id) differs from the scheduled send") }
         }
     }
 
@@ -149,11 +151,11 @@ package struct SchedulerJudge {
             switch answer {
             case .scheduled(let scheduled) where scheduled.send == id:
                 if fates[id] == nil { fail("\(id) has no fate") }
-                if scheduled.dueAt != timer.dueAt { fail("\(id) was promised for another time") }
+                if scheduled.dueAt != timer.dueAt { fail("\(id) has another due time in its answer") }
                 if fates[id] == .expired, timer.schedule.latenessMax > 0 { fail("\(id) expired") }
             case .scheduled, .conflict, .refused:
-                if fates[id] != nil { fail("\(id) was not accepted, and has a fate") }
-            default: fail("\(id) is answered with \(answer)")
+                if fates[id] != nil { fail("\(id) was not accepted but has a fate") }
+            default: fail("\(id) has the wrong answer \(answer)")
             }
         }
     }
@@ -169,10 +171,12 @@ package struct SchedulerJudge {
                 guard timer.order.owner == cancel.order.owner, timer.place.offset < cancel.place.offset,
                     cancel.stamp <= timer.dueAt - 2000, means(choice, timer.schedule), fates[id] == .fired
                 else { continue }
-                fail("\(id) was taken back in time, and goes")
+                fail("\(id) was cancelled in time but fires")
             }
         }
-        if told != canceled { fail("\(told) timers are said to be taken back, \(canceled) are") }
+        if told != canceled {
+            fail("\(told) timers are cancelled by the answers, but \(canceled) by the verdicts")
+        }
     }
 
     private func means(_ choice: ScheduleOrder.Choice, _ schedule: Schedule) -> Bool {
@@ -187,7 +191,7 @@ package struct SchedulerJudge {
     private mutating func checkRows(_ bed: IngestBed) throws {
         for key in try TopicContent(.timers, bed).newest.keys {
             if unsafe !key.withUnsafeBytes({ unsafe SeenOrder.isKey($0) }) {
-                fail("a timer is left: \(String(decoding: key, as: UTF8.self))")
+                fail("a timer remains: \(String(decoding: key, as: UTF8.self))")
             }
         }
     }

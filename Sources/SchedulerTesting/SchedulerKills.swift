@@ -6,19 +6,19 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// Two processes of the scheduler die again and again while orders flow and timers fire: at every numbered step,
-/// at random moments, frozen beyond their session and woken as zombies, and stopped in order. In the end each
-/// order is answered once, and each timer has one fate.
+/// A test that kills two processes of the scheduler repeatedly while orders arrive and timers fire. It kills
+/// them at every numbered step and at random moments, freezes them beyond their session so that they wake as
+/// zombies, and stops them in order. At the end each order has one answer, and each timer has one fate.
 package final class SchedulerKills: KillScene {
     package struct Plan: KillPlan {
         package var orders = 2000
-        /// How often each step kills.
+        /// The number of kills at each step.
         package var rounds = 1
-        /// All but one: the time is asked for only where no order tells it.
+        /// All steps but one. The scheduler asks for the time only if no order brings it.
         package var steps = SchedulerStep.allCases.filter { $0 != .timeAsked }
         package var randomKills = 3
         package var freezes = 1
-        /// Of 1,000 records, those that are no orders, and the ends that a planner asks for.
+        /// Per 1,000 records: records that are not orders, and ends that a planner asks for.
         package var poison = 10
         package var ends = 100
         package var seed: UInt64 = 1
@@ -34,7 +34,7 @@ package final class SchedulerKills: KillScene {
         package var replaced = 0
         package var ended = 0
         package var deadLetters = 0
-        /// Nil: everything is exactly right.
+        /// The fault, or nil if everything is right.
         package var fault: String?
     }
 
@@ -74,7 +74,7 @@ package final class SchedulerKills: KillScene {
         result.deadLetters = buried.count
         result.fault = judge.fault
         if result.fault == nil, buried != judge.misfits {
-            result.fault = "\(buried.count) records were set aside, \(judge.misfits.count) had to be"
+            result.fault = "\(buried.count) records are dead letters, expected \(judge.misfits.count)"
         }
         return result
     }
@@ -110,7 +110,7 @@ package final class SchedulerKills: KillScene {
 
     package func finish() -> Bool { sender.finish() && planner.finish() }
 
-    /// Everything is committed, and no timer waits.
+    /// Returns whether everything is committed and no timer waits.
     package func isSettled() throws -> Bool {
         guard bed.isRead(by: "scheduler", [.schedules, .schedulesAuto]) else { return false }
         return try TopicContent(.timers, bed).newest.keys.allSatisfy { key in

@@ -7,9 +7,9 @@ import SchedulerTesting
 import Simulation
 import Testing
 
-/// The small form of `deploy/prove scheduler-kills`.
+/// A short run of `deploy/prove scheduler-kills`.
 @Suite struct SchedulerKillTests {
-    @Test func `two schedulers that die at steps, at random and as zombies fire each timer once`()
+    @Test func `each timer fires once although two schedulers die at steps, at random, and as zombies`()
         async throws
     {
         let cluster = try TestCluster()

@@ -8,14 +8,14 @@ import Stages
 import Telemetry
 import Topics
 
-/// One running scheduler on a bed, with its state in a directory of its own.
+/// A running scheduler on a test bed, with a separate state directory.
 final class SchedulerStage: Sendable {
     let service: SchedulerService
     private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    /// - Parameter before: The stage to restart, with the same slot.
     init(
         _ bed: IngestBed, directory: String, after before: SchedulerStage? = nil,
         clock: @escaping @Sendable () -> WallTime = { .now() },
@@ -38,7 +38,7 @@ final class SchedulerStage: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// The number behind a metric's name and labels, as Prometheus would read it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it.
     func metric(_ name: String) -> Int {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") }.map { Int($0) } ?? 0
@@ -48,7 +48,7 @@ final class SchedulerStage: Sendable {
 }
 
 extension IngestBed {
-    /// The answers, by request.
+    /// Returns the answers by request.
     func answers() throws -> [String: ScheduleReply.Answer] {
         let reader = JSONReader()
         var answers: [String: ScheduleReply.Answer] = [:]
@@ -59,7 +59,7 @@ extension IngestBed {
         return answers
     }
 
-    /// What stands in `sends.timed`.
+    /// Returns the sends in `sends.timed`.
     func timedSends() throws -> [Send] {
         let reader = JSONReader()
         return try TopicContent(.sendsTimed, self).records.map {
@@ -81,7 +81,7 @@ extension IngestBed {
 }
 
 extension ReportSender {
-    /// - Parameter request: what the answer is waited for by.
+    /// - Parameter request: The id of the request, by which the test finds the answer.
     func send(_ wish: ScheduleOrder.Wish, user: String = "ben", request: String? = nil) {
         let order = ScheduleOrder(
             wish, app: IngestBed.app.id, owner: .recipient(.user(user)),

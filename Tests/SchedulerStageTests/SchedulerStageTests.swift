@@ -19,13 +19,13 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
 }
 
 @Suite struct SchedulerStageTests {
-    @Test func `what was scheduled goes at its time, and what was taken back does not`() async throws {
+    @Test func `a scheduled send fires at its time, and a cancelled one does not`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await SchedulerStage(bed, directory: directory.path)
         let sender = try ReportSender(bed, to: .schedules)
-        // The simplest of Teak's: one of three chests stays.
+        // Teak's simplest case: one of three chests stays.
         for (number, activity) in ["chest_0", "chest_0", "chest_1"].enumerated() {
             sender.send(
                 .schedule(schedule("s\(number)", activity: activity, in: 6000)), request: "s\(number)")
@@ -34,7 +34,9 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         sender.send(.cancel(.activity("chest_0")), user: "ada", request: "other")
         sender.send(.list(10), request: "list")
         #expect(sender.finish())
-        try await eventually("all are answered") { try bed.answers().count == 6 || stage.failure != nil }
+        try await eventually("all requests have an answer") {
+            try bed.answers().count == 6 || stage.failure != nil
+        }
         let answers = try bed.answers()
         #expect(answers["cancel"] == .canceled(2, tooLate: 0))
         #expect(answers["other"] == .canceled(0, tooLate: 0))
@@ -44,10 +46,14 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             return
         }
         #expect(listed.map(\.id) == ["s2"])
-        try await eventually("the third goes") { try !bed.timedSends().isEmpty || stage.failure != nil }
+        try await eventually("the third timer fires") {
+            try !bed.timedSends().isEmpty || stage.failure != nil
+        }
         sender.send(.cancel(.activity("chest_1")), request: "late")
         #expect(sender.finish())
-        try await eventually("it is too late") { try bed.answers()["late"] == .canceled(0, tooLate: 1) }
+        try await eventually("the cancel is too late") {
+            try bed.answers()["late"] == .canceled(0, tooLate: 1)
+        }
         #expect(stage.failure == nil)
         await stage.stop()
         let judge = try SchedulerJudge(bed)
@@ -59,7 +65,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
     }
 
     @Test(arguments: [nil, UInt64(5)])
-    func `each order is answered once and each timer has one fate, also in Kafka's weather`(weather: UInt64?)
+    func `each order has one answer and each timer one fate, also under Kafka's faults`(weather: UInt64?)
         async throws
     {
         let cluster = try weather.map { try TestCluster(weather: $0) } ?? TestCluster()
@@ -82,7 +88,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         #expect(sender.finish())
         try await eventually("no timer waits") {
             if stage.failure != nil { return true }
-            // First: what an order that is still to be read would enter is not there yet.
+            // An order that is not read yet has not entered its timer. So the answers are checked first.
             guard try bed.answers().count == orders else { return false }
             let rows = try TopicContent(.timers, bed).newest.keys
             return rows.allSatisfy { key in key.withUnsafeBytes { SeenOrder.isKey($0) } }
@@ -97,7 +103,8 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
     }
 
     @Test
-    func `who comes after a stop, with files or without, fires what waits, and what is too late expires`()
+    func
+        `a scheduler that starts later, with files or without, fires waiting timers, and too late ones expire`()
         async throws
     {
         let cluster = try TestCluster()
@@ -111,29 +118,33 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         sender.send(.schedule(schedule("soon", in: 2500)), request: "soon")
         sender.send(.schedule(schedule("later", in: 9000)), request: "later")
         #expect(sender.finish())
-        try await eventually("all are answered") { try bed.answers().count == 3 || first.failure != nil }
+        try await eventually("all requests have an answer") {
+            try bed.answers().count == 3 || first.failure != nil
+        }
         await first.stop()
         guard case .scheduled(let soon) = try bed.answers()["soon"] else {
-            Issue.record("it was not scheduled")
+            Issue.record("the timer was not scheduled")
             return
         }
-        try await eventually("it is due") { WallTime.now().milliseconds > soon.dueAt + 10 }
+        try await eventually("the timer is due") { WallTime.now().milliseconds > soon.dueAt + 10 }
         let second = try await SchedulerStage(bed, directory: one.path, after: first)
-        try await eventually("it goes") {
+        try await eventually("the timer fires") {
             try bed.timedSends().first?.id == "r-soon" || second.failure != nil
         }
-        try await eventually("the other one has expired") { try bed.verdicts() == ["r-strict": [.expired]] }
+        try await eventually("the other timer has expired") { try bed.verdicts() == ["r-strict": [.expired]] }
         await second.stop()
-        // Without files, and on a machine of its own.
+        // The third scheduler starts without files, as on another machine.
         let third = try await SchedulerStage(bed, directory: two.path)
-        try await eventually("the last goes") { try bed.timedSends().count == 2 || third.failure != nil }
+        try await eventually("the last timer fires") {
+            try bed.timedSends().count == 2 || third.failure != nil
+        }
         #expect(third.failure == nil)
         await third.stop()
         let judge = try SchedulerJudge(bed)
         #expect(judge.fault == nil || judge.fault == "r-strict expired", "\(judge.fault ?? "")")
     }
 
-    @Test func `a machine whose clock jumps fires nothing until it has stood still, and nothing twice`()
+    @Test func `after a clock jump no timer fires until the clock is stable, and none fires twice`()
         async throws
     {
         let cluster = try TestCluster()
@@ -147,15 +158,15 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         let sender = try ReportSender(bed, to: .schedules)
         sender.send(.schedule(schedule("soon", in: 500)), request: "soon")
         #expect(sender.finish())
-        try await eventually("it goes") { stage.fired == 1 || stage.failure != nil }
+        try await eventually("the timer fires") { stage.fired == 1 || stage.failure != nil }
         sender.send(.schedule(schedule("later", in: 3000)), request: "later")
         #expect(sender.finish())
-        try await eventually("it is answered") { try bed.answers().count == 2 }
+        try await eventually("the second request has an answer") { try bed.answers().count == 2 }
         ahead.withLock { $0 = 3_600_000 }
-        try await eventually("people are told") {
+        try await eventually("the metric counts the jump") {
             stage.metric("flotilla_scheduler_clock_jumps_total") == 1 || stage.failure != nil
         }
-        try await eventually("it goes in the end") { stage.fired == 2 || stage.failure != nil }
+        try await eventually("the second timer fires") { stage.fired == 2 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
         let judge = try SchedulerJudge(bed)
@@ -163,7 +174,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
     }
 
     @Test
-    func `a group ends by itself at its date, one life alone, and what is older than its end goes no more`()
+    func `a group ends at its date in one generation only, and an update from before the end is not planned`()
         async throws
     {
         let cluster = try TestCluster()
@@ -186,12 +197,13 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             send.endDate = WallTime.now().milliseconds / 1000 + seconds
             sends.send(key: send.groupKey?.bytes, value: send.encoded())
         }
-        // One after the other: a life that is planned and ended at one go asks for no end, and the second's date is far
-        // enough behind its own asking that it is ended by hand before, also on a busy machine.
+        // The starts follow one after the other. A generation that is planned and ended in one batch asks for
+        // no end. The second end date is late enough that the test can end the group by hand before it, also
+        // on a busy machine.
         for (count, (group, seconds)) in [("match", Int64(10)), ("over", 25)].enumerated() {
             start(group, endsIn: seconds)
             #expect(sends.finish())
-            try await eventually("an end of \(group) is asked for") {
+            try await eventually("the planner asks for an end of \(group)") {
                 try TopicContent(.schedulesAuto, bed).records.count > count || stage.failure != nil
             }
         }
@@ -207,16 +219,18 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             replyTo: .init(partition: 0, request: "u"), acceptedAt: 1)
         orders.send(key: order.key, value: order.encoded())
         #expect(orders.finish())
-        try await eventually("it is scheduled") { try bed.answers()["u"] != nil || stage.failure != nil }
+        try await eventually("the update is scheduled") {
+            try bed.answers()["u"] != nil || stage.failure != nil
+        }
         sends.send(key: end.groupKey?.bytes, value: end.encoded())
         #expect(sends.finish())
-        try await eventually("the match has ended by itself") {
+        try await eventually("the match has ended at its date") {
             try bed.verdicts().contains { $0.key.hasPrefix("end-") && $0.value == [.planned] }
         }
-        try await eventually("what is older than the end is not planned") {
+        try await eventually("the update from before the end is outdated") {
             try bed.verdicts()["update"] == [.outdated]
         }
-        try await eventually("the life that was ended by hand is not ended again") {
+        try await eventually("the generation that was ended by hand is not ended again") {
             try bed.verdicts().values.count { $0 == [.outdated] } == 2
         }
         #expect(stage.failure == nil)

@@ -46,7 +46,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
 }
 
 @Suite struct CoreRuleTests {
-    @Test func `an entry on disk reads back, and stands there in due order`() {
+    @Test func `entries are stored in due order and read back`() {
         let entries = [entry(5, "b"), entry(300, "a"), entry(300, "b"), entry(70_000, "a")]
         #expect(entries.sorted() == entries)
         for (one, next) in zip(entries, entries.dropFirst()) {
@@ -56,7 +56,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(DueEntry(stored: Array("shop/u:ben/s1".utf8).span) == nil)
     }
 
-    @Test func `the entry of a row is read from its bytes, of a seen order a day later`() {
+    @Test func `a timer row is due at its time, a seen order one day after its stamp`() {
         let row = TimerRow(
             app: "shop", owner: .recipient(.user("ben")), id: "dueAt", name: "\"dueAt\":1", dueAt: 12,
             latenessMax: 1, send: makeSend(), offset: 3)
@@ -72,7 +72,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         }
     }
 
-    @Test func `a timer goes when all orders are known that came two seconds before`() {
+    @Test func `a timer fires when all orders up to two seconds before its due time are known`() {
         var heard = HeardOrders()
         #expect(!heard.mayFire(dueAt: 0) && heard.mustAsk(at: 0))
         heard.ends(at: 10, asked: 50_000, position: 9)
@@ -84,7 +84,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(heard.mayFire(dueAt: 62_000))
     }
 
-    @Test func `the rate of firing is bounded, and what was not used is not saved up`() {
+    @Test func `the rate of firing is bounded, and unused budget does not accumulate`() {
         var budget = FiringBudget(perSecond: 1000)
         let start = Instant(nanoseconds: 0)
         #expect(budget.available(at: start) == 100)
@@ -94,7 +94,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(budget.available(at: start.advanced(byMilliseconds: 60_000)) == 100)
     }
 
-    @Test func `a timer that is later than it may be expires, another says when it was promised`() {
+    @Test func `a timer beyond its maximum lateness expires, another counts as accepted at its due time`() {
         var row = TimerRow(
             app: "shop", owner: .group("g"), id: "s", dueAt: 1000, latenessMax: 500, send: makeSend(),
             offset: 1)
@@ -105,7 +105,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(row.fate(at: 1501) == .expires)
     }
 
-    @Test func `scheduling again under the same id replaces, for the same owner alone`() throws {
+    @Test func `a schedule with the same id replaces the timer of the same owner only`() throws {
         var table = PlainTable()
         for user in ["ben", "ada"] {
             let answer = try decide(
@@ -121,7 +121,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(table.timers(of: .recipient(.user("ben")), app: "shop")[0].send.scheduledAt == 2000)
     }
 
-    @Test func `a cancel takes back what it names, of its owner, and says how many`() throws {
+    @Test func `a cancel removes the named timers of its owner and returns their number`() throws {
         var table = PlainTable()
         for (id, activity) in [("a", "chest_0"), ("b", "chest_0"), ("c", "chest_1"), ("d", nil)] {
             for user in ["ben", "ada"] {
@@ -137,7 +137,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(try decide(order(.cancel(.id("d"))), in: &table) == .canceled(1, tooLate: 3))
         #expect(table.timers(of: .recipient(.user("ben")), app: "shop").isEmpty)
         #expect(table.timers(of: .recipient(.user("ada")), app: "shop").count == 4)
-        // Who wants to be forgotten has no end of a group left either.
+        // A user who is erased has no automatic ends left either.
         let end = EndSchedule(app: "shop", group: "m", owner: .user("ada"), generation: 1, at: 9)
         _ = try OrderDesk().decide(end, stamp: 3000, offset: 8, in: &table)
         #expect(
@@ -145,7 +145,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(table.rows.isEmpty)
     }
 
-    @Test func `a list names what goes next, and says whether that is all`() throws {
+    @Test func `a list names the next timers and says whether it is complete`() throws {
         var table = PlainTable()
         for (id, time) in [("a", 9), ("b", 7), ("c", 8)] {
             _ = try decide(order(.schedule(Schedule(id: id, .at(Int64(time)), makeSend()))), in: &table)
@@ -153,13 +153,13 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         guard case .listed(let two, false) = try decide(order(.list(2)), in: &table),
             case .listed(let all, true) = try decide(order(.list(3)), in: &table)
         else {
-            Issue.record("it does not say whether that is all")
+            Issue.record("a list has the wrong completeness")
             return
         }
         #expect(two.map(\.id) == ["b", "c"] && all.map(\.id) == ["b", "c", "a"])
     }
 
-    @Test func `a repetition with its key gets the first answer for a day, another body is a conflict`()
+    @Test func `a repeated key gets the first answer for a day, and another body is a conflict`()
         throws
     {
         var table = PlainTable()
@@ -178,7 +178,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
                 == .scheduled(.init(id: "r-2", dueAt: 86_402_000, send: "r-2", replaced: false)))
     }
 
-    @Test func `what would not fit is refused, in words`() throws {
+    @Test func `a schedule beyond a limit is refused with a reason`() throws {
         var table = PlainTable()
         for number in 0..<OrderDesk.timersMax {
             _ = try decide(order(.schedule(Schedule(id: "s\(number)", .at(5), makeSend()))), in: &table)
@@ -186,24 +186,24 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         guard
             case .refused = try decide(order(.schedule(Schedule(id: "more", .at(5), makeSend()))), in: &table)
         else {
-            Issue.record("one too many was taken")
+            Issue.record("one timer too many was accepted")
             return
         }
         guard
             case .scheduled = try decide(order(.schedule(Schedule(id: "s1", .at(5), makeSend()))), in: &table)
         else {
-            Issue.record("one could not be replaced")
+            Issue.record("a timer could not be replaced")
             return
         }
         let long = String(repeating: "/", count: 150)
         guard case .refused = try decide(order(.schedule(Schedule(id: long, .at(5), makeSend()))), in: &table)
         else {
-            Issue.record("a key was taken that no file can have")
+            Issue.record("a key was accepted that is too long for the store")
             return
         }
     }
 
-    @Test func `every group that a send may name has its end`() throws {
+    @Test func `every group that a send may name can have an automatic end`() throws {
         var table = PlainTable()
         for recipient in [nil, Recipient.user("ada%%%")] {
             var key = GroupKey(app: "shop", group: "", recipient: recipient)
@@ -217,7 +217,7 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         }
     }
 
-    @Test func `a group's end is one timer, of its newest life`() throws {
+    @Test func `a group's end is one timer of its newest generation`() throws {
         var table = PlainTable()
         func end(_ generation: Int64, at: Int64) throws -> OrderDesk.Decision.Outcome? {
             try OrderDesk().decide(
@@ -234,14 +234,14 @@ private func decide(_ order: ScheduleOrder, at stamp: Int64 = 1000, in table: in
         #expect(row.send.generation == 5 && row.send.scheduledAt == 3000 && row.send.problem == nil)
         #expect(row.send.deadline.map { $0 > row.dueAt / 1000 } ?? false)
         #expect(row.fate(at: row.dueAt + 3_600_000) != .expires)
-        // It is nobody's to cancel by name, and in no list.
+        // No cancel can name it, and no list shows it.
         #expect(
             try decide(
                 ScheduleOrder(.cancel(.send(row.send.id)), app: "shop", owner: .group("m"), acceptedAt: 1),
                 in: &table) == .canceled(0, tooLate: 0))
     }
 
-    @Test func `what went lately is remembered for a minute, and no more than so many`() throws {
+    @Test func `fired timers are remembered for a minute and up to a limit`() throws {
         var lately = LatelyFired()
         let owner = ScheduleOwner.recipient(.user("ben"))
         func add(_ number: Int, at time: Int64) throws {

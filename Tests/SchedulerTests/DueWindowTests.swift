@@ -5,8 +5,8 @@ import Testing
 @testable import Scheduler
 
 @Suite struct DueWindowTests {
-    /// More than it holds, in any order, some on disk already and some not yet: each comes once, in due order.
-    @Test func `a window gives all entries in due order, however many there are`() {
+    /// There are more entries than the window holds, in random order, some already on disk. Each comes once.
+    @Test func `a window gives any number of entries in due order`() {
         var chance = SeededGenerator(3)
         var window = DueWindow()
         let count = DueWindow.countMax + 7000
@@ -20,7 +20,7 @@ import Testing
         for (number, entry) in entries.enumerated() {
             window.add(entry)
             guard number % 1000 == 999 else { continue }
-            // The view has read back all but the newest.
+            // The view has read back all rows but the newest.
             let unread = Set(entries[(number - 99)...number].map(\.key))
             disk = entries[...number].filter { !unread.contains($0.key) }.sorted()
             window.settle { unread.contains($0) }

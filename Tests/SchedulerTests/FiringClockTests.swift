@@ -3,7 +3,7 @@ import Testing
 
 @testable import Scheduler
 
-/// A machine, and a cluster whose clock is its own.
+/// A machine and a cluster with independent clocks.
 private struct Clocks {
     var clock = FiringClock(holdMilliseconds: 30_000)
     var now = Instant(nanoseconds: 5_000_000_000_000)
@@ -27,7 +27,7 @@ private struct Clocks {
 }
 
 @Suite struct FiringClockTests {
-    @Test func `before the cluster has stamped anything nothing is known`() {
+    @Test func `before the first stamp of the cluster the time is unknown`() {
         var clocks = Clocks()
         clocks.pass(1000)
         #expect(clocks.time == nil && clocks.clock.isStale(at: clocks.now))
@@ -35,7 +35,7 @@ private struct Clocks {
         #expect(clocks.time == clocks.cluster && !clocks.clock.isStale(at: clocks.now))
     }
 
-    @Test func `it is the cluster's time, never ahead of it, whatever this machine's clock says`() {
+    @Test func `the time is the cluster's and never ahead of it, with any offset of this machine's clock`() {
         for skew: Int64 in [-3_600_000, -4000, 0, 4000] {
             var clocks = Clocks()
             clocks.machine = clocks.cluster - skew
@@ -50,7 +50,7 @@ private struct Clocks {
         }
     }
 
-    @Test func `after this machine's clock has jumped nothing fires for a while, either way`() {
+    @Test func `after a jump of this machine's clock in either direction no timer fires for a while`() {
         for step: Int64 in [-3_600_000, -5001, 5001, 3_600_000] {
             var clocks = Clocks()
             clocks.pass(0)
@@ -71,7 +71,7 @@ private struct Clocks {
         }
     }
 
-    @Test func `a small correction holds up nothing`() {
+    @Test func `a small correction delays no timer`() {
         for step: Int64 in [-5000, 5000] {
             var clocks = Clocks()
             clocks.pass(0)
@@ -82,7 +82,7 @@ private struct Clocks {
         }
     }
 
-    @Test func `a cluster that jumps ahead alone is believed when it has stayed there`() {
+    @Test func `a jump of the cluster's clock alone is believed after it has lasted`() {
         var clocks = Clocks()
         clocks.hear()
         clocks.cluster += 3_600_000
@@ -98,7 +98,7 @@ private struct Clocks {
         #expect(clocks.time == clocks.cluster)
     }
 
-    @Test func `a stamp that nobody repeats is forgotten`() {
+    @Test func `a stamp that no later stamp confirms is forgotten`() {
         var clocks = Clocks()
         clocks.hear()
         let usual = clocks.cluster
@@ -110,7 +110,7 @@ private struct Clocks {
         #expect(clocks.time == clocks.cluster)
     }
 
-    @Test func `what it reads after a downtime is old, and it catches up without a pause`() {
+    @Test func `old stamps after a downtime are followed without a pause`() {
         var clocks = Clocks()
         clocks.pass(0)
         clocks.clock.saw(clocks.cluster - 7_200_000, wall: clocks.machine, at: clocks.now)
@@ -119,10 +119,10 @@ private struct Clocks {
         #expect(clocks.time == clocks.cluster)
     }
 
-    @Test func `a steady clock that runs fast is put right by newer stamps`() {
+    @Test func `newer stamps correct a steady clock that runs fast`() {
         var clocks = Clocks()
         clocks.hear()
-        // Two minutes on the steady clock are a little less on the cluster's.
+        // Two minutes on the steady clock are slightly less on the cluster's clock.
         for _ in 0..<130 {
             clocks.pass(1000)
             clocks.cluster -= 1
@@ -134,7 +134,7 @@ private struct Clocks {
         #expect(clocks.time == clocks.cluster)
     }
 
-    @Test func `a stamp that is no time is none`() {
+    @Test func `an invalid stamp is ignored`() {
         var clocks = Clocks()
         clocks.clock.saw(-1, wall: clocks.machine, at: clocks.now)
         clocks.clock.saw(.max, wall: clocks.machine, at: clocks.now)

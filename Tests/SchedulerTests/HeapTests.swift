@@ -3,7 +3,7 @@ import Testing
 
 @testable import Scheduler
 
-@Test func `a heap gives its elements in their order, whatever came when`() {
+@Test func `a heap gives its elements in order, independent of the order of insertion`() {
     var chance = SeededGenerator(1)
     for _ in 0..<100 {
         var heap = MinHeap<Int>()

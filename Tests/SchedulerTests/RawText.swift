@@ -3,7 +3,7 @@ import LiveActivity
 
 func raw(_ text: String) -> RawJSON {
     guard let raw = try? RawJSON(checking: Array(text.utf8), with: JSONReader()) else {
-        preconditionFailure("\(text) is no JSON")
+        preconditionFailure("\(text) is not JSON")
     }
     return raw
 }

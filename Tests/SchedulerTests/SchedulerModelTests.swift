@@ -3,11 +3,11 @@ import Testing
 
 @testable import Scheduler
 
-/// A million steps are `deploy/prove scheduler-histories`.
+/// `deploy/prove scheduler-histories` runs a million steps.
 @Suite struct SchedulerModelTests {
     private static let steps = 2000
 
-    @Test func `whatever happens, each timer goes once, or never after a cancel that came in time`() {
+    @Test func `each timer fires once, or never after a cancel in time`() {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         var (fired, canceled, expired, tooLate) = (0, 0, 0, 0)
@@ -22,7 +22,7 @@ import Testing
             expired += world.expired
             tooLate += world.tooLate
         }
-        // A world in which nothing happens proves nothing.
+        // A run without events proves nothing.
         #expect(
             fired > 50 && canceled > 50 && expired > 5 && tooLate > 5,
             "\(fired) \(canceled) \(expired) \(tooLate)")

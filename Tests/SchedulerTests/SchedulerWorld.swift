@@ -6,11 +6,11 @@ import Store
 
 @testable import Scheduler
 
-/// One partition as the cluster has it: what is committed, and in which order.
+/// One partition in the cluster: the committed records in their order.
 struct WorldLog {
     struct Order {
         var stamp: Int64
-        /// Nil: a question for the time.
+        /// The order. Nil for a question for the time.
         var order: ScheduleOrder?
     }
 
@@ -31,10 +31,10 @@ enum WorldRow: Equatable {
     }
 }
 
-/// What a process has of a partition on its disk.
+/// The disk of a process for one partition.
 struct WorldView {
     var rows: [KeyBytes: WorldRow] = [:]
-    /// Entries in due order, outdated ones among them.
+    /// Entries in due order, including outdated ones.
     var entries: [DueEntry] = []
     var applied = 0
     var dropped: [DueEntry] = []
@@ -58,7 +58,7 @@ struct WorldView {
     }
 }
 
-/// What a process has of a partition in memory.
+/// The memory of a process for one partition.
 struct WorldMemory {
     var window = DueWindow()
     var heard = HeardOrders()
@@ -68,7 +68,7 @@ struct WorldMemory {
     var isServing = false
 }
 
-/// The rows as a transaction makes them.
+/// The rows with the changes of a transaction.
 struct WorldTable: TimerTable {
     let view: WorldView
     let memory: WorldMemory
@@ -101,14 +101,14 @@ struct WorldTable: TimerTable {
     }
 }
 
-/// A cluster, and processes that die, of which one at a time has the partitions: the scheduler's decisions without
-/// Kafka and without a disk. What must be so is checked in what is committed.
+/// A cluster with two processes that can die. One at a time owns the partitions. It runs the scheduler's
+/// decisions without Kafka and without a disk, and checks the committed records.
 final class SchedulerWorld {
     static let partitions = 2
     static let firesMax = 5
     private static let users = ["ada", "ben", "eve"]
     private static let activities = ["chest_0", "chest_1"]
-    /// What a repetition is told from a new request by.
+    /// The idempotency keys.
     private static let keys = ["k1", "k2"]
     static let hold = 30_000
 
@@ -122,11 +122,11 @@ final class SchedulerWorld {
 
     private var chance: SeededGenerator
     private let desk = OrderDesk()
-    /// Milliseconds since 1970, and what is added to them by this machine's clock.
+    /// The cluster's time in milliseconds since 1970, and the offset of this machine's clock.
     private(set) var time: Int64 = 1_800_000_000_000
     private var machineAhead: Int64 = 0
     private var logs = Array(repeating: WorldLog(), count: partitions)
-    /// By process, and partition.
+    /// The disks, by process and partition.
     private var disks = Array(repeating: Array(repeating: WorldView(), count: partitions), count: 2)
     private var process = 0
     private var memory = Array(repeating: WorldMemory(), count: partitions)
@@ -148,7 +148,7 @@ final class SchedulerWorld {
 
     private func fault(_ text: String) { if faults.count < 5 { faults.append(text) } }
 
-    // MARK: What happens
+    // MARK: Events
 
     func step() {
         clock.tick(wall: wall, at: now)
@@ -216,13 +216,13 @@ final class SchedulerWorld {
 
     private func die(to other: Int) {
         process = other
-        // Whoever comes has seen no jump.
+        // The next process has seen no jump.
         jumpedAt = nil
         clock = FiringClock(holdMilliseconds: Self.hold)
         startOver(isNew: true)
     }
 
-    /// From the committed offsets, with views that are read anew to their ends.
+    /// Starts from the committed offsets, with views that are read again up to their ends.
     private func startOver(isNew: Bool = false) {
         for number in 0..<Self.partitions {
             let lately = isNew ? LatelyFired() : memory[number].lately
@@ -320,7 +320,7 @@ final class SchedulerWorld {
 
     private func fire(failing: Bool) {
         guard let time = clock.time(at: now) else { return }
-        if let jumpedAt, self.time - jumpedAt < Self.hold { fault("it fires while its clock is held") }
+        if let jumpedAt, self.time - jumpedAt < Self.hold { fault("a timer fires while the clock is held") }
         var tables: [Int: WorldTable] = [:]
         var outdated: [(number: Int, entry: DueEntry)] = []
         var gone: [(number: Int, row: TimerRow)] = []
@@ -348,7 +348,7 @@ final class SchedulerWorld {
         let outcome = isEmpty ? .committed : outcome(failing: failing)
         if outcome != .failed {
             if zip(gone, gone.dropFirst()).contains(where: { $0.row.dueAt > $1.row.dueAt }) {
-                fault("timers do not go in their order")
+                fault("timers do not fire in due order")
             }
             for (number, row) in gone { check(row, number, at: time) }
             for (number, table) in tables { write(table, number, isSeen: outcome == .committed) }
@@ -360,7 +360,7 @@ final class SchedulerWorld {
         }
     }
 
-    // MARK: What must be so
+    // MARK: Checks
 
     private func check(
         _ order: ScheduleOrder, _ stamp: Int64, _ decision: OrderDesk.Decision, _ number: Int
@@ -371,11 +371,11 @@ final class SchedulerWorld {
         case (.schedule(let schedule), .conflict):
             guard let known = known(schedule, of: order, at: stamp),
                 known.fingerprint != schedule.idempotency?.fingerprint
-            else { return fault("a conflict with nothing") }
+            else { return fault("a conflict without an earlier request") }
         case (.cancel(let choice), .canceled(let count, let tooLate)):
             self.tooLate += tooLate
             cancel(choice, of: order, count)
-        default: fault("\(decision.answer) is no answer to \(order.wish)")
+        default: fault("\(decision.answer) is the wrong answer to \(order.wish)")
         }
     }
 
@@ -394,7 +394,7 @@ final class SchedulerWorld {
     ) {
         if let known = known(schedule, of: order, at: stamp) {
             if known.answer != answer || decision.outcome != .repeated {
-                fault("a repetition is answered otherwise")
+                fault("a repetition has another answer")
             }
             return
         }
@@ -404,7 +404,7 @@ final class SchedulerWorld {
         let older = timers.filter { _, timer in
             timer.fate == nil && timer.row.owner == order.owner && timer.row.id == schedule.id
         }
-        if older.isEmpty == answer.replaced { fault("\(schedule.id) does not say right whether it replaces") }
+        if older.isEmpty == answer.replaced { fault("\(schedule.id) has the wrong value of replaced") }
         for key in older.keys { timers[key]?.fate = .replaced }
         var row = TimerRow(
             app: order.app, owner: order.owner, id: schedule.id, activity: schedule.activity,
@@ -426,16 +426,16 @@ final class SchedulerWorld {
             case .everything: true
             }
         }
-        if meant.count != count { fault("\(meant.count) timers were meant, \(count) were taken back") }
+        if meant.count != count { fault("\(meant.count) timers match the cancel, \(count) were cancelled") }
         for key in meant.keys { timers[key]?.fate = .canceled }
         canceled += count
     }
 
     private func check(_ row: TimerRow, _ number: Int, at decided: Int64) {
         guard let timer = timers[row.send.id] else { return fault("\(row.send.id) was never accepted") }
-        if let fate = timer.fate { return fault("\(row.send.id) goes, and had been \(fate)") }
-        if time < row.dueAt { fault("\(row.send.id) goes \(row.dueAt - time) ms early") }
-        if time < decided { fault("its clock is ahead") }
+        if let fate = timer.fate { return fault("\(row.send.id) fires and was already \(fate)") }
+        if time < row.dueAt { fault("\(row.send.id) fires \(row.dueAt - time) ms early") }
+        if time < decided { fault("the clock is ahead of the cluster") }
         guard case .fires(let send) = row.fate(at: decided) else {
             expired += 1
             if time - row.dueAt <= row.latenessMax { fault("\(row.send.id) expires too early") }
@@ -445,9 +445,9 @@ final class SchedulerWorld {
         fired += 1
         timers[row.send.id]?.fate = .fired
         if send.acceptedAt != row.dueAt || send.scheduledAt != timer.row.send.scheduledAt {
-            fault("\(row.send.id) does not say when it was promised")
+            fault("\(row.send.id) does not carry its due time")
         }
-        // Everything that was acknowledged in time is heard, whether or not it is decided yet.
+        // The scheduler has read everything that was acknowledged in time, even if it is not processed yet.
         let late = logs[number].orders[logs[number].committed...].contains { record in
             guard record.stamp <= row.dueAt - HeardOrders.cancelMilliseconds, let order = record.order,
                 order.owner == row.owner
@@ -460,10 +460,10 @@ final class SchedulerWorld {
             case .schedule, .list: return false
             }
         }
-        if late { fault("\(row.send.id) goes, and was taken back in time") }
+        if late { fault("\(row.send.id) fires but was cancelled in time") }
     }
 
-    /// Until nothing waits.
+    /// Runs until no timer waits.
     func finish() {
         for _ in 0..<4000 {
             clock.tick(wall: wall, at: now)
@@ -477,7 +477,7 @@ final class SchedulerWorld {
             time += 500
         }
         let left = timers.values.filter { $0.fate == nil }
-        if !left.isEmpty { fault("\(left.count) timers never went, as \(left[0].row.send.id)") }
-        if memory.contains(where: { $0.window.freshCount > 1000 }) { fault("its memory grows") }
+        if !left.isEmpty { fault("\(left.count) timers never fired, such as \(left[0].row.send.id)") }
+        if memory.contains(where: { $0.window.freshCount > 1000 }) { fault("the memory grows without bound") }
     }
 }

@@ -2,9 +2,9 @@ internal import Kafka
 internal import LiveActivity
 package import Stages
 
-/// A row of `timers`, and when it has to be looked at; entries are in the order in which that happens.
+/// A row of `timers` and the time at which it is due. Entries sort in due order.
 package struct DueEntry: Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970.
+    /// The due time in milliseconds since 1970.
     package let at: Int64
     package let key: KeyBytes
 
@@ -19,15 +19,15 @@ package struct DueEntry: Hashable, Comparable, Sendable {
 
     // MARK: On disk
 
-    /// No key of the topic begins with it.
+    /// The first byte of every entry. No key of the topic begins with it.
     private static let mark: UInt8 = 0
     private static let timeBytes = 8
-    /// What stands before the row's own key.
+    /// The number of bytes before the row's key.
     package static let prefixBytes = 1 + timeBytes
-    /// All entries.
+    /// The common prefix of all entries.
     package static let prefix = [mark]
 
-    /// The key of a row that the view keeps beside the timer's, in due order.
+    /// The key of this entry in the view. The view keeps entries beside the timers, in due order.
     package var stored: [UInt8] {
         var stored = Self.prefix
         stored.reserveCapacity(Self.prefixBytes + key.bytes.count)
@@ -45,7 +45,7 @@ package struct DueEntry: Hashable, Comparable, Sendable {
             at: at, key: KeyBytes([UInt8](copying: stored.extracting(Self.prefixBytes..<stored.count))))
     }
 
-    /// The entry of a row; nil for what is no such row.
+    /// Makes the entry of a row. Returns nil if the row is neither a timer nor a seen order.
     package init?(of key: Span<UInt8>, _ row: Span<UInt8>) {
         guard let at = TimerWake.time(of: key, row) else { return nil }
         self.init(at: at, key: KeyBytes([UInt8](copying: key)))

@@ -1,47 +1,48 @@
 package import Stages
 
-/// The next entries of a partition, in memory; the others are on disk, in due order, and come a page at a time.
-/// So a million timers take as much memory as a few thousand.
+/// The next entries of a partition, in memory. The other entries are on disk in due order and are read page
+/// by page. So a million timers need as much memory as a few thousand.
 ///
-/// Entries only remind: whether a timer waits is said by its row alone, so that one too many does no harm.
+/// An entry is only a reminder. The row alone decides whether a timer waits, so an extra entry does no harm.
 package struct DueWindow {
-    /// Entries of one page.
+    /// Entries per page.
     package static let pageRows = 2000
-    /// Entries in memory; beyond it the later half is left to the disk.
+    /// The most entries in memory. Beyond it the later half stays only on disk.
     package static let countMax = 20_000
 
-    /// Every entry up to here is in memory; nil: none is.
+    /// The last entry of the pages that were read. All entries up to it are in memory. Nil before the first
+    /// page.
     private var last: DueEntry?
-    /// The disk has no more behind it.
+    /// Whether the disk has no entries after `last`.
     private var isWhole = false
     private var near = MinHeap<DueEntry>()
-    /// Of what was committed and may not be on disk yet; wherever it lies.
+    /// Entries that were committed and may not be on disk yet, at any due time.
     private var fresh: [KeyBytes: Int64] = [:]
 
     package init() {}
 
     package var count: Int { near.count + fresh.count }
 
-    /// It cannot say what is next before it gets a page.
+    /// Whether the next entry is unknown until a page is read.
     package var needsPage: Bool { near.isEmpty && !isWhole }
 
-    /// The next entry; nil when there is none, or a page is needed.
+    /// The next entry. Nil if no entry waits or a page is needed.
     package var first: DueEntry? { near.first }
 
-    /// Takes the next entry, as often as it is there: a page can bring what was fresh.
+    /// Takes the next entry and its copies. A page can repeat a fresh entry.
     package mutating func takeFirst() -> DueEntry? {
         guard let entry = near.pop() else { return nil }
         while near.first == entry { _ = near.pop() }
         return entry
     }
 
-    /// A row was committed.
+    /// Adds the entry of a committed row.
     package mutating func add(_ entry: DueEntry) {
         fresh[entry.key] = entry.at
         if isWhole || last.map({ entry <= $0 }) == true { push(entry) }
     }
 
-    /// A row was committed away.
+    /// Removes the fresh entry of a row that a commit deleted.
     package mutating func remove(_ key: KeyBytes) { fresh[key] = nil }
 
     private mutating func push(_ entry: DueEntry) {
@@ -51,12 +52,12 @@ package struct DueWindow {
         isWhole = false
     }
 
-    /// Where the next page begins: behind this entry's place on disk.
+    /// The entry on disk after which the next page begins.
     package var pageBegin: DueEntry? { last }
 
-    /// What the disk has next.
+    /// Adds the next page from disk.
     ///
-    /// - Parameter isLast: there is no more behind it.
+    /// - Parameter isLast: Whether the disk has no entries after this page.
     package mutating func take(page: [DueEntry], isLast: Bool) {
         let before = last
         last = page.last ?? last
@@ -69,13 +70,13 @@ package struct DueWindow {
         }
     }
 
-    /// Forgets of what is fresh that which the disk has by now.
+    /// Forgets the fresh entries that are on disk.
     ///
-    /// - Parameter isUnread: whether a row is not on disk yet.
+    /// - Parameter isUnread: Whether a row is not on disk yet.
     package mutating func settle(_ isUnread: (KeyBytes) -> Bool) {
         fresh = fresh.filter { isUnread($0.key) }
     }
 
-    /// How many are fresh; it is worth a `settle` when they are many more than what is unread.
+    /// The number of fresh entries. Call `settle` if it is much larger than the number of unread rows.
     package var freshCount: Int { fresh.count }
 }

@@ -1,8 +1,8 @@
 package import Lifecycle
 
-/// How many timers may go now: after a downtime, all that are late would otherwise go at once.
+/// A limit on the rate of firing. Without it, all late timers would fire at once after a downtime.
 package struct FiringBudget {
-    /// What has not been used for this long is lost.
+    /// The time for which unused budget accumulates.
     private static let savedMilliseconds = 100
 
     private let perSecond: Int

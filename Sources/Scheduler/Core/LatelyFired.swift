@@ -1,20 +1,21 @@
 package import LiveActivity
 
-/// What went within the last minute, so that a cancel that comes too late hears so. It is in memory alone: after a
-/// takeover the cancel hears that there was nothing to cancel, which is true as well.
+/// The timers that fired within the last minute. They let the answer to a late cancel say that it came too
+/// late. They are only in memory. After a takeover the answer says that there was nothing to cancel, which is
+/// also true.
 package struct LatelyFired {
     package static let keptMilliseconds: Int64 = 60_000
-    /// Of one partition; beyond it the oldest are forgotten earlier.
+    /// The limit per partition. Beyond it the oldest are forgotten early.
     package static let countMax = 5000
 
-    /// What a cancel can mean of a timer that went.
+    /// The names by which a cancel can select a timer that has fired.
     package struct Fired: Sendable {
         fileprivate let owner: [UInt8]
         fileprivate let id: String
         fileprivate let activity: String?
         fileprivate let send: String
 
-        /// Nil for an end that nobody has scheduled by name.
+        /// Returns nil for the automatic end of a group, which has no schedule id.
         package init?(_ row: TimerRow) {
             guard let id = row.id else { return nil }
             owner = row.owner.key(app: row.app)
@@ -29,7 +30,7 @@ package struct LatelyFired {
 
     package init() {}
 
-    /// - Parameter time: milliseconds since 1970.
+    /// - Parameter time: The time of firing in milliseconds since 1970.
     package mutating func add(_ timer: Fired, at time: Int64) {
         fired.append((timer, time))
         while first < fired.count,
@@ -55,7 +56,7 @@ package struct LatelyFired {
 }
 
 extension ScheduleOrder.Choice {
-    /// Whether a timer is meant.
+    /// Returns whether this choice selects a timer.
     func means(id: String, activity: String?, send: String) -> Bool {
         switch self {
         case .activity(let name): activity.map { name.isExactly($0) } ?? false

@@ -1,4 +1,4 @@
-/// Elements of which the smallest is at hand.
+/// A binary heap whose smallest element is first.
 struct MinHeap<Element: Comparable> {
     private var elements: [Element] = []
 
@@ -33,9 +33,9 @@ struct MinHeap<Element: Comparable> {
         }
     }
 
-    /// Forgets the others.
+    /// Keeps only the smallest elements.
     ///
-    /// - Returns: the largest that stays.
+    /// - Returns: The largest element that stays.
     mutating func keepSmallest(_ count: Int) -> Element? {
         elements.sort()
         elements.removeSubrange(min(count, elements.count)...)

@@ -2,17 +2,18 @@ internal import Cryptography
 package import LiveActivity
 package import Store
 
-/// What an order makes of its owner's timers. It knows no clock but the stamp on the order's record, so that
-/// whoever decides a record again from the committed rows decides the same.
+/// The processor of schedule orders. It decides how an order changes its owner's timers. Its only clock is
+/// the stamp on the order's record. So a process that repeats a decision from the committed rows decides the
+/// same.
 package struct OrderDesk: Sendable {
-    /// Timers of one owner; beyond it a schedule is refused.
+    /// The most timers of one owner. Beyond it a schedule is refused.
     package static let timersMax = 1000
-    /// Of a timer's key: an entry in due order must be a key, too.
+    /// The maximum size of a timer's key. An entry in due order adds a prefix and must still be a valid key.
     package static let keyBytesMax = Limits.keyBytesMax - DueEntry.prefixBytes
-    /// How late an automatic end may go: until then the system has ended the activity itself.
+    /// The maximum lateness of an automatic end. After that time the system has ended the activity itself.
     package static let endLatenessMax: Int64 = 8 * 3_600_000
 
-    /// What was decided, beside the rows.
+    /// A decision, besides the changed rows.
     package struct Decision: Sendable, Hashable {
         package enum Outcome: String, Sendable, CaseIterable {
             case scheduled, replaced, repeated, conflict, refused, canceled, listed
@@ -20,15 +21,15 @@ package struct OrderDesk: Sendable {
 
         package var outcome: Outcome
         package var answer: ScheduleReply.Answer
-        /// What people are told of sends that go no more.
+        /// Reports about sends that will not fire.
         package var progress: [Progress] = []
     }
 
     package init() {}
 
     /// - Parameters:
-    ///   - stamp: the cluster's, on the record; milliseconds since 1970.
-    ///   - offset: of the record.
+    ///   - stamp: The cluster's stamp on the record, in milliseconds since 1970.
+    ///   - offset: The offset of the record.
     package func decide(
         _ order: ScheduleOrder, stamp: Int64, offset: Int64, in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
@@ -68,13 +69,13 @@ package struct OrderDesk: Sendable {
             latenessMax: schedule.latenessMax, send: send, offset: offset)
         if let bytes = [row.key.count, seenKey?.count ?? 0].first(where: { $0 > Self.keyBytesMax }) {
             return .refused(
-                "app, owner and id make a key of \(bytes) bytes, at most \(Self.keyBytesMax) are possible")
+                "app, owner and id make a key of \(bytes) bytes, and the limit is \(Self.keyBytesMax)")
         }
         let timers = try table.timers(of: order.owner, app: order.app)
         let older = timers.first { $0.id.isExactly(schedule.id) }
         if older == nil, timers.count >= Self.timersMax {
             return .refused(
-                "\(timers.count) timers wait for \(order.owner.text), the most there may be; cancel some")
+                "\(timers.count) timers wait for \(order.owner.text), which is the limit; cancel some")
         }
         table.set(row)
         let answer = ScheduleReply.Scheduled(
@@ -103,9 +104,10 @@ package struct OrderDesk: Sendable {
             progress: meant.map { $0.progress(.cancelled, at: stamp) })
     }
 
-    /// The end that the planner asks for: one for each group and owner, of its newest life.
+    /// Decides the end that the planner asks for. A group of an owner has one such timer, for its newest
+    /// generation.
     ///
-    /// - Returns: nil where a newer one waits.
+    /// - Returns: Nil if the end of a newer generation waits, or if the key is too long.
     package func decide(
         _ end: EndSchedule, stamp: Int64, offset: Int64, in table: inout some TimerTable
     ) throws(StoreError) -> Decision.Outcome? {
@@ -130,7 +132,8 @@ extension EndSchedule {
 
     fileprivate func timer(stamp: Int64, offset: Int64) -> TimerRow {
         let key = GroupKey(app: app, group: group, recipient: owner)
-        // The same from whatever record it is made: of a group's life there is one.
+        // The id is the same for each record that asks for this end, because each generation of a group has
+        // one end.
         let digest = Hex.text(Array(SHA256.digest(key.bytes).prefix(Self.digestBytes)))
         var send = Send(
             id: "end-\(generation)-\(digest)", app: app, group: group, audience: .group,
@@ -138,7 +141,7 @@ extension EndSchedule {
         send.owner = owner
         send.generation = generation
         send.scheduledAt = stamp
-        // The group's end is its deadline otherwise, and that is now.
+        // Without this deadline, the group's end date would be the deadline, and that is now.
         send.deadline = at + OrderDesk.endLatenessMax / 1000
         return TimerRow(
             app: app, owner: timerOwner, id: nil, dueAt: at * 1000, latenessMax: OrderDesk.endLatenessMax,
@@ -147,7 +150,7 @@ extension EndSchedule {
 }
 
 extension TimerRow {
-    /// Nil for an end that nobody has scheduled by name.
+    /// Nil for the automatic end of a group, which has no schedule id.
     fileprivate var listed: ScheduleReply.Listed? {
         id.map {
             ScheduleReply.Listed(
@@ -156,9 +159,9 @@ extension TimerRow {
         }
     }
 
-    /// What people are told of a send that goes no more.
+    /// Returns the report about a send that will not fire.
     ///
-    /// - Parameter time: milliseconds since 1970.
+    /// - Parameter time: Milliseconds since 1970.
     package func progress(_ verdict: Progress.Verdict, at time: Int64) -> Progress {
         guard let key = send.groupKey else { preconditionFailure("a send without a key was decoded") }
         return Progress(
@@ -168,15 +171,16 @@ extension TimerRow {
 
     package enum Fate: Sendable, Hashable {
         case fires(Send)
-        /// It is later than it may be.
+        /// The timer is later than its maximum lateness.
         case expires
     }
 
-    /// What becomes of it at a time at which it is due.
+    /// Returns the fate of a due timer at a time.
     package func fate(at time: Int64) -> Fate {
         if time - dueAt > latenessMax { return .expires }
         var send = send
-        // From then on it is answered for; whoever was reached by another name before is not meant.
+        // The send counts as accepted at its due time. An installation that changes its recipient later was
+        // already reached under the previous recipient, and this send does not reach it again.
         send.acceptedAt = dueAt
         return .fires(send)
     }

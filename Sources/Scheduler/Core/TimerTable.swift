@@ -1,15 +1,15 @@
 package import LiveActivity
 package import Store
 
-/// The rows of one partition as the transaction in hand makes them.
+/// The rows of one partition, with the changes of the current transaction.
 package protocol TimerTable {
-    /// All timers of an owner, in no order.
+    /// Returns all timers of an owner, in no order.
     mutating func timers(of owner: ScheduleOwner, app: String) throws(StoreError) -> [TimerRow]
     mutating func seen(_ key: [UInt8]) throws(StoreError) -> SeenOrder?
-    /// Only when its owner's were asked for.
+    /// Sets a timer. The owner's timers must have been read before.
     mutating func set(_ row: TimerRow)
     mutating func set(_ seen: SeenOrder, key: [UInt8])
     mutating func remove(_ row: TimerRow)
-    /// Those that went within the last minute.
+    /// Returns the number of matching timers that fired within the last minute.
     func lately(_ choice: ScheduleOrder.Choice, of owner: ScheduleOwner, app: String, at time: Int64) -> Int
 }

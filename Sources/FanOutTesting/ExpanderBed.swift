@@ -4,7 +4,8 @@ internal import Kafka
 package import LiveActivity
 internal import Topics
 
-/// What a registry and a planner have written, for an expander to read, and what it must have made of that.
+/// A test bed that writes the records of a registry and a planner for an expander, and reads the expander's
+/// output.
 package final class ExpanderBed {
     package static let app = IngestBed.app.id
 
@@ -14,7 +15,7 @@ package final class ExpanderBed {
     private let usual: ReportSender
     private let starts: ReportSender
     private var tokens = 0
-    /// Closing records that there will be.
+    /// The number of expected closing records.
     private var closings = 0
 
     package init(_ bed: IngestBed) throws {
@@ -25,9 +26,9 @@ package final class ExpanderBed {
         starts = try ReportSender(bed, to: .starts)
     }
 
-    /// A token in its recipient's lane; nil takes the row away.
+    /// Writes a token row to its recipient's lane. Each call uses a new token.
     ///
-    /// - Returns: the token.
+    /// - Returns: The token.
     @discardableResult
     package func report(
         _ installation: String, _ entry: RegistryKey.Entry, group: String? = nil,
@@ -54,7 +55,7 @@ package final class ExpanderBed {
                 of: RegistryKey.lane(app: Self.app, recipient: recipient).span, of: bed.layout.lanes))
     }
 
-    /// To all of a group, in every lane; one recipient's goes to its own alone.
+    /// Sends an expansion of a group to every lane. An expansion of one recipient goes only to its lane.
     package func expand(_ expansion: Expansion) {
         guard case .recipients(let list) = expansion.targets, let first = list.first else {
             for lane in 0..<Int32(bed.layout.lanes) {
@@ -67,9 +68,9 @@ package final class ExpanderBed {
         closings += 1
     }
 
-    /// The ledger has a start of the group on the installation.
+    /// Writes a start of the group on the installation to the ledger.
     ///
-    /// - Parameter time: milliseconds since 1970.
+    /// - Parameter time: Milliseconds since 1970.
     package func start(_ installation: String, in group: String, generation: Int64, at time: Int64) {
         let key = LedgerKey(
             app: Self.app, .group(group), recipient: .installation(installation), generation: generation,
@@ -84,8 +85,9 @@ package final class ExpanderBed {
         registry.finish() && urgent.finish() && usual.finish() && starts.finish()
     }
 
-    /// Closing records that are still to come; nil where the cluster did not say. What is left of an expansion
-    /// lies behind the ends that the lanes were at, so these say nothing.
+    /// Returns the number of closing records that are still missing, or nil if the cluster did not answer.
+    /// Committed offsets cannot show this, because the continuations of an expansion lie behind the former
+    /// ends of the lanes.
     package func closingsLeft() -> Int? {
         guard let records = try? TopicContent(.progress, bed).records else { return nil }
         let reader = JSONReader()
@@ -97,21 +99,21 @@ package final class ExpanderBed {
         }
     }
 
-    /// Whether everything is done that was asked for.
+    /// Returns whether all expansions are closed.
     package func isDone() -> Bool { closingsLeft().map { $0 <= 0 } ?? false }
 
-    /// A sheet's jobs, as a sender reads them.
+    /// A job of a sheet, as a sender reads it.
     package struct Job {
         package let send: String
         package let event: PushEvent
         package let token: String
-        /// The row of the registry that the token is of, as it was sealed.
+        /// The registry row of the token. A sealed token is bound to it.
         package let entry: String
         package let version: Int64
         package let body: String
     }
 
-    /// All jobs of both topics that were committed.
+    /// Returns all committed jobs of both topics.
     package static func jobs(in bed: IngestBed) throws -> [Job] {
         var jobs: [Job] = []
         try eachSheet(in: bed) { head, sheet, body in
@@ -128,9 +130,9 @@ package final class ExpanderBed {
         return jobs
     }
 
-    /// The sheets of both topics, one by one.
+    /// Reads the sheets of both topics, one by one.
     ///
-    /// - Parameter withAborted: those too that no transaction has committed.
+    /// - Parameter withAborted: Whether to include sheets of uncommitted transactions.
     package static func eachSheet(
         in bed: IngestBed, withAborted: Bool = false,
         _ body: (SheetHead, borrowing SheetJobs, [UInt8]) throws -> Void
@@ -147,7 +149,7 @@ package final class ExpanderBed {
         }
     }
 
-    /// What lanes said of their parts of a send.
+    /// Returns the tallies that lanes reported for a send.
     package static func tallies(of send: String, in bed: IngestBed) throws -> [LaneTally] {
         let reader = JSONReader()
         return try TopicContent(.progress, bed).records.flatMap { record -> [LaneTally] in
@@ -157,7 +159,8 @@ package final class ExpanderBed {
         }
     }
 
-    /// An expansion of seconds since a day of 2025, which nobody drops for its age.
+    /// Returns an expansion with a far deadline, so that no lane drops it for its age. Its times are of one
+    /// day in 2025.
     package static func expansion(
         _ event: PushEvent, of group: String, send: String, version: Int64, generation: Int64 = 0,
         to recipient: String? = nil

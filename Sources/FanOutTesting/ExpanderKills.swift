@@ -4,13 +4,14 @@ internal import LiveActivity
 internal import Simulation
 internal import Topics
 
-/// Two processes of the expander die again and again while sends expand: at every numbered step, at random
-/// moments, frozen beyond their session and woken as zombies, and stopped in order. In the end each token must
-/// have exactly one job of each send, and no death may have cost more work than one page.
+/// A test that kills two processes of the expander repeatedly while sends expand. It kills them at every
+/// numbered step and at random moments, freezes them beyond their session so that they wake as zombies, and
+/// stops them in order. At the end each token must have exactly one job of each send. No crash may have cost
+/// more work than one page.
 package final class ExpanderKills: KillScene {
     package struct Plan: KillPlan {
         package var phones = 3000
-        /// How often each step kills.
+        /// The number of kills at each step.
         package var rounds = 1
         package var steps = ExpanderStep.allCases
         package var randomKills = 3
@@ -26,21 +27,21 @@ package final class ExpanderKills: KillScene {
         package var stepsMet: Set<ExpanderStep> = []
         package var sends = 0
         package var jobs = 0
-        /// Jobs that were written once more, as their transaction was not committed.
+        /// Jobs that were written again because their transaction was not committed.
         package var redone = 0
-        /// Nil: everything is exactly right.
+        /// The fault, or nil if everything is right.
         package var fault: String?
     }
 
-    /// Whom a send has to reach.
+    /// The tokens that a send has to reach.
     private enum Reach {
         case starts
         case updates
-        /// The one token of that number.
+        /// The one token with this number.
         case one(Int)
     }
 
-    /// Sends to all that are under way; until one of them is through, one phone's go on alone.
+    /// The most open sends to all phones. At this limit only sends to one phone are added.
     private static let openMax = 3
     private static let singles = 50
 
@@ -78,7 +79,7 @@ package final class ExpanderKills: KillScene {
     package func work(_ moment: KillMoment) {
         guard case .awaitsStep(let round) = moment else { return send() }
         if round % 10 == 0 { send() }
-        // Of a group of which nobody has heard.
+        // A phone of a group that has no send.
         world.report("late-\(round)", .update(activity: "late-\(round)"), group: "unknown")
     }
 
@@ -86,11 +87,11 @@ package final class ExpanderKills: KillScene {
 
     package func isSettled() -> Bool { world.isDone() }
 
-    /// The numbers of a phone's two tokens, in the order in which they were reported.
+    /// The numbers of a phone's two tokens, in the order of their reports.
     private static func token(ofStart phone: Int) -> Int { 2 * phone + 1 }
     private static func token(ofUpdate phone: Int) -> Int { 2 * phone + 2 }
 
-    /// A start of a new group, an update of the one that all have, or an update for one of them.
+    /// Sends a start of a new group, an update of the common group, or an update for one phone.
     private func send() {
         let number = reaches.count + 1
         let isBusy = (world.closingsLeft() ?? .max) >= Self.openMax * bed.layout.lanes
@@ -111,7 +112,7 @@ package final class ExpanderKills: KillScene {
                 .update, of: "match", send: send, version: version, to: "p\(one)")
             reaches[send] = .one(Self.token(ofUpdate: one))
         }
-        // Each is to reach everybody, whatever is newer.
+        // Without conflation each send must reach all its tokens, even if a newer send exists.
         expansion.conflate = false
         world.expand(expansion)
         result.sends += 1
@@ -147,7 +148,8 @@ package final class ExpanderKills: KillScene {
                 if !isWanted, jobs[number] > 0 { wrong += 1 }
             }
             if doubled + missing + wrong > 0 {
-                result.fault = "\(send): \(missing) jobs are missing, \(doubled) doubled, \(wrong) strange"
+                result.fault =
+                    "\(send): \(missing) jobs are missing, \(doubled) are duplicated, \(wrong) are wrong"
                 return
             }
             let lanes = try ExpanderBed.tallies(of: send, in: bed).count
@@ -155,12 +157,13 @@ package final class ExpanderKills: KillScene {
             if lanes != all { result.fault = "\(send): \(lanes) lanes closed it, not \(all)" }
         }
         if !strange.isEmpty {
-            result.fault = "jobs that nobody sent: \(strange.sorted().prefix(3))"
+            result.fault = "jobs of unknown sends: \(strange.sorted().prefix(3))"
         }
         try judgeRedone()
     }
 
-    /// Each death, and each stop of a zombie, leaves at most one transaction behind that is not committed.
+    /// Checks the repeated work. Each crash and each zombie leaves at most one uncommitted transaction
+    /// behind.
     private func judgeRedone() throws {
         var written = 0
         try ExpanderBed.eachSheet(in: bed, withAborted: true) { _, sheet, _ in written += sheet.count }

@@ -9,22 +9,22 @@ internal import ProcessTesting
 internal import Telemetry
 internal import Topics
 
-/// How long sends wait for one of two planners that has a transaction open and does not go on: its own, and those of
-/// the other, whose records lie behind what it has begun to write.
+/// A measurement of how long sends wait if one of two planners halts with an open transaction. Its own sends
+/// wait, and so do the sends of the other planner whose records lie behind the open transaction.
 package final class PlannerHoldUp {
     package enum Trouble: Sendable {
-        /// As by a debugger, or a machine that hangs: it stays away.
+        /// Stopped, as by a debugger or on a machine that hangs. It does not return.
         case stopped
-        /// Killed, and started again at once.
+        /// Killed and restarted at once.
         case restarted
     }
 
     private static let readMilliseconds: Int32 = 50
-    /// How long sends go on to come.
+    /// The time for which new sends arrive.
     private static let sendingSeconds = 3.0
     private static let sendsBefore = 10
     private static let limitSeconds = 60.0
-    /// Transactions that the process goes through before.
+    /// The number of transactions that the process completes before it halts.
     private static let transactionsBefore = 30
 
     private let bed: IngestBed
@@ -35,7 +35,7 @@ package final class PlannerHoldUp {
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
     private let reader = JSONReader(limits: Expansion.limits)
     private var number = 0
-    /// Of sends that some lane has not seen yet.
+    /// The sends that at least one lane has not received.
     private var open: [String: (since: Instant, lanes: Int)] = [:]
     private var longest = 0.0
 
@@ -48,10 +48,10 @@ package final class PlannerHoldUp {
             bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
     }
 
-    /// - Returns: seconds until the last lane could see the send that waited longest.
+    /// - Returns: The longest time, in seconds, until the last lane could read a send.
     package func seconds(of trouble: Trouble) async throws -> Double {
         let steady = try process("steady", halt: nil)
-        // Alone it has all partitions, and its first sends go through.
+        // Alone it owns all partitions, and its first sends are planned.
         try watch()
         try goOn(
             sending: { number < Self.sendsBefore }, until: { number == Self.sendsBefore && open.isEmpty })
@@ -60,7 +60,7 @@ package final class PlannerHoldUp {
             isStop: trouble == .stopped)
         let victim = try process("victim", halt: halt)
         try goOn { victim.isHalted }
-        // What waited for the two to share the partitions is none of it.
+        // The wait for the rebalance between the two processes does not count.
         let halted = Instant.now()
         longest = 0
         for id in open.keys { open[id]?.since = halted }
@@ -78,7 +78,8 @@ package final class PlannerHoldUp {
     }
 
     private func process(_ name: String, halt: StageProcess.Death?) throws -> StageProcess {
-        // The session is an operator's: how long others wait is made of it, and of the transaction's time.
+        // The session timeout is the default of operation. The measured wait consists of it and the
+        // transaction timeout.
         try StageProcess(
             .planner, of: program, on: bed, data: "\(directory)/\(name)", death: halt,
             more: ["--session-milliseconds", String(FanOutSettings().sessionMilliseconds)])
@@ -93,9 +94,9 @@ package final class PlannerHoldUp {
         try watcher.assign(starts)
     }
 
-    /// A send at a time to a group of its own, and a look at what has come of them.
+    /// Sends one send at a time, each to a new group, and reads the expansions.
     ///
-    /// - Parameter isSending: false when nothing new is to come.
+    /// - Parameter isSending: Returns false if no new send is wanted.
     private func goOn(sending isSending: () -> Bool = { true }, until isOver: () -> Bool) throws {
         let begun = Instant.now()
         while !isOver() {

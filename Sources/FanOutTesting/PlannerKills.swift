@@ -5,20 +5,20 @@ internal import LiveActivity
 internal import Simulation
 internal import Topics
 
-/// Two processes of the planner die again and again while sends flow: at every numbered step, at random moments,
-/// frozen beyond their session and woken as zombies, and stopped in order. In the end what they wrote must be
-/// what the core makes of the sends.
+/// A test that kills two processes of the planner repeatedly while sends arrive. It kills them at every
+/// numbered step and at random moments, freezes them beyond their session so that they wake as zombies, and
+/// stops them in order. At the end their output must equal the output of the pure planner for the same sends.
 package final class PlannerKills: KillScene {
     package struct Plan: KillPlan {
         package var sends = 2000
-        /// How often each step kills.
+        /// The number of kills at each step.
         package var rounds = 1
-        /// All but the forgetting's: nothing is old enough while this runs.
+        /// All steps except those of the sweep: no row is old enough to be forgotten during the test.
         package var steps = PlannerStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
         package var randomKills = 3
         package var freezes = 1
         package var frozenSteps: [PlannerStep] = [.planned, .transactionBegun, .expansionsSent, .offsetsSent]
-        /// Of 1,000 records, those that are no sends.
+        /// Per 1,000 records: records that are not sends.
         package var poison = 10
         package var seed: UInt64 = 1
 
@@ -30,7 +30,7 @@ package final class PlannerKills: KillScene {
         package var stepsMet: Set<PlannerStep> = []
         package var sends = 0
         package var deadLetters = 0
-        /// Nil: everything is exactly right.
+        /// The fault, or nil if everything is right.
         package var fault: String?
     }
 
@@ -82,7 +82,7 @@ package final class PlannerKills: KillScene {
 
     package func finish() -> Bool { sender.finish() }
 
-    /// Everything is committed, and no send is held.
+    /// Returns whether everything is committed and no send is held.
     package func isSettled() throws -> Bool {
         guard bed.isRead(by: "planner", [.sends]) else { return false }
         return try !TopicContent(.groups, bed).newest.values.contains { row in
@@ -101,7 +101,7 @@ package final class PlannerKills: KillScene {
         result.deadLetters = buried.count
         result.fault = try model.fault(in: bed)
         if result.fault == nil, buried != model.misfits {
-            result.fault = "\(buried.count) records were set aside, \(model.misfits.count) had to be"
+            result.fault = "\(buried.count) records are dead letters, expected \(model.misfits.count)"
         }
     }
 }

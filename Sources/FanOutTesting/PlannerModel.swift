@@ -6,8 +6,9 @@ internal import LiveActivity
 internal import Store
 internal import Topics
 
-/// What the planner must have made of `sends`: the core folded over the topic, in one process that never dies.
-/// Exactly that where nothing waits for the clock; where sends wait, what must hold of each.
+/// The expected output of the planner for `sends`: the pure planner applied to the topic in one process
+/// without crashes. The output must be equal if no send waits for the clock. For sends that wait, the model
+/// checks properties of each send.
 package struct PlannerModel {
     private struct Rows: GroupTable {
         var rows: [GroupKey: GroupRow] = [:]
@@ -23,7 +24,7 @@ package struct PlannerModel {
         }
     }
 
-    /// Records by their bytes, and how often each must be there.
+    /// The expected number of each record, by its bytes.
     private typealias Bag = [[UInt8]: Int]
 
     private let lanes: Int
@@ -32,7 +33,7 @@ package struct PlannerModel {
     private var progress: Bag = [:]
     private var expansions: [Int32: Bag] = [:]
     private var schedules: Bag = [:]
-    /// Sends to busy groups that must have come to something.
+    /// The sends to busy groups. Each must have an outcome.
     private var busy: Set<String> = []
     package private(set) var sends = 0
     package private(set) var misfits: Set<String> = []
@@ -74,7 +75,7 @@ package struct PlannerModel {
         if let schedule = plan.autoEnd { schedules[schedule.encoded(), default: 0] += 1 }
     }
 
-    /// What is wrong; nil when nothing is.
+    /// Returns the fault, or nil if everything is right.
     package func fault(in bed: IngestBed) throws -> String? {
         try faultOfRows(TopicContent(.groups, bed))
             ?? faultOfRest(
@@ -85,17 +86,17 @@ package struct PlannerModel {
     private func faultOfRows(_ groups: TopicContent) throws -> String? {
         var found = groups.newest
         for (key, row) in rows.rows {
-            guard let bytes = found.removeValue(forKey: key.bytes) else { return "no row of \(key)" }
+            guard let bytes = found.removeValue(forKey: key.bytes) else { return "missing row of \(key)" }
             if bytes != row.encoded() {
                 return "the row of \(key) is \(text(bytes)) and must be \(text(row.encoded()))"
             }
         }
         for (key, row) in rows.seen where found.removeValue(forKey: key) != row.encoded() {
-            return "no row of \(text(key))"
+            return "missing row of \(text(key))"
         }
         for (key, value) in found {
             let group = unsafe key.withUnsafeBytes { unsafe GroupKey(bytes: $0) }
-            guard let group, SendMix.isBusy(group) else { return "a row too many: \(text(key))" }
+            guard let group, SendMix.isBusy(group) else { return "unexpected row: \(text(key))" }
             if try GroupRow.decode(value, with: reader).held != nil { return "\(group) still holds a send" }
         }
         return nil
@@ -108,7 +109,7 @@ package struct PlannerModel {
         var found: Bag = [:]
         for record in progress.records {
             let one = try Progress.decode(record.value ?? [], with: reader)
-            guard case .verdict(let part) = one.part else { return "a lane has said something" }
+            guard case .verdict(let part) = one.part else { return "a progress record comes from a lane" }
             if SendMix.isBusy(one.key) {
                 said[one.send, default: []].append(part)
             } else {
@@ -144,17 +145,17 @@ package struct PlannerModel {
         return nil
     }
 
-    /// Each comes to one end, and where it was planned, each lane got it once.
+    /// Checks that a send to a busy group has one outcome, and that each lane got a planned send once.
     private func faultOfBusy(
         _ send: String, said: [Progress.PlannedPart], expanded: [Int32: Int]
     ) -> String? {
         let ends = said.filter { $0.verdict != .held && $0.verdict != .stopping }
         guard ends.count == 1, let end = ends.first else {
-            return "\(send) came to \(said.map(\.verdict)), not to one end"
+            return "\(send) has the outcomes \(said.map(\.verdict)), expected one"
         }
         let wanted = end.verdict == .planned ? end.lanes : 0
         guard expanded.count == wanted, expanded.values.allSatisfy({ $0 == 1 }) else {
-            return "\(send) has \(expanded) expansions, and was to have \(wanted)"
+            return "\(send) has \(expanded) expansions, expected \(wanted)"
         }
         return nil
     }
@@ -164,7 +165,7 @@ package struct PlannerModel {
             return "\(found[value] ?? 0) times instead of \(count): \(text(value))"
         }
         for (value, count) in found where wanted[value] == nil {
-            return "\(count) times instead of none: \(text(value))"
+            return "\(count) times instead of 0: \(text(value))"
         }
         return nil
     }

@@ -1,10 +1,11 @@
 package import LiveActivity
 internal import Simulation
 
-/// Random sends of all kinds to many groups. A quiet group gets a handful of sends, fewer than any would have to
-/// wait for; a busy one gets them faster than its versions may follow.
+/// Random sends of all kinds to many groups. A quiet group gets so few sends that none has to wait. A busy
+/// group gets sends faster than its versions may advance.
 package struct SendMix {
-    /// Sends of one quiet group: with all of them in one second its versions are not too far ahead.
+    /// The number of sends to one quiet group. Even if all come in one second, its versions do not run too
+    /// far ahead.
     private static let quietSends = 5
     private static let busyGroups = 8
 
@@ -23,7 +24,7 @@ package struct SendMix {
 
     private var chance: SeededGenerator
     private var number = 0
-    /// To be said once more, as a client does that has heard no answer.
+    /// A record to send again, as a client does without an answer.
     private var again: Sent?
     private var lastOf: [String: String] = [:]
 

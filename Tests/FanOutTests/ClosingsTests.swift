@@ -18,7 +18,7 @@ struct ClosingsTests {
     }
 
     @Test
-    func `lanes that had nobody for a send say so in one record, and who had somebody in one of its own`() {
+    func `lanes without recipients share one record of a send, and a lane with recipients has its own`() {
         var closings = Closings()
         for lane in 0..<4 {
             closings.add(closing("a", lane: lane, found: lane == 1 ? 3 : 0))
@@ -29,7 +29,7 @@ struct ClosingsTests {
         #expect(closings.all.allSatisfy { $0.key == RecordKey.join($0.progress.send) })
     }
 
-    @Test func `whom a send could not reach is somebody`() {
+    @Test func `a recipient that a send could not reach counts as a recipient`() {
         var closings = Closings()
         var missed = LaneTally()
         missed.excluded["without_token"] = 1
@@ -41,7 +41,7 @@ struct ClosingsTests {
         #expect(lanes(closings) == [[0], [1]])
     }
 
-    @Test func `sends of two apps have nothing in common but their id`() {
+    @Test func `sends of two apps with the same id are kept apart`() {
         var closings = Closings()
         for app in ["shop", "news", "shop"] { closings.add(closing("a", lane: closings.all.count, app: app)) }
         #expect(lanes(closings) == [[0, 2], [1]])

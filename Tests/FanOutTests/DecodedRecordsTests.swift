@@ -8,7 +8,7 @@ import Testing
 struct DecodedRecordsTests {
     private struct Broken: Error {}
 
-    /// What lies in a record: its text as the send that is stopped.
+    /// Returns a stop whose send id is the text of the record.
     private func stop(_ record: Span<UInt8>) -> ExpansionRequest {
         var text: [UInt8] = []
         for index in record.indices { text.append(record[index]) }
@@ -16,7 +16,7 @@ struct DecodedRecordsTests {
             Stop(send: String(decoding: text, as: UTF8.self), key: GroupKey(app: "shop", group: "m")))
     }
 
-    @Test func `the same bytes are decoded once, and others are another request`() {
+    @Test func `equal bytes are decoded once, and other bytes give another request`() {
         let requests = DecodedRecords<ExpansionRequest>()
         var decoded = 0
         for text in ["a", "b", "a", "b", "a"] {
@@ -30,8 +30,8 @@ struct DecodedRecordsTests {
         #expect(decoded == 2)
     }
 
-    @Test func `records of one hash are told apart`() throws {
-        // Found among the first numbers.
+    @Test func `records with equal hashes are kept apart`() throws {
+        // Two of the first numbers have equal hashes.
         var numbers: [UInt32: Int] = [:]
         var pair: (Int, Int)?
         for number in 0..<1_000_000 where pair == nil {
@@ -46,7 +46,7 @@ struct DecodedRecordsTests {
         }
     }
 
-    @Test func `what cannot be decoded is tried again`() {
+    @Test func `a record that cannot be decoded is tried again`() {
         let requests = DecodedRecords<ExpansionRequest>()
         for _ in 0..<2 {
             #expect(throws: Broken.self) {
@@ -57,7 +57,7 @@ struct DecodedRecordsTests {
 }
 
 struct EncodedScopesTests {
-    @Test func `a scope of several lanes is encoded once, and what differs is encoded as it is`() {
+    @Test func `a scope of several lanes is encoded once, and a different scope is encoded again`() {
         var encoded = EncodedScopes()
         let key = KeyBytes(Array("shop/m".utf8))
         var scope = LaneScope()

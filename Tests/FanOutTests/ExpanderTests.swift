@@ -4,7 +4,7 @@ import Registry
 import Testing
 
 struct ExpanderTests {
-    @Test func `a sheet has one environment and body, and no more jobs than it may`() throws {
+    @Test func `a sheet has one environment, one body and a limited number of jobs`() throws {
         var catalog = OneApp()
         catalog.app.environments = [.production, .sandbox]
         let lane = try OneLane(catalog: catalog)
@@ -21,7 +21,7 @@ struct ExpanderTests {
         #expect(jobs.allSatisfy { $0.head.topic == "com.example.shop.push-type.liveactivity" })
     }
 
-    @Test func `a dry run counts by environment, and nothing else comes of it`() throws {
+    @Test func `a dry run counts by environment and has no other effect`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.phone("p2", .start(type: "Match")) { $0.environment = .sandbox }
@@ -33,7 +33,7 @@ struct ExpanderTests {
         #expect(lane.tally.targeted == 2 && lane.tally.excluded == ["other_environment": 1])
     }
 
-    @Test func `an installation is started once in a life, unless the send asks for more`() throws {
+    @Test func `an installation is started once per generation unless the send asks for a restart`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
@@ -46,7 +46,10 @@ struct ExpanderTests {
         #expect(lane.takeJobs().count == 1)
     }
 
-    @Test func `what was swiped away does not come back within its life, unless the send says so`() throws {
+    @Test
+    func `a dismissed activity is not started again in its generation unless the send asks for a restart`()
+        throws
+    {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.phone("p1", .update(activity: "a")) {
@@ -62,7 +65,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().count == 1)
         try lane.expand(makeExpansion(.end, generation: 1, version: 6))
         try lane.expand(makeExpansion(.start, generation: 7, version: 7, send: "next"))
-        #expect(lane.takeJobs().filter { $0.head.event == .start }.count == 1, "a new life")
+        #expect(lane.takeJobs().filter { $0.head.event == .start }.count == 1, "a new generation")
     }
 
     @Test func `an installation that came from another recipient is not started twice`() throws {
@@ -77,7 +80,11 @@ struct ExpanderTests {
         #expect(lane.takeJobs().count == 1)
     }
 
-    @Test func `who came in the second in which a life opened, and before it, is started in it`() throws {
+    @Test
+    func
+        `an installation that moves in during the opening second is started only if it came before the opening`()
+        throws
+    {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 + 300 }
         var start = makeExpansion(.start, generation: 2, version: 2)
@@ -85,7 +92,7 @@ struct ExpanderTests {
         start.openedAt = start.acceptedAt
         try lane.expand(start)
         #expect(lane.takeJobs().count == 1)
-        // What opened a moment before it came was for the recipient that it had then.
+        // This start opened a moment before the installation moved in, so it was for the previous recipient.
         try lane.phone("p2", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 + 900 }
         var joining = makeExpansion(.start, generation: 2, version: 2, send: "joining")
         joining.acceptedAt = (dawn + 5) * 1000
@@ -94,7 +101,8 @@ struct ExpanderTests {
         #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["started": 2])
     }
 
-    @Test func `whom an end by an activity's name has taken out is started again in a life of its own`()
+    @Test
+    func `a recipient that an END by activity id has removed is started again in a separate generation`()
         throws
     {
         let lane = try OneLane()
@@ -119,11 +127,11 @@ struct ExpanderTests {
         #expect(Set(lane.takeJobs().map(\.recipient)) == ["u:ann", "u:ben"])
         again.send = "third"
         try lane.expand(again)
-        #expect(lane.takeJobs().isEmpty, "once in that life, too")
+        #expect(lane.takeJobs().isEmpty, "only once in that generation, too")
         again.reopens = dawn + 9
         again.send = "fourth"
         try lane.expand(again)
-        #expect(lane.takeJobs().isEmpty, "the next start by name has a newer version, and joins that life")
+        #expect(lane.takeJobs().isEmpty, "a later start by name joins that generation")
         try lane.phone("q-ann", user: "ann", .start(type: "Match"))
         try lane.expand(again)
         let joining = lane.takeJobs()
@@ -133,7 +141,7 @@ struct ExpanderTests {
 
     @Test(arguments: [true, false])
     func
-        `who tells a token late is brought an end that an activity's name has said, whatever was said behind it`(
+        `a late token gets the END by activity id, even if an update came after it`(
             endComesFirst: Bool
         ) throws
     {
@@ -154,7 +162,7 @@ struct ExpanderTests {
     }
 
     @Test(arguments: [true, false])
-    func `an update that overtakes the start that it follows is carried by that start`(
+    func `a start carries an update that has overtaken it`(
         endComesFirst: Bool
     ) throws {
         let lane = try OneLane()
@@ -180,7 +188,7 @@ struct ExpanderTests {
         #expect(jobs.map(\.head.generation) == [dawn + 7] && jobs.map { Push($0.body).state } == ["9"])
     }
 
-    @Test func `an installation that was here for a while is started here for what was accepted meanwhile`()
+    @Test func `an installation that was here for a while gets the starts that were accepted in that time`()
         throws
     {
         let lane = try OneLane()
@@ -197,13 +205,13 @@ struct ExpanderTests {
         }
     }
 
-    @Test func `a newer update drops the rest of an older one, and no start`() throws {
+    @Test func `a newer update drops the rest of an older update, but not of a start`() throws {
         let lane = try OneLane()
         for number in 0..<4 {
             try lane.phone("p\(number)", .start(type: "Match"))
             try lane.phone("q\(number)", .update(activity: "a\(number)"))
         }
-        // One page each in turn: what is left of one goes behind the others.
+        // The expansions take turns page by page, because a continuation goes behind the others.
         try lane.expand(makeExpansion(.start, generation: 1, version: 1), rowsMax: 1, toTheEnd: false)
         try lane.expand(
             makeExpansion(.update, generation: 1, version: 2, state: 2, send: "u2"), rowsMax: 1,
@@ -218,7 +226,7 @@ struct ExpanderTests {
         #expect(jobs.filter { $0.head.send == "u2" }.count == 1)
     }
 
-    @Test func `a send that is taken back stops, and what it has still to do is counted`() throws {
+    @Test func `a cancelled send stops, and its remaining recipients are counted`() throws {
         let lane = try OneLane()
         for number in 0..<5 { try lane.phone("p\(number)", .start(type: "Match")) }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1), rowsMax: 2, toTheEnd: false)
@@ -228,7 +236,7 @@ struct ExpanderTests {
         #expect(lane.tally.expanded == 2 && lane.tally.dropped == 3 && lane.tally.targeted == 5)
     }
 
-    @Test func `an update that was taken back is brought to nobody who comes late`() throws {
+    @Test func `a cancelled update is not sent to late tokens`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.update, version: 2, state: 4))
@@ -239,7 +247,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map { Push($0.body).state } == ["1"])
     }
 
-    @Test func `a start does not carry what one user was told and what was taken back since`() throws {
+    @Test func `a start does not carry a cancelled update of one user`() throws {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .start(type: "Match"))
         let ann = Expansion.ScopedRecipient(
@@ -252,7 +260,7 @@ struct ExpanderTests {
     }
 
     @Test(arguments: [true, false])
-    func `what one user was told on a list holds again when what came after it is taken back`(
+    func `the state of a list holds again for a user when the later update is cancelled`(
         inOrder: Bool
     ) throws {
         let lane = try OneLane()
@@ -275,8 +283,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map { Push($0.body).state } == ["4", "2"])
     }
 
-    @Test func `a start goes behind the lists that were open when it came, and not behind newer ones`() throws
-    {
+    @Test func `a start follows the lists that were open at its arrival, but not newer lists`() throws {
         let lane = try OneLane()
         let users = ["ann", "bob", "cid", "dan"]
         for user in users { try lane.phone("p-" + user, user: user, .start(type: "Match")) }
@@ -301,7 +308,7 @@ struct ExpanderTests {
         #expect(states.count == 4 && states.allSatisfy { $0 == "2" || $0 == "3" }, "\(states)")
     }
 
-    @Test func `users whom a send names and who have no token are told, and no others`() throws {
+    @Test func `named users without a token are counted, and other users are not`() throws {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .start(type: "Match"))
         try lane.phone("p2", user: "bob", .start(type: "Match")) { $0.environment = .sandbox }
@@ -319,7 +326,9 @@ struct ExpanderTests {
         #expect(lane.tally.excluded == ["without_token": 3])
     }
 
-    @Test func `a send to an activity reaches all that its recipient has of the group, and is kept`() throws {
+    @Test func `a send to an activity reaches all activities of its recipient in the group and is kept`()
+        throws
+    {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .update(activity: "a1"))
         try lane.phone("p2", user: "ann", .update(activity: "a2"))
@@ -331,14 +340,14 @@ struct ExpanderTests {
     }
 
     @Test(arguments: [PushEvent.update, .end])
-    func `a send to an activity of another lane is through at once`(event: PushEvent) throws {
+    func `a send to an activity of another lane closes at once`(event: PushEvent) throws {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .update(activity: "a1"))
         try lane.expand(makeExpansion(event, to: .activities(["elsewhere"]), version: 2))
         #expect(lane.takeJobs().isEmpty && lane.progress.count == 1 && lane.tally == LaneTally())
     }
 
-    @Test func `a late token is brought the newest state, and an end`() throws {
+    @Test func `a late token gets the newest state, or the END`() throws {
         let lane = try OneLane()
         try lane.phone("p0", .update(activity: "z"))
         try lane.expand(makeExpansion(.update, version: 2, state: 4))
@@ -351,10 +360,10 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map(\.head.event) == [.end])
         lane.now += 3_700_000
         try lane.phone("p3", .update(activity: "c"))
-        #expect(lane.takeJobs().isEmpty, "nobody wants it any more")
+        #expect(lane.takeJobs().isEmpty, "the deadline of the END has passed")
     }
 
-    @Test func `what an open walk has yet to bring is not brought twice`() throws {
+    @Test func `a token that an open walk will still reach gets one job only`() throws {
         let lane = try OneLane()
         for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
         try lane.expand(makeExpansion(.update, version: 2), rowsMax: 3, toTheEnd: false)
@@ -364,7 +373,7 @@ struct ExpanderTests {
         #expect(jobs.count == 40 && Set(jobs.map(\.token)).count == 40)
     }
 
-    @Test func `a token that comes behind an open walk is brought what the walk has brought the others`()
+    @Test func `a token that comes behind an open walk gets the state that the walk has sent to the others`()
         throws
     {
         let lane = try OneLane()
@@ -372,7 +381,7 @@ struct ExpanderTests {
         try lane.expand(makeExpansion(.update, version: 2), rowsMax: 3, toTheEnd: false)
         #expect(lane.takeJobs().count == 3)
         for number in 0..<6 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
-        #expect(lane.takeJobs().count == 3, "of those that it has passed")
+        #expect(lane.takeJobs().count == 3, "only tokens behind the walk")
         while lane.left > 0 { try lane.goOn() }
         #expect(lane.takeJobs().count == 3)
     }
@@ -387,7 +396,7 @@ struct ExpanderTests {
             ]), generation: generation, version: version, send: "one")
     }
 
-    @Test func `an end of one recipient stops older starts, whatever came first`() throws {
+    @Test func `an END of one recipient stops older starts in any order`() throws {
         let lane = try OneLane()
         for number in 0..<2 { try lane.phone("p\(number)", .start(type: "Match")) }
         try lane.expand(ofOne(.end, generation: 1, version: 5))
@@ -396,7 +405,7 @@ struct ExpanderTests {
         #expect(lane.tally.excluded == ["ended": 1])
     }
 
-    @Test func `a start for all joins the life of their own of those who were ended and started again`()
+    @Test func `a start for everyone joins a recipient's separate generation after its END and restart`()
         throws
     {
         let lane = try OneLane()
@@ -411,7 +420,10 @@ struct ExpanderTests {
         #expect(lane.tally.excluded == ["started": 1])
     }
 
-    @Test func `an end that the group's updates have overtaken is not older than what phones show`() throws {
+    @Test
+    func `an END that an update of the group has overtaken gets a newer timestamp than the phones show`()
+        throws
+    {
         let lane = try OneLane()
         try lane.phone("p1", .update(activity: "a"))
         try lane.expand(makeExpansion(.update, generation: 1, version: 9))
@@ -422,7 +434,7 @@ struct ExpanderTests {
         #expect(jobs.map { Push($0.body).timestamp } == [dawn + 9])
     }
 
-    @Test func `an activity that does not tell its group joins what was started last, and stays there`()
+    @Test func `an activity without a group joins the newest start and stays in its group`()
         throws
     {
         let lane = try OneLane()
@@ -440,13 +452,14 @@ struct ExpanderTests {
         #expect(updates.map { Push($0.body).state } == ["4"])
     }
 
-    @Test func `every activity is ended once before the system does it, with its newest state`() throws {
+    @Test func `every activity gets one safety END with its newest state before the system ends it`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         try lane.phone("p1", .update(activity: "started"))
         try lane.expand(makeExpansion(.update, generation: 1, version: 2, state: 7))
-        // Begun by their apps: in a group that has a life, in one that nobody has sent to, and in none.
+        // Activities that their apps began: in a group with an open generation, in a group without sends, and
+        // in no group.
         try lane.phone("p2", .update(activity: "told"))
         try lane.phone("p3", .update(activity: "unknown")) { $0.group = "nobody's" }
         try lane.phone("p4", .update(activity: "alone")) { $0.group = nil }
@@ -470,7 +483,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().isEmpty, "once")
     }
 
-    @Test func `an activity that comes to a group after it was alone is ended once`() throws {
+    @Test func `an activity that joins a group later gets one safety END`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .update(activity: "a")) { $0.group = nil }
         lane.now += 1000
@@ -480,8 +493,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map(\.head.group) == ["match"])
     }
 
-    @Test func `what was ended is not ended again when its system would, nor what was started since`() throws
-    {
+    @Test func `a safety END skips activities that have ended and newer starts`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
@@ -502,7 +514,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map(\.entry) == ["update:second"])
     }
 
-    @Test func `an activity that its app begins when the one before has ended has its own time`() throws {
+    @Test func `an activity that its app begins after an END has its own eight hours`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .update(activity: "first"))
         try lane.expand(makeExpansion(.end, version: 60))
@@ -518,7 +530,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map(\.entry) == ["update:second"])
     }
 
-    @Test func `a start that ended long ago does not stand for a newer one`() throws {
+    @Test func `a start that ended long ago does not replace a newer one`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
@@ -537,7 +549,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map(\.head.group) == ["other"])
     }
 
-    @Test func `a start that opens a life takes no update from what was there before`() throws {
+    @Test func `a start that opens a generation does not drop an update for older activities`() throws {
         let lane = try OneLane()
         for number in 0..<4 { try lane.phone("p\(number)", .update(activity: "a\(number)")) }
         try lane.phone("s", .start(type: "Match"))
@@ -548,13 +560,12 @@ struct ExpanderTests {
         while lane.left > 0 { try lane.goOn(rowsMax: 2) }
         let rest = lane.takeJobs()
         #expect(rest.count == 2 && rest.allSatisfy { Push($0.body).state == "8" })
-        // What the start has begun shows what is newer, and goes by that.
+        // Activities of the new start show something newer and ignore this older timestamp.
         #expect(rest.allSatisfy { Push($0.body).timestamp == dawn + 8 })
         #expect(lane.tally.dropped == 0)
     }
 
-    @Test func `a start and the answer that says its state to what is there have bodies of their own`() throws
-    {
+    @Test func `a start and the answer with its state to running activities have separate bodies`() throws {
         for startComesFirst in [true, false] {
             let lane = try OneLane()
             for number in 0..<4 { try lane.phone("p\(number)", .start(type: "Match")) }
@@ -575,7 +586,7 @@ struct ExpanderTests {
         }
     }
 
-    @Test func `a newest state that has no room in a start comes as an update`() throws {
+    @Test func `a newest state that does not fit into a start follows as an update`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.phone("p2", .update(activity: "there"))
@@ -593,7 +604,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().map(\.head.send) == ["large"])
     }
 
-    @Test func `what one swiped away in an earlier life of one's own is started again`() throws {
+    @Test func `a dismissal in an earlier generation of one user does not prevent a start`() throws {
         let lane = try OneLane()
         for user in ["ann", "bob"] {
             try lane.phone("p-" + user, user: user, .start(type: "Match"))
@@ -613,8 +624,7 @@ struct ExpanderTests {
         #expect(lane.tally.excluded == ["dismissed": 1])
     }
 
-    @Test func `a segment is resolved while it is expanded, and one that is not there chooses nobody`() throws
-    {
+    @Test func `a segment is resolved during expansion, and an unknown segment has no recipients`() throws {
         let lane = try OneLane(
             catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
         try lane.phone("p1", .start(type: "Match")) { $0.os = "18.1" }
@@ -625,7 +635,7 @@ struct ExpanderTests {
         #expect(lane.takeJobs().isEmpty && lane.tally == LaneTally())
     }
 
-    @Test func `a private group is its owner's alone`() throws {
+    @Test func `a private group reaches only its owner`() throws {
         let lane = try OneLane()
         for user in ["ann", "bob"] {
             try lane.phone("p-\(user)", user: user, .start(type: "Match"))
@@ -644,22 +654,23 @@ struct ExpanderTests {
         #expect(jobs.count == 2 && jobs.allSatisfy { $0.recipient == "u:ann" && $0.head.scope == .recipient })
     }
 
-    @Test func `an app that is not in the catalogue any more ends its expansions`() throws {
+    @Test func `an app that is no longer in the catalog ends its expansions`() throws {
         let lane = try OneLane()
         try lane.expand(
             makeExpansion(.update, key: GroupKey(app: "gone", group: "match"), version: 1))
         #expect(lane.progress.count == 1 && lane.jobs.isEmpty)
     }
 
-    /// At a quarter of the rate that would be needed, each update comes a quarter of the way before the next.
-    @Test func `where updates come faster than their walks, nobody waits for more than three passes`() {
+    /// Walks run at a quarter of the rate of updates: each update visits a quarter of the phones before the
+    /// next one.
+    @Test func `no phone waits longer than three passes if updates come faster than their walks`() {
         let phones = 2048
         let passes = 4
         var served = Array(repeating: 0, count: phones)
         var longest = 0
         for update in 1...4000 {
             let bytes = WalkCursor(ordinal: update).bytes
-            // Phase, version, wrapped, activity, the origin's length, and the origin.
+            // The layout of the cursor: phase, version, wrapped, activity, length of the origin, origin.
             let origin = bytes[4] == 0 ? 0 : Int(bytes[5]) << 8 | Int(bytes[6])
             let first = origin * phones / 65_536
             for offset in 0..<phones / passes {

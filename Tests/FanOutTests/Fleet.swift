@@ -7,7 +7,7 @@ import Simulation
 import Store
 import Telemetry
 
-/// The topics that fan-out reads and writes, one lane of them: what is committed.
+/// One lane of the topics that fan-out reads and writes, with all committed records.
 struct VirtualLane {
     struct Record {
         var key: [UInt8]
@@ -18,7 +18,7 @@ struct VirtualLane {
     var urgent: [[UInt8]] = []
     var usual: [[UInt8]] = []
     var starts: [(key: [UInt8], value: [UInt8])] = []
-    /// The consumer group's offsets.
+    /// The offsets of the consumer group.
     var committed = (registry: 0, urgent: 0, usual: 0)
 
     var isDone: Bool {
@@ -27,7 +27,7 @@ struct VirtualLane {
     }
 }
 
-/// A job as a sender reads it from its sheet.
+/// A job, as a sender reads it from a sheet.
 struct Job {
     var head: SheetHead
     var body: [UInt8]
@@ -37,7 +37,7 @@ struct Job {
     var recipient: String
 }
 
-/// A process that owns a lane: its files, which outlive it, and what it has in memory.
+/// A process that owns a lane. It has the lane's files, which outlive it, and a state in memory.
 final class LaneOwner {
     let number: Int
     let directory: String
@@ -47,7 +47,7 @@ final class LaneOwner {
     private var page = TokenPage()
     private var news = LaneNews()
 
-    /// It takes the lane over where the group's offsets are, with whatever file it finds.
+    /// Takes the lane over at the group's offsets, with the files that exist.
     init(
         _ number: Int, _ directory: String, _ lane: VirtualLane, jobsPerSheet: Int = 3,
         recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
@@ -79,22 +79,23 @@ final class LaneOwner {
             recipientsAtATime: recipientsAtATime)
     }
 
-    /// Records of the registry that its file has: more than were committed, where a turn has failed.
+    /// The number of registry records in the file. It exceeds the committed number after a failed
+    /// transaction.
     var registryRead: Int { Int(registry.applied ?? 0) }
 
-    /// The next record of the registry to be read.
+    /// The offset of the next registry record to read.
     private var nextRegistry: Int
 
-    /// What one transaction does.
+    /// The work of one transaction.
     struct Plan {
-        /// How far the registry is read, above what was read.
+        /// The registry offset up to which to read.
         var registryUpTo: Int
         var isUrgent: Bool
         var expansions: Int
         var rowsMax: Int
     }
 
-    /// What the transaction would commit.
+    /// The records and offsets that the transaction would commit.
     struct Outcome {
         var committed: (registry: Int, urgent: Int, usual: Int)
         var starts: [(key: [UInt8], value: [UInt8])]
@@ -137,7 +138,7 @@ final class LaneOwner {
         return outcome(committed)
     }
 
-    /// What the walk through all rows of `starts` does with those that are to be ended before the system does it.
+    /// Runs the pass through all rows of `starts` that sends safety ENDs.
     func endSafely(on lane: VirtualLane, now: Int64) throws -> Outcome {
         expander.begin(at: now, atLatest: now, catalog: catalog)
         expander.table.written = []
@@ -169,7 +170,7 @@ final class LaneOwner {
 
     private static func jobs(of sheet: JobOutput.Sheet, _ head: JobOutput.Head, body: [UInt8]) -> [Job] {
         let read = surely { try SheetHead(apns: head.apns.span, flotilla: head.flotilla.span) }
-        precondition(read == head.head, "a head reads back as it was written")
+        precondition(read == head.head, "a head reads back unchanged")
         var jobs: [Job] = []
         surely {
             try SheetJobs(sheet.lines.bytes.span).forEachJob { _, job in
@@ -182,7 +183,7 @@ final class LaneOwner {
         return jobs
     }
 
-    /// Its files stay.
+    /// Closes the lane. Its files stay.
     func close() throws { try registry.close() }
 }
 
@@ -191,7 +192,7 @@ func text(_ span: Span<UInt8>) -> String {
 }
 
 extension Expander {
-    /// What can be looked at when the turn is over.
+    /// A copy of the output for inspection after the transaction.
     fileprivate var outputCopy: OutputCopy {
         OutputCopy(
             bodies: output.bodies, heads: output.heads, sheets: output.sheets,

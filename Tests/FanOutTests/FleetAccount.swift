@@ -2,17 +2,18 @@ import FanOut
 import Foundation
 import LiveActivity
 
-/// A second account of what phones must show: it knows in which order sends were planned, and no versions.
+/// An independent account of the states that phones must show. It knows the order in which sends were
+/// planned, but no versions.
 struct FleetAccount {
     private var cancelled: Set<String> = []
-    /// What was said to each user of each group, in its order.
+    /// The events for each user of each group, in order.
     private var events: [String: [Event]] = [:]
     private var isOpen: [String: Bool] = [:]
-    /// Lives of single recipients that a start has opened.
+    /// The separate generations of single recipients that a start has opened.
     private var ownLives: Set<String> = []
-    /// Of each send to named activities: users who had one of them in their lane when it came there.
+    /// Per send to named activities: the users who had one of them in their lane when the send arrived.
     private var reached: [String: Set<String>] = [:]
-    /// Of each start of one user alone: how many events its user had when it was planned.
+    /// Per start of one user: the number of the user's events when it was planned.
     private var saidBefore: [String: Int] = [:]
 
     mutating func note(startsIn plan: Plan) {
@@ -27,8 +28,9 @@ struct FleetAccount {
         }
     }
 
-    /// Nil where nothing was said before, where the start was for others as well, and where its user was ended since:
-    /// then it may say what others were told after that, and its end follows.
+    /// Returns the states that the start of one user may carry. Returns nil if there was no earlier event, if
+    /// the start was also for others, or if the user got an END since. In the last case the start may carry
+    /// later states, because its END follows.
     func statesWhenStarted(_ head: SheetHead, _ recipient: String) -> Set<String?>? {
         guard let count = saidBefore["\(head.send)/\(recipient)"] else { return nil }
         let (group, user) = (head.group ?? "", String(recipient.dropFirst(2)))
@@ -38,7 +40,7 @@ struct FleetAccount {
         return truth.states(since: before.said.count, without: cancelled)
     }
 
-    /// Nil where nothing was said.
+    /// Returns the truth of a user in a group, or nil without events.
     func truth(_ group: String, _ user: String) -> Truth? {
         let truth = truth(group, user, upTo: nil)
         return truth.isKnown ? truth : nil
@@ -54,11 +56,13 @@ struct FleetAccount {
         return truth
     }
 
-    /// Starts that must have begun something on whoever had a start token in the lane by then, in the life that is.
+    /// Returns the starts of the current generation that must have reached every phone with a start token in
+    /// the lane at that time.
     func standingStarts(_ group: String, _ user: String) -> [Event] {
         guard let truth = truth(group, user), !truth.hasEnded, let life = truth.life else { return [] }
         let events = events["\(group)/\(user)"] ?? []
-        // Of a life of the user's own whose start was taken back a start for all may know nothing.
+        // If a cancelled start opened the user's separate generation, a start for everyone may not know that
+        // generation.
         let isOnlyNamed = cancelled.contains(life) && events.contains { $0.send == life && $0.namesUser }
         return events.filter {
             $0.isFor && truth.lives[$0.send] == life && !cancelled.contains($0.send)
@@ -66,14 +70,14 @@ struct FleetAccount {
         }
     }
 
-    /// What holds when sends are planned, where they lie in the user's lane.
+    /// The state of a user's lane when a send is planned.
     struct User {
         let name: String
-        /// Records of the registry that its lane has read for good.
+        /// The number of registry records that the lane has read and committed.
         let registry: Int
     }
 
-    /// A plan can have several sends: one that was held goes before the one that came.
+    /// Takes the sends of a plan. There can be several: a held send goes before the one that came.
     mutating func take(_ plan: Plan, users: [User]) {
         var sends: [String] = []
         for part in plan.parts where !sends.contains(part.expansion.send) {
@@ -108,21 +112,21 @@ struct FleetAccount {
             event.namesUser = scoped != nil
             event.generation = scoped?.generation ?? event.generation
             if let scoped, !isPrivate, scoped.scope == .recipient, scoped.version == scoped.generation {
-                // Another start of the same life joins it: what was said to the recipient since stands.
+                // Another start of the same generation joins it. The states since its opening stay valid.
                 event.opens = ownLives.insert("\(group)/\(user.name)/\(scoped.generation)").inserted
             }
             events["\(group)/\(user.name)", default: []].append(event)
         }
     }
 
-    /// A send to named activities has come to a lane, and found them there.
+    /// Notes that a send to named activities has arrived at a lane and found these users' activities there.
     mutating func reach(_ users: Set<String>, by send: String) {
         reached[send, default: []].formUnion(users)
     }
 
     mutating func takeBack(_ send: Send) { cancelled.insert(send.id) }
 
-    /// - Parameter isOwn: the app began it by itself.
+    /// - Parameter isOwn: Whether the app began the activity itself.
     func states(of truth: Truth, isOwn: Bool) -> Set<String?> {
         isOwn ? truth.ownStates(without: cancelled) : truth.states(without: cancelled)
     }

@@ -2,9 +2,9 @@ import FanOut
 import LiveActivity
 import Simulation
 
-// How a history comes to rest, and what must be true then.
+// The end of a history: its remaining work, and the checks after it.
 extension FleetHistory {
-    /// Nothing fails any more, and everybody says what they have to say.
+    /// Runs without failures until all reports and jobs are done.
     func settle() throws {
         for round in 0..<400 {
             try goOn(1)
@@ -22,12 +22,12 @@ extension FleetHistory {
                 }
             }
             if isQuiet { return }
-            if round == 399 { throw Wrong(description: "it never ends") }
+            if round == 399 { throw Wrong(description: "the history does not settle") }
         }
     }
 
-    /// Whatever was before: an end, and after days in which its planner has forgotten the group a new start, which
-    /// reaches everybody, once.
+    /// Sends an END and then a new start, with or without days in between, after which the planner has
+    /// forgotten the group. The start must reach each phone once.
     func beginAnew() throws {
         now += 60
         sends += 1
@@ -44,11 +44,13 @@ extension FleetHistory {
         let plan = try planner.plan(.send(start), stamp: stamp, app: shop, in: &rows)
         try take(plan)
         try settle()
-        guard let life = plan.parts.first?.expansion.generation else { throw Wrong(description: "no start") }
+        guard let life = plan.parts.first?.expansion.generation else {
+            throw Wrong(description: "the start has no expansion")
+        }
         for phone in phones where phone.startToken != nil {
             let count = starts["match/u:\(phone.user)/\(life)/\(phone.installation)"] ?? 0
             if count != 1 {
-                throw Wrong(description: "\(count) starts of \(phone.installation) in a new life")
+                throw Wrong(description: "\(count) starts of \(phone.installation) in a new generation")
             }
         }
         try check()
@@ -56,7 +58,7 @@ extension FleetHistory {
 
     func check() throws {
         if closed != expected {
-            throw Wrong(description: "closing records \(closed) where \(expected) expansions were")
+            throw Wrong(description: "closing records \(closed), expected \(expected)")
         }
         for phone in phones {
             try checkStarts(of: phone)
@@ -64,8 +66,9 @@ extension FleetHistory {
                 guard let truth = account.truth(activity.group, phone.user) else { continue }
                 if activity.hasEnded { continue }
                 let name = "\(activity.id) of \(phone.user) in \(activity.group)"
-                if truth.hasEnded { throw Wrong(description: "\(name) was never ended") }
-                // The ledger knows installations: what its app began beside what was started there is taken for that.
+                if truth.hasEnded { throw Wrong(description: "\(name) did not get its END") }
+                // The ledger knows only installations. It takes an activity that the app began for the one
+                // that was started there.
                 if activity.isOwn, isStarted(phone, in: activity.group) { continue }
                 let states = account.states(of: truth, isOwn: activity.isOwn)
                 if !states.contains(activity.state) {
@@ -77,20 +80,22 @@ extension FleetHistory {
         }
     }
 
-    /// What still runs ends by itself when its system would end it.
+    /// Lets eight hours pass and checks that a safety END ends every running activity.
     func passTheDay() throws {
         now += SafetyEnd.milliseconds / 1000 + 60
         for lane in topics.indices {
             let outcome = try owner(of: lane).endSafely(on: topics[lane], now: stamp)
             topics[lane].starts += outcome.starts
             for job in outcome.jobs {
-                if job.head.event != .end { throw Wrong(description: "a day ends with \(job.head.event)") }
+                if job.head.event != .end {
+                    throw Wrong(description: "a safety END has the event \(job.head.event)")
+                }
                 try deliver(job)
             }
         }
         for phone in phones {
             for activity in phone.activities where !activity.hasEnded && !activity.hasMissedEnd {
-                throw Wrong(description: "\(activity.id) of \(phone.user) outlives its day")
+                throw Wrong(description: "\(activity.id) of \(phone.user) has no safety END")
             }
         }
     }
@@ -101,12 +106,13 @@ extension FleetHistory {
         }
     }
 
-    /// Whoever can be started, and whom a start of the life that is was for, was started in it.
+    /// Checks that each phone that could be started got each start of its current generation.
     private func checkStarts(of phone: Phone) throws {
         guard let offset = phone.startOffset else { return }
         for group in ["match", "chest"] {
             for start in account.standingStarts(group, phone.user) where offset < start.registry {
-                // One that is late in the life before may serve this one: lives are told apart by their generations.
+                // A late start of the previous generation may count for this one. Generations tell them
+                // apart.
                 let lives = account.truth(group, phone.user)?.generations ?? []
                 let names = lives.map { "\(group)/u:\(phone.user)/\($0)/\(phone.installation)" }
                 let count = names.map { starts[$0] ?? 0 }.reduce(0, +)
@@ -114,7 +120,7 @@ extension FleetHistory {
                 if count != 1, count > 1 || !isRestarted {
                     throw Wrong(
                         description:
-                            "\(count) starts of \(phone.installation) in \(group), in the life of \(start.send)"
+                            "\(count) starts of \(phone.installation) in \(group), in the generation of \(start.send)"
                     )
                 }
             }

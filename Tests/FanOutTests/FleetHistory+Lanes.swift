@@ -5,7 +5,7 @@ import LiveActivity
 import Registry
 import Simulation
 
-// What the owners of lanes do, and what must be true of it.
+// The steps of the lane owners, and the checks of their output.
 extension FleetHistory {
     func owner(of lane: Int) throws -> LaneOwner {
         if let owner = owners[lane] { return owner }
@@ -25,7 +25,7 @@ extension FleetHistory {
             isUrgent: chance(50), expansions: random.below(4), rowsMax: 1 + random.below(4))
         let outcome = try owner.run(plan, on: topic, now: stamp)
         if !isCalm, chance(20) {
-            // The transaction does not happen; whoever owns the lane next begins at the committed offsets.
+            // The transaction fails. The next owner of the lane begins at the committed offsets.
             try owner.close()
             owners[lane] = nil
             return
@@ -43,7 +43,7 @@ extension FleetHistory {
         enquiries += outcome.enquiries
     }
 
-    /// Whom sends to named activities have found, that the lane has just come to.
+    /// Notes the users whose activities were found by sends to named activities that the lane has just read.
     private func noteReached(
         in lane: Int, by owner: LaneOwner, urgentFrom urgent: Int, usualFrom usual: Int
     ) throws {
@@ -77,24 +77,29 @@ extension FleetHistory {
         }
     }
 
-    /// A start that is for whoever was started before as well counts by itself.
+    /// Counts a start. A restart counts separately, because it also reaches installations that were started
+    /// before.
     private func count(_ start: Job, in life: String) throws {
         if sent.contains(where: { $0.id == start.head.send && $0.restart }) {
             let isNew = restarts[life, default: []].insert(start.head.send).inserted
-            if !isNew { throw Wrong(description: "a second start by \(start.head.send) in life \(life)") }
+            if !isNew {
+                throw Wrong(description: "a second start by \(start.head.send) in generation \(life)")
+            }
         } else {
             starts[life, default: 0] += 1
-            if starts[life] != 1 { throw Wrong(description: "a second start in life \(life)") }
+            if starts[life] != 1 { throw Wrong(description: "a second start in generation \(life)") }
         }
     }
 
-    /// What must be true of jobs in the order in which a lane writes them.
+    /// Checks a job. Jobs come in the order in which a lane writes them.
     ///
-    /// - Parameter rows: the lane's, before the transaction.
+    /// - Parameter rows: The lane's rows before the transaction.
     func look(at job: Job, after rows: LaneRows) throws {
         let push = Push(job.body)
         if push.event == .end ? push.timestamp < job.head.version : push.timestamp != job.head.version {
-            throw Wrong(description: "a body of \(push.timestamp) with a head of \(job.head.version)")
+            throw Wrong(
+                description:
+                    "a body with timestamp \(push.timestamp) and a head with version \(job.head.version)")
         }
         switch push.event {
         case .start:
@@ -107,12 +112,12 @@ extension FleetHistory {
                     description: "\(life) was started with \(push.state ?? "-"), older than \(states)")
             }
             if let end = try rows.scope(key.bytes)?.endedAt, end > job.head.generation {
-                throw Wrong(description: "a start of life \(job.head.generation) after the end of \(end)")
+                throw Wrong(description: "a start of generation \(job.head.generation) after the END \(end)")
             }
         case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
         case .update:
             if let end = ends[job.token], job.head.generation < end {
-                throw Wrong(description: "an update of \(push.timestamp) after the end of \(end)")
+                throw Wrong(description: "an update \(push.timestamp) after the END \(end)")
             }
         }
     }

@@ -2,7 +2,7 @@ import FanOut
 import LiveActivity
 import Simulation
 
-// What phones get, and what they report.
+// The pushes that phones get, and the reports that they send.
 extension FleetHistory {
     func deliver() throws {
         waiting.shuffle(using: &random)
@@ -13,10 +13,12 @@ extension FleetHistory {
 
     func deliver(_ job: Job) throws {
         guard let index = phones.firstIndex(where: { $0.installation == job.installation }) else {
-            throw Wrong(description: "a job for nobody")
+            throw Wrong(description: "a job for an unknown installation")
         }
         let push = Push(job.body)
-        if job.recipient != "u:" + phones[index].user { throw Wrong(description: "another's job") }
+        if job.recipient != "u:" + phones[index].user {
+            throw Wrong(description: "a job of another recipient")
+        }
         if push.event == .start {
             activities += 1
             phones[index].activities.append(
@@ -28,7 +30,7 @@ extension FleetHistory {
         }
         guard
             let place = phones[index].activities.firstIndex(where: { "update:" + $0.id == job.entry })
-        else { throw Wrong(description: "a job for no activity") }
+        else { throw Wrong(description: "a job for an unknown activity") }
         var activity = phones[index].activities[place]
         if let seen = activity.seen[push.timestamp], push.event == .update, seen != push.state {
             throw Wrong(description: "two states under version \(push.timestamp)")
@@ -60,7 +62,7 @@ extension FleetHistory {
         }
     }
 
-    /// An app begins an activity by itself.
+    /// Lets an app begin an activity itself.
     func beginByItself() {
         let index = fate.below(phones.count)
         beginByItself(index, fate.below(isSilent ? 1 : 4) == 3 ? "chest" : "match")

@@ -2,7 +2,7 @@ import FanOut
 import LiveActivity
 import Simulation
 
-// What is said to the fleet, and what a planner makes of it.
+// The sends to the fleet, and the planner's work on them.
 extension FleetHistory {
     func send() throws {
         now += Int64(random.below(2))
@@ -24,7 +24,7 @@ extension FleetHistory {
         try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
     }
 
-    /// An update, or an end, of whoever has one of some activities.
+    /// Sends an update or an END by the ids of some activities.
     func sendByName() throws {
         let group = ["match", "match", "solo"][fate.below(3)]
         let all = phones.flatMap(\.activities).filter { $0.group == group }.map(\.id)
@@ -49,13 +49,13 @@ extension FleetHistory {
         try take(plan)
     }
 
-    /// One lane's enquiry, which comes behind whatever was planned before.
+    /// Answers one lane's enquiry. The answer follows all records that were planned before.
     func answer() throws {
         if enquiries.isEmpty { return }
         let enquiry = enquiries.removeFirst()
         for part in try planner.plan(.enquiry(enquiry), stamp: stamp, app: nil, in: &rows).parts {
             guard let lane = part.lane, part.expansion.isAnswer, !part.isUrgent else {
-                throw Wrong(description: "an enquiry of lane \(enquiry.lane) was answered with a send")
+                throw Wrong(description: "the answer to lane \(enquiry.lane) is a send")
             }
             topics[lane].usual.append(part.expansion.encoded())
         }
@@ -87,7 +87,7 @@ extension FleetHistory {
 }
 
 extension Send {
-    /// Whom it is for, where that is one user of a group that is others', too.
+    /// The recipient, if the send is for one user of a public group.
     fileprivate var onlyUser: Recipient? {
         guard owner == nil, case .users(let users) = audience, users.count == 1 else { return nil }
         return .user(users[0])

@@ -4,8 +4,8 @@ import LiveActivity
 import ProcessTesting
 import Simulation
 
-/// A life of phones, a planner and lanes in which anything happens in any order: sends and cancels, late tokens,
-/// crashes, lanes that move, pages of any size. What must be true is counted beside it, without versions.
+/// A random history of phones, a planner and lanes: sends, cancels, late tokens, crashes, lanes that move,
+/// and pages of any size, in any order. A separate account without versions checks the result.
 final class FleetHistory {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -27,26 +27,27 @@ final class FleetHistory {
     var activities = 0
     var sends = 0
     private(set) var steps = 0
-    /// What lanes have asked, in its order.
+    /// The enquiries of the lanes, in order.
     var enquiries: [Enquiry] = []
-    /// When they are answered, beside all else that happens.
+    /// The random source for the time of the answers, independent of all other events.
     var patience: SeededGenerator
-    /// Some phones do not tell the group of what they started: then there is one group only that can be started.
+    /// Whether some phones do not report the group of a started activity. Then only one group can be started.
     let isSilent: Bool
-    /// Of each life of a scope and installation: how many starts it got.
+    /// The number of starts per generation of a scope and installation.
     var starts: [String: Int] = [:]
-    /// Of the same: the sends that have started it whatever was started before.
+    /// The restarts per generation of a scope and installation.
     var restarts: [String: Set<String>] = [:]
-    /// Of each token: the version of the end that it was brought.
+    /// The version of the END that each token got.
     var ends: [String: Int64] = [:]
     var closed: [String: Int] = [:]
     var expected: [String: Int] = [:]
 
-    /// What else happens, and its own chances: the others stay as they are for a seed.
+    /// The additional kinds of events, and their random source. It is separate so that a seed gives the same
+    /// history otherwise.
     let happenings: Happenings
     var fate: SeededGenerator
 
-    /// - Parameter happenings: what else may happen; some of it, where nothing is said.
+    /// - Parameter happenings: The additional kinds of events. Nil chooses some by the seed.
     init(seed: UInt64, happenings: Happenings? = nil) throws {
         fate = SeededGenerator(seed &+ 2)
         let some = Happenings(rawValue: fate.below(Happenings.all.rawValue + 1))
@@ -69,7 +70,7 @@ final class FleetHistory {
     func lane(of user: String) -> Int { (user.utf8.count + 2) % lanes }
     func chance(_ percent: Int) -> Bool { random.below(100) < percent }
 
-    // MARK: Living
+    // MARK: Steps
 
     func live(steps count: Int) throws {
         for index in phones.indices where chance(80) { reportStart(index) }
@@ -106,7 +107,7 @@ final class FleetHistory {
         }
     }
 
-    /// The lane's owner ends, or is another one from now on.
+    /// Stops the lane's owner. The next step makes another owner.
     func move(_ lane: Int) throws {
         try owners[lane]?.close()
         owners[lane] = nil

@@ -2,9 +2,9 @@ import Glibc
 import Simulation
 import Testing
 
-/// A failing history runs again by its seed alone: `TEST_SEED=7`.
+/// `TEST_SEED=7` repeats a failing history by its seed.
 struct FleetHistoryTests {
-    @Test func `whatever happens, every phone ends on the newest state of its scope, and is started once`()
+    @Test func `in any history every phone ends on the newest state of its scope and is started once`()
         throws
     {
         let asked = getenv("TEST_SEED").flatMap { UInt64(String(cString: $0)) }
@@ -21,26 +21,26 @@ struct FleetHistoryTests {
         print("fleet histories from seed \(seed)")
     }
 
-    @Test func `a start that joins a recipient's own life leaves what a list was told since`() throws {
+    @Test func `a start that joins a recipient's separate generation keeps later states of a list`() throws {
         try FleetHistory(seed: 11_603_813_200_654_409_399, happenings: []).live(steps: 160)
     }
 
-    @Test func `a list of which one has a life of their own tells the lane the group's state all the same`()
+    @Test func `a list with a user in a separate generation still gives the lane the group's state`()
         throws
     {
         try FleetHistory(seed: 5_196_232_824_023_861_490, happenings: []).live(steps: 160)
     }
 
-    @Test func `a list that joins a life of one's own is not taken for what opened it`() throws {
+    @Test func `a list that joins a separate generation does not count as its opening`() throws {
         try FleetHistory(seed: 17_327_760_086_977_875_635, happenings: []).live(steps: 160)
     }
 
-    @Test func `a start does not hide that somebody waits for an answer`() throws {
+    @Test func `a start does not hide that a lane waits for an answer`() throws {
         try FleetHistory(seed: 2_375_391_917_584_070_166, happenings: []).live(steps: 160)
     }
 
     @Test(arguments: [15_666_311_846_950_401_035, 2_611_752_022_605_787_872] as [UInt64])
-    func `an end that names an activity holds for all that its user has, until a start by the user's name`(
+    func `an END by activity id holds for all activities of the user until a start by the user's name`(
         seed: UInt64
     ) throws {
         try FleetHistory(seed: seed, happenings: [.ownActivities, .namedActivities]).live(steps: 160)

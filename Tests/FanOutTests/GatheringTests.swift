@@ -12,21 +12,21 @@ struct GatheringTests {
         return gathering.millisecondsLeft(at: began.advanced(byMilliseconds: later))
     }
 
-    @Test func `nobody waits behind a few`() {
+    @Test func `after few records the next batch does not wait`() {
         #expect(left(after: Gathering.recordsMin - 1, taking: 10, at: 10) == 0)
         #expect(Gathering().millisecondsLeft(at: began) == 0)
     }
 
-    @Test func `behind many the next one begins when three times as long has passed, and not much later`() {
+    @Test func `after many records the next batch begins after three times the duration, within a limit`() {
         #expect(left(after: Gathering.recordsMin, taking: 10, at: 10) == 20)
         #expect(left(after: 5000, taking: 50, at: 50) == 70)
     }
 
-    @Test func `what has waited long enough waits no more`() {
+    @Test func `a batch that took long enough causes no wait`() {
         #expect(left(after: 5000, taking: 500, at: 500) == 0)
     }
 
-    @Test func `a few behind many wait once`() {
+    @Test func `a small batch after a large one causes only one wait`() {
         var gathering = Gathering()
         gathering.took(5000, from: began, to: began.advanced(byMilliseconds: 10))
         gathering.took(1, from: began, to: began.advanced(byMilliseconds: 10))

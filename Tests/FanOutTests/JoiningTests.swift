@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanOut
 
-// Starts of those who join a life of a group that is open.
+// Starts that join an open generation of a group.
 
 private let key = GroupKey(app: "shop", group: "match")
 
@@ -17,7 +17,7 @@ private func takeBack(
 private func goals(_ number: Int) -> RawJSON { raw(#"{"goals":\#(number)}"#) }
 
 @Test(arguments: [Audience.everyone, .users(["ben"]), .users(["ada", "ben"])])
-func `a start that corrects one that was taken back says its own state, to all`(_ audience: Audience) throws {
+func `a start that corrects a cancelled start sends its own state to everyone`(_ audience: Audience) throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, id: "wrong", state: 9), at: 0, in: &rows)
     try takeBack("wrong", at: 5, in: &rows)
@@ -31,7 +31,7 @@ func `a start that corrects one that was taken back says its own state, to all`(
     #expect(plan.versions.allSatisfy { $0 == dawn + 10 })
     let update = try #require(plan.parts.first).expansion
     #expect(update.targets == .group && update.content.event == .update && update.content.alert == nil)
-    // It is what holds from then on, until it is taken back itself.
+    // Its state is the group's newest state until it is cancelled.
     func joined(_ seconds: Int64) throws -> Plan {
         let start = makeSend(.start, to: .tags(["a"]), id: "s\(seconds)", state: 7)
         return try planner.plan(start, at: seconds, in: &rows)
@@ -41,7 +41,7 @@ func `a start that corrects one that was taken back says its own state, to all`(
     #expect(try joined(40).parts.map(\.expansion.content.contentState) == [goals(7), goals(7)])
 }
 
-@Test func `a start says what an update said while that was not taken back`() throws {
+@Test func `a start carries the state of an update until that update is cancelled`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, id: "first", state: 1), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, id: "update", state: 2), at: 1, in: &rows)
@@ -55,19 +55,19 @@ func `a start that corrects one that was taken back says its own state, to all`(
     #expect(try said(5) == goals(5))
 }
 
-@Test func `one user is not started with what was taken back from that user`() throws {
+@Test func `a start of one user does not carry the user's cancelled update`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, id: "first", state: 1), at: 0, in: &rows)
     _ = try planner.plan(
         makeSend(.update, to: .users(["ada", "ben"]), id: "list", state: 2), at: 10, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "own", state: 3), at: 20, in: &rows)
-    // What the list said only the lanes know, so that nothing comes back here.
+    // Only the lanes know the list's state for this user, so the planner restores nothing here.
     try takeBack("own", of: .user("ben"), at: 30, in: &rows)
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 5), at: 40, in: &rows)
     let expansion = try #require(plan.parts.first).expansion
     #expect(expansion.content.contentState == goals(1) && !expansion.saysOwnState)
     #expect(plan.versions == [dawn])
-    #expect(!plan.parts[0].isUrgent, "it must not overtake the list")
+    #expect(!plan.parts[0].isUrgent, "the start must not overtake the list")
 }
 
 private func findings(_ plan: Plan) throws -> [String] {
@@ -76,7 +76,7 @@ private func findings(_ plan: Plan) throws -> [String] {
 }
 
 @Test(arguments: [Audience.everyone, .users(["ben"]), .users(["ada", "ben"])])
-func `a start of another type does not join a group, and opens it when it has ended`(_ audience: Audience)
+func `a start of another type does not join an open group and opens it after its END`(_ audience: Audience)
     throws
 {
     var rows = Rows()
@@ -95,7 +95,7 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     raw("{\"\(name)\":\"\(String(repeating: "x", count: bytes - name.utf8.count - 7))\"}")
 }
 
-@Test func `a start that is too large with what it gets is refused`() throws {
+@Test func `a start that is too large with the state that it gets is refused`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     var update = makeSend(.update)
@@ -109,11 +109,11 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     #expect(found.count == 2 && found[0].contains("4097 bytes together") && found[1].hasPrefix("payload has"))
     start.content.attributes = object("home", bytes: 800)
     #expect(try planner.plan(start, at: 30, in: &rows).verdicts == [.planned])
-    // Updates are checked with the largest attributes from then on.
+    // Later updates are checked with the largest attributes.
     update.content.contentState = object("text", bytes: 3297)
     let large = try planner.plan(update, at: 40, in: &rows)
     #expect(try findings(large).map { $0.contains("4097 bytes together") } == [true])
-    // One user's own state counts where it is what the user's start gets.
+    // A user's own state counts if the user's start gets it.
     update.content.contentState = object("text", bytes: 20)
     _ = try planner.plan(update, at: 50, in: &rows)
     update.content.contentState = object("text", bytes: 3000)
@@ -126,7 +126,7 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     }
 }
 
-@Test func `a start for named users leaves the end of the group as it is, and says so`() throws {
+@Test func `a start for named users does not change the end date of the group and reports it`() throws {
     var rows = Rows()
     func start(_ audience: Audience, endDate: Int64?, at seconds: Int64) throws -> Plan {
         var send = makeSend(.start, to: audience)
@@ -145,14 +145,14 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     }
     let tags = try start(.tags(["a"]), endDate: dawn + 500, at: 20)
     #expect(tags.autoEnd?.at == dawn + 500)
-    // Who opens the group's life says when it ends.
+    // The start that opens the group's generation sets its end date.
     _ = try planner.plan(makeSend(.end), at: 30, in: &rows)
     let opening = try start(.users(["ben"]), endDate: dawn + 700, at: 40)
     #expect(opening.autoEnd?.at == dawn + 700)
     #expect(try findings(opening).isEmpty)
 }
 
-@Test func `the owner of a private group says when it ends, also behind its start`() throws {
+@Test func `the owner of a private group can change its end date after its start`() throws {
     var rows = Rows()
     var send = makeSend(.start, to: .users(["ben"]), group: "order")
     send.owner = .user("ben")

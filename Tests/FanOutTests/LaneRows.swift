@@ -3,10 +3,10 @@ import JSON
 import LiveActivity
 import Store
 
-/// A lane's rows of `starts` in memory, as bytes: what is written is what a record would say.
+/// A lane's rows of `starts` in memory, as bytes. The bytes equal those of a record.
 struct LaneRows: LaneTable {
     var rows: [[UInt8]: [UInt8]] = [:]
-    /// Written since the last transaction, in order.
+    /// The records written since the last transaction, in order.
     var written: [(key: [UInt8], value: [UInt8])] = []
     private var newest: [String: (at: Int64, key: [UInt8])] = [:]
 
@@ -51,12 +51,12 @@ struct LaneRows: LaneTable {
     }
 }
 
-/// What these tests have written themselves can be read.
+/// Returns the result of `body`. It cannot fail, because the tests have written the data themselves.
 func surely<T>(_ body: () throws -> T) -> T {
     do { return try body() } catch { fatalError("\(error)") }
 }
 
-/// A catalogue of one app.
+/// A catalog of one app.
 struct OneApp: ExpanderCatalog {
     var app = shop
     var segments: [String: SegmentRule] = [:]

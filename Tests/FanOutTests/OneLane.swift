@@ -5,7 +5,7 @@ import ProcessTesting
 import Registry
 import Store
 
-/// A lane without crashes, for tests of single rules: what is told to it happens at once.
+/// A lane without crashes, for tests of single rules. Each call takes effect at once.
 final class OneLane {
     private var topic = VirtualLane()
     private var owner: LaneOwner
@@ -25,10 +25,10 @@ final class OneLane {
     }
 
     var starts: [(key: [UInt8], value: [UInt8])] { topic.starts }
-    /// Expansions that go on.
+    /// The number of expansions that are not finished.
     var left: Int { topic.usual.count - topic.committed.usual }
 
-    /// What a phone reports; nil for a tombstone.
+    /// Reports a token of a phone.
     func phone(
         _ installation: String, user: String? = nil, _ entry: RegistryKey.Entry,
         _ change: (inout TokenRow) -> Void = { _ in }
@@ -60,13 +60,13 @@ final class OneLane {
         try run(isUrgent: true)
     }
 
-    /// The first page of an expansion, or all of it.
+    /// Expands the first page, or all pages, of an expansion.
     func expand(_ expansion: Expansion, rowsMax: Int = 1000, toTheEnd: Bool = true) throws {
         topic.usual.append(expansion.encoded())
         repeat { try run(rowsMax: rowsMax) } while toTheEnd && !topic.isDone
     }
 
-    /// What is left, and these, in one transaction.
+    /// Runs the unfinished expansions and these in one transaction.
     func expandAtOnce(_ expansions: [Expansion], rowsMax: Int = 1000) throws {
         topic.usual += expansions.map { $0.encoded() }
         try run(expansions: left, rowsMax: rowsMax)
@@ -87,7 +87,7 @@ final class OneLane {
                     rowsMax: rowsMax), on: topic, now: now))
     }
 
-    /// A pass of the walk through `starts`.
+    /// Runs one pass through `starts`.
     func endSafely() throws { commit(try owner.endSafely(on: topic, now: now)) }
 
     private func commit(_ outcome: LaneOwner.Outcome) {
@@ -106,7 +106,7 @@ final class OneLane {
         return jobs
     }
 
-    /// Of the expansion that ended last.
+    /// The tally of the expansion that ended last.
     var tally: LaneTally {
         if case .lanes(_, let tally) = progress.last?.part { tally } else { LaneTally() }
     }
@@ -114,7 +114,7 @@ final class OneLane {
     deinit { try? owner.close() }
 }
 
-/// An expansion of seconds after dawn.
+/// Returns an expansion whose times count in seconds after dawn.
 func makeExpansion(
     _ event: PushEvent, to targets: Expansion.Targets? = nil, key: GroupKey = match, generation: Int64 = 0,
     version: Int64, state: Int = 0, send: String = "s"

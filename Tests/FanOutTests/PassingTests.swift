@@ -3,7 +3,7 @@ import JSON
 import LiveActivity
 import Testing
 
-/// Updates of groups that a lane has nobody of, and who comes to such a group.
+/// Updates of groups without members in a lane, and members that come to such a group later.
 struct PassingTests {
     private func update(_ version: Int64, isAnswer: Bool = false) -> Expansion {
         var expansion = makeExpansion(.update, version: version, state: Int(version), send: "s\(version)")
@@ -21,27 +21,27 @@ struct PassingTests {
         jobs.map { "\($0.installation) \(Push($0.body).state ?? "-")" }
     }
 
-    /// A lane that has let an update pass.
+    /// Makes a lane that has passed over an update.
     private func makePassedLane() throws -> OneLane {
         let lane = try OneLane()
         try lane.expand(update(1))
         return lane
     }
 
-    @Test func `a lane that has nobody of a group only says that it is through its updates`() throws {
+    @Test func `a lane without members of a group only closes its updates`() throws {
         let lane = try makePassedLane()
         try lane.expand(update(2))
         #expect(lane.starts.isEmpty && lane.jobs.isEmpty && lane.enquiries.isEmpty)
         #expect(lane.progress.count == 2 && lane.tally.isEmpty)
     }
 
-    @Test func `an end leaves a row in every lane`() throws {
+    @Test func `an END leaves a row in every lane`() throws {
         let lane = try OneLane()
         try lane.expand(makeExpansion(.end, version: 1))
         #expect(try row(lane)?.endedAt == dawn + 1)
     }
 
-    @Test func `who comes where updates have passed is asked for once, and is brought the answer`() throws {
+    @Test func `a member that comes after a passed update causes one enquiry and gets the answer`() throws {
         let lane = try makePassedLane()
         try lane.phone("p1", .update(activity: "a1"))
         try lane.phone("p2", .update(activity: "a2"))
@@ -49,12 +49,12 @@ struct PassingTests {
         #expect(lane.takeJobs().isEmpty)
         try lane.expand(update(1, isAnswer: true))
         #expect(states(lane.takeJobs()).sorted() == ["p1 1", "p2 1"])
-        #expect(lane.progress.count == 1, "an answer is no part of what a send comes to")
+        #expect(lane.progress.count == 1, "an answer does not count in the tally of a send")
         try lane.phone("p3", .update(activity: "a3"))
         #expect(states(lane.takeJobs()) == ["p3 1"] && lane.enquiries.count == 1)
     }
 
-    @Test func `an answer that an update has overtaken brings nobody anything`() throws {
+    @Test func `an answer that an update has overtaken causes no push`() throws {
         let lane = try makePassedLane()
         try lane.phone("p1", .update(activity: "a1"))
         try lane.expand(update(2))
@@ -64,13 +64,13 @@ struct PassingTests {
         #expect(try row(lane)?.version == dawn + 2)
     }
 
-    @Test func `an answer that comes when nobody is left leaves no row`() throws {
+    @Test func `an answer that arrives without members leaves no row`() throws {
         let lane = try makePassedLane()
         try lane.expand(update(1, isAnswer: true))
         #expect(lane.starts.isEmpty && lane.progress.count == 1)
     }
 
-    @Test func `an update that passes after an enquiry is asked for, too`() throws {
+    @Test func `an update that passes after an enquiry causes another enquiry`() throws {
         let lane = try makePassedLane()
         try lane.phone("p1", .update(activity: "a1"))
         try lane.unregister("p1", .update(activity: "a1"))
@@ -79,13 +79,13 @@ struct PassingTests {
         #expect(lane.enquiries.count == 2)
     }
 
-    @Test func `a lane to which nothing has come asks nothing`() throws {
+    @Test func `a lane without passed updates asks nothing`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .update(activity: "a1"))
         #expect(lane.enquiries.isEmpty)
     }
 
-    @Test func `an urgent start that came behind what has passed does not hide it`() throws {
+    @Test func `an older urgent start does not hide a passed update`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(update(3))
@@ -100,7 +100,7 @@ struct PassingTests {
         #expect(states(lane.takeJobs()) == ["p1 3"])
     }
 
-    @Test func `a start does not hide what has passed from who has asked for it`() throws {
+    @Test func `a start does not hide a passed update from members that wait for the answer`() throws {
         let lane = try makePassedLane()
         try lane.phone("p1", .update(activity: "a1"))
         try lane.phone("p2", .start(type: "Match"))
@@ -110,7 +110,7 @@ struct PassingTests {
         #expect(states(lane.takeJobs()) == ["p1 1"])
     }
 
-    @Test func `a start of a group that nobody is in leaves nothing to ask for`() throws {
+    @Test func `a start of a group without members leaves nothing to ask for`() throws {
         let lane = try makePassedLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
@@ -118,7 +118,7 @@ struct PassingTests {
         #expect(lane.enquiries.isEmpty)
     }
 
-    @Test func `an answer is nothing to who was started with the same`() throws {
+    @Test func `an answer causes no push to an activity that was started with the same state`() throws {
         let lane = try OneLane()
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(update(3))
@@ -138,7 +138,7 @@ struct PassingTests {
         #expect(states(lane.takeJobs()) == ["p2 3"])
     }
 
-    @Test func `a send that was taken back does not hide what has passed`() throws {
+    @Test func `a cancelled send does not hide a passed update`() throws {
         let lane = try makePassedLane()
         try lane.stop("other", match)
         try lane.phone("p1", .update(activity: "a1"))

@@ -2,11 +2,11 @@ import Foundation
 import JSON
 import LiveActivity
 
-/// What a push says to a phone.
+/// The content of a push for a phone.
 struct Push {
     var event: PushEvent
     var timestamp: Int64
-    /// As its author wrote it; nil where it has none.
+    /// The state in its author's text. Nil without a state.
     var state: String?
 
     init(_ body: [UInt8]) {
@@ -22,19 +22,19 @@ struct Push {
 struct Activity {
     var id: String
     var group: String
-    /// Whether the phone tells its group when it reports the token.
+    /// Whether the phone reports the group with the token.
     var tellsGroup: Bool
-    /// What it shows, and of when that is.
+    /// The state that it shows, and the version of that state.
     var state: String?
     var version: Int64
     var hasEnded = false
-    /// An end came when it showed what was said in a later life already.
+    /// Whether it missed an END, because it already showed a state of a later generation.
     var hasMissedEnd = false
-    /// Its app began it by itself.
+    /// Whether its app began it.
     var isOwn = false
-    /// Reported with the newest token; nil before.
+    /// The newest reported token. Nil before the first report.
     var token: Int?
-    /// What the phone has seen under each version.
+    /// The state that the phone has seen under each version.
     var seen: [Int64: String?] = [:]
 }
 
@@ -43,7 +43,7 @@ struct Phone {
     var user: String
     var installation: String
     var startToken: Int?
-    /// Where the first of them stands in its lane's registry.
+    /// The offset of the first start token in the lane's registry.
     var startOffset: Int?
     var activities: [Activity] = []
 }

@@ -3,9 +3,10 @@ import LiveActivity
 import Simulation
 import Testing
 
-/// A second account of the rules: it knows no clock and no versions, only in which step who was told what.
+/// An independent account of the rules. It knows no clock and no versions, only the step at which each user
+/// got each send.
 private struct Account {
-    /// The steps of the newest start and end; 0 where there was none.
+    /// The steps of the newest start and END. 0 means none.
     struct Life {
         var start = 0
         var end = 0
@@ -24,7 +25,7 @@ private struct Account {
 
 private let users = ["a", "bb", "ccc", "dddd"]
 
-@Test func `of any sends in any order, what is newer for a user has the higher version`() throws {
+@Test func `in any order of sends, a newer send has the higher version for each user`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var generator = SeededGenerator(seed)
     for history in 0..<500 { try live(&generator, "seed \(seed), history \(history)") }
@@ -40,11 +41,11 @@ private func live(_ generator: inout SeededGenerator, _ name: Comment) throws {
         let send = random(step, &generator)
         let before = rows
         let plan = try planner.plan(send, at: now, in: &rows)
-        // Whoever plans it again from the same rows, as after a crash, plans the same.
+        // Planning the same rows again, as after a crash, gives the same plan.
         var again = before
         #expect(try planner.plan(send, at: now, in: &again) == plan, name)
         #expect(again == rows, name)
-        // Waiting is a matter of the clock: other tests look at that. Here the clock goes on.
+        // Held sends depend on the clock, and other tests cover them. Here the clock moves on.
         if plan.held != nil {
             rows = before
             now += 10
@@ -67,7 +68,7 @@ private func random(_ step: Int, _ generator: inout SeededGenerator) -> Send {
     return makeSend(event, to: audience, id: "s\(step)", state: step)
 }
 
-/// Whom the plan reaches, with which version.
+/// Returns the recipients of the plan, with their versions.
 private func reached(_ plan: Plan) -> [(user: String, version: Int64)] {
     plan.parts.flatMap { part -> [(user: String, version: Int64)] in
         guard case .recipients(let list) = part.expansion.targets else {
@@ -97,9 +98,10 @@ private func check(
     #expect(plan.verdicts == [expected.isEmpty ? .ended : .planned], name)
     for (user, version) in found {
         let last = newest[user] ?? 0
-        // A start for many reaches the lanes of those, too, whom an end of their own has taken out; they refuse it.
+        // A start for many also reaches the lanes of users that an END has removed. The lanes refuse it.
         let joins = event == .start && !opens && (named == nil || account.isOpen(user))
-        // Who joins gets what is newest in its lane; everything else is newer than all before it.
+        // A user who joins gets the newest state of the lane. Everything else is newer than all earlier
+        // sends.
         #expect(joins || version > last, "\(name): \(user)")
         newest[user] = max(last, version)
         if named != nil, !joins, !opens {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanOut
 
-@Test func `a start opens a life, an update and an end follow it in every lane`() throws {
+@Test func `a start opens a generation, and an update and an END follow it in every lane`() throws {
     var rows = Rows()
     let start = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     #expect(start.verdicts == [.planned])
@@ -24,7 +24,7 @@ import Testing
     #expect(next.parts[0].expansion.generation == dawn + 40)
 }
 
-@Test func `who is started later joins the life, and gets the newest state`() throws {
+@Test func `a later start joins the generation and carries the newest state`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .tags(["a"])), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, state: 7), at: 5, in: &rows)
@@ -37,7 +37,7 @@ import Testing
     #expect(joined.note == nil)
 }
 
-@Test func `an update for a group that nobody has heard of goes to every lane`() throws {
+@Test func `an update for an unknown group goes to every lane`() throws {
     var rows = Rows()
     let plan = try planner.plan(makeSend(.update), at: 0, in: &rows)
     #expect(plan.verdicts == [.planned])
@@ -46,7 +46,7 @@ import Testing
     #expect(try planner.plan(makeSend(.update), at: 2, in: &rows).verdicts == [.ended])
 }
 
-@Test func `versions run at most five seconds ahead, and then only the newest update waits`() throws {
+@Test func `versions run at most five seconds ahead, and beyond that only the newest update waits`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     for ahead in 1...5 {
@@ -72,7 +72,7 @@ import Testing
     #expect(try planner.release(key, now: dawn + 2, in: &rows) == Plan())
 }
 
-@Test func `after the cluster's clock was an hour ahead, nothing waits for it to come back`() throws {
+@Test func `after the cluster's clock was an hour ahead, no send waits for it`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 3600, in: &rows)
     for number in 1...9 {
@@ -83,7 +83,7 @@ import Testing
         try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3610])
 }
 
-@Test func `an end never waits, and takes the place of an update that does`() throws {
+@Test func `an END never waits and supersedes a held update`() throws {
     var rows = Rows()
     for ahead in 0...5 { _ = try planner.plan(makeSend(.update, state: ahead), at: 0, in: &rows) }
     _ = try planner.plan(makeSend(.update, id: "held"), at: 0, in: &rows)
@@ -96,7 +96,11 @@ import Testing
     #expect(start.parts[0].expansion.generation == dawn + 7)
 }
 
-@Test func `users get versions of their own, above the whole group's, which exceeds all`() throws {
+@Test
+func
+    `users have separate versions above the group's version, and the next group version exceeds all of them`()
+    throws
+{
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let ben = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 1), at: 0, in: &rows)
@@ -104,7 +108,7 @@ import Testing
     #expect(ben.parts[0].isUrgent)
     #expect(ben.parts[0].lane == "u:ben".utf8.count % 3)
     #expect(ben.note == nil)
-    // Another user's count begins at the group's, not at ben's.
+    // Another user's versions begin at the group's version, not at Ben's.
     let two = try planner.plan(makeSend(.update, to: .users(["ada", "ben"]), state: 2), at: 0, in: &rows)
     #expect(two.parts.allSatisfy { !$0.isUrgent })
     #expect(two.versions == [dawn + 1, dawn + 2])
@@ -113,7 +117,7 @@ import Testing
     #expect(try planner.plan(makeSend(.update, to: .users(["ada"])), at: 0, in: &rows).versions == [dawn + 4])
 }
 
-@Test func `an end for one user is that user's alone, and a start brings back only that user`() throws {
+@Test func `an END for one user ends only that user, and a start brings back only that user`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.end, to: .users(["ben"])), at: 10, in: &rows)
@@ -132,7 +136,7 @@ import Testing
         try planner.plan(makeSend(.update, to: .users(["ben"])), at: 21, in: &rows).verdicts == [.planned])
 }
 
-@Test func `a private group is a scope of its own, in its owner's lane`() throws {
+@Test func `a private group is a separate scope in its owner's lane`() throws {
     var rows = Rows()
     func order(_ event: PushEvent, of user: String) -> Send {
         var send = makeSend(event, to: .users([user]), group: "order")
@@ -149,7 +153,7 @@ import Testing
     #expect(try planner.plan(order(.update, of: "ada"), at: 2, in: &rows).note == nil)
 }
 
-@Test func `users whom an end by an activity's name may have ended can be started again`() throws {
+@Test func `users that an END by activity id may have ended can be started again`() throws {
     var rows = Rows()
     let start = makeSend(.start, to: .users(["ada", "ben"]))
     let first = try planner.plan(start, at: 0, in: &rows)
@@ -163,8 +167,8 @@ import Testing
     #expect(reopens[0] > end.parts[0].expansion.version)
     _ = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "own"), at: 1, in: &rows)
     let single = try planner.plan(makeSend(.start, to: .users(["ada"]), id: "s2"), at: 1, in: &rows)
-    #expect(single.parts.allSatisfy { !$0.isUrgent }, "the end is not overtaken")
-    // What is said next is newer than that, to whomever it is said.
+    #expect(single.parts.allSatisfy { !$0.isUrgent }, "the start does not overtake the END")
+    // Later sends have newer versions, for every audience.
     let one = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "one"), at: 1, in: &rows)
     #expect(one.versions.allSatisfy { $0 > reopens[0] })
     let all = try planner.plan(makeSend(.update, id: "all"), at: 2, in: &rows)
@@ -172,7 +176,7 @@ import Testing
     #expect(all.parts.allSatisfy { $0.expansion.generation == first.parts[0].expansion.generation })
 }
 
-@Test func `a start names the end of one activity that it must not overtake, for a day`() throws {
+@Test func `a start names the END of one activity that it must not overtake, for a day`() throws {
     var rows = Rows()
     let start = makeSend(.start, to: .users(["ada", "ben"]))
     _ = try planner.plan(start, at: 0, in: &rows)
@@ -184,7 +188,7 @@ import Testing
     #expect(later.parts.allSatisfy { $0.expansion.reopens != nil && $0.expansion.behindEnd == nil })
 }
 
-@Test func `named activities get a version above all of the group's, in every lane`() throws {
+@Test func `named activities get a version above all versions of the group, in every lane`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows)
@@ -192,14 +196,15 @@ import Testing
     #expect(plan.versions == [dawn + 2])
     #expect(plan.parts.map(\.lane) == [nil])
     #expect(plan.parts[0].expansion.targets == .activities(["a1", "a2"]))
-    // Ben may own one of them, so what he gets next is newer.
+    // Ben may own one of them, so his next update is newer.
     #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3])
     let alone = try planner.plan(makeSend(.update, to: .activities(["a9"]), group: nil), at: 0, in: &rows)
     #expect(alone.versions == [dawn])
     #expect(alone.parts[0].isUrgent)
 }
 
-@Test func `the same id with the same body is planned once, with another it is a conflict`() throws {
+@Test func `a repeated id with the same body is planned once, and with another body it is a conflict`() throws
+{
     var rows = Rows()
     var send = makeSend(.start, to: .everyone)
     send.fingerprint = "f1"
@@ -208,12 +213,12 @@ import Testing
     send.fingerprint = "f2"
     #expect(try planner.plan(send, at: 2, in: &rows).verdicts == [.conflict])
     #expect(rows.rows.count == 1)
-    // A day later it is another request, whether or not its row is gone already.
+    // One day later it counts as another request, even if its row still exists.
     #expect(try planner.plan(send, at: 86_399, in: &rows).verdicts == [.conflict])
     #expect(try planner.plan(send, at: 86_400, in: &rows).verdicts == [.planned])
 }
 
-@Test func `a dry run goes the same way and leaves no trace`() throws {
+@Test func `a dry run takes the same path and leaves no trace`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let before = rows
@@ -232,7 +237,9 @@ import Testing
     }
 }
 
-@Test func `a dry run waits for no clock, moves nothing that waits, and uses up no idempotency key`() throws {
+@Test func `a dry run is never held, does not change a held send, and does not use up an idempotency key`()
+    throws
+{
     var rows = Rows()
     for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }
     let before = rows
@@ -252,7 +259,7 @@ import Testing
     #expect(try planner.plan(start, at: 0, in: &rows).autoEnd == nil)
 }
 
-@Test func `what comes too late says so`() throws {
+@Test func `a send that comes too late gets the matching verdict`() throws {
     var rows = Rows()
     #expect(try planner.plan(makeSend(.update), at: 0, in: &rows, app: nil).verdicts == [.unknownApp])
     var late = makeSend(.update)
@@ -261,14 +268,15 @@ import Testing
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 1, in: &rows)
     let first = rows.rows[GroupKey(app: "shop", group: "match")]?.generation
     _ = try planner.plan(makeSend(.end), at: 10, in: &rows)
-    // Scheduled before the end; a start of later opens the group again, and it is still out of date.
+    // The send was scheduled before the END. A later start opens the group again, but the send is still
+    // outdated.
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 20, in: &rows)
     var timed = makeSend(.update)
     timed.scheduledAt = (dawn + 5) * 1000
     #expect(try planner.plan(timed, at: 30, in: &rows).verdicts == [.outdated])
     timed.scheduledAt = (dawn + 25) * 1000
     #expect(try planner.plan(timed, at: 31, in: &rows).verdicts == [.planned])
-    // The automatic end of the first life must not end the second.
+    // The automatic END of the first generation must not end the second.
     var end = makeSend(.end)
     end.generation = first
     #expect(try planner.plan(end, at: 40, in: &rows).verdicts == [.outdated])
@@ -276,8 +284,8 @@ import Testing
     #expect(try planner.plan(end, at: 41, in: &rows).verdicts == [.planned])
 }
 
-/// The gateway has put the group's attribute into them.
-@Test func `the attributes that an activity was started with count once in what an update may say`() throws {
+/// The gateway has added the group's attribute to them.
+@Test func `the attributes of the start count once in the size of an update`() throws {
     var rows = Rows()
     var start = makeSend(.start, to: .everyone)
     let attributes = #"{"home":"\#(String(repeating: "A", count: 500))","netmeraGroupId":"match"}"#
@@ -295,7 +303,7 @@ import Testing
     #expect(try planner.plan(update(bytes: room), at: 2, in: &rows).verdicts == [.planned])
 }
 
-@Test func `an update is checked by the type that its group was started with`() throws {
+@Test func `an update is checked by the type of its group's start`() throws {
     var rows = Rows()
     var app = shop
     var type = ActivityType(name: "Match")
@@ -314,7 +322,7 @@ import Testing
     #expect(plan.parts.isEmpty)
 }
 
-@Test func `a start with an end date schedules the end of its life`() throws {
+@Test func `a start with an end date schedules the END of its generation`() throws {
     var rows = Rows()
     var start = makeSend(.start, to: .everyone)
     start.endDate = dawn + 3600
@@ -322,7 +330,7 @@ import Testing
     #expect(
         plan.autoEnd
             == EndSchedule(app: "shop", group: "match", owner: nil, generation: dawn, at: dawn + 3600))
-    // What says nothing of a deadline is wanted until the group's end.
+    // A send without a deadline is valid until the group's end date.
     #expect(plan.parts[0].expansion.deadline == dawn + 3600)
     #expect(try planner.plan(makeSend(.update), at: 1, in: &rows).parts[0].expansion.deadline == dawn + 3600)
     var far = makeSend(.update)
@@ -333,7 +341,7 @@ import Testing
     #expect(expansion.expiration == 0)
 }
 
-@Test func `a wrong clock at the gateway changes nothing but what it says`() throws {
+@Test func `a wrong clock of a gateway changes only the reported times`() throws {
     for skew: Int64 in [-172_800, -3600, 3600, 172_800] {
         var (right, wrong) = (Rows(), Rows())
         for (seconds, event) in [(0, PushEvent.start), (3, .update), (9, .end)] {
@@ -347,7 +355,7 @@ import Testing
     }
 }
 
-@Test func `what is cancelled is stopped everywhere, and what it had superseded comes back`() throws {
+@Test func `a cancelled send stops everywhere, and the state that it superseded returns`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, id: "right", state: 1), at: 10, in: &rows)
@@ -372,7 +380,7 @@ import Testing
     #expect(rows.rows[key]?.held == nil)
 }
 
-@Test func `an update to one user that waits gives way to a newer one to the whole group`() throws {
+@Test func `a held update of one user is superseded by a newer update of the whole group`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     for _ in 1...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
@@ -387,8 +395,7 @@ import Testing
     #expect(try planner.release(key, now: dawn + 1, in: &rows).verdicts == [.superseded])
 }
 
-@Test func `an update to one user that came after one that the whole group waits for comes after it`() throws
-{
+@Test func `an update of one user that came after a held group update follows it`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     for _ in 1...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
@@ -397,7 +404,7 @@ import Testing
     let held = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "ben"), at: 0, in: &rows)
     #expect(held.verdicts == [.held])
     #expect(held.progress[0].key == ben.whole)
-    // It does not go first.
+    // The user's update does not go first.
     let early = try planner.release(ben, now: dawn + 1, in: &rows)
     #expect(early.held == Plan.Held(key: ben, at: dawn + 2))
     #expect(early.progress.isEmpty)
@@ -408,7 +415,7 @@ import Testing
 }
 
 @Test
-func `one user's update waits behind the whole group's, also where its own version would be early enough`()
+func `an update of one user waits behind the group's held update, even with a version that is not ahead`()
     throws
 {
     var rows = Rows()
@@ -418,7 +425,7 @@ func `one user's update waits behind the whole group's, also where its own versi
     #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).verdicts == [.held])
 }
 
-@Test func `what cannot wait lets what waits go before it`() throws {
+@Test func `a send that cannot wait releases the held send before it`() throws {
     for audience: Audience in [.users(["ada", "ben"]), .activities(["a1"])] {
         var rows = Rows()
         for _ in 0...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
@@ -432,7 +439,7 @@ func `one user's update waits behind the whole group's, also where its own versi
 }
 
 @Test(arguments: [Audience.group, .users(["ben"])])
-func `an update whose place nothing may take does not wait`(_ audience: Audience) throws {
+func `an update without conflation does not wait`(_ audience: Audience) throws {
     var rows = Rows()
     for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: audience), at: 0, in: &rows) }
     for number: Int64 in 6...9 {
@@ -441,7 +448,7 @@ func `an update whose place nothing may take does not wait`(_ audience: Audience
         let plan = try planner.plan(send, at: 0, in: &rows)
         #expect(plan.verdicts == [.planned] && plan.versions == [dawn + number])
     }
-    // Those that may wait do, as before, and take one another's place.
+    // Updates with conflation still wait and supersede one another.
     #expect(try planner.plan(makeSend(.update, to: audience, id: "a"), at: 0, in: &rows).verdicts == [.held])
     #expect(
         try planner.plan(makeSend(.update, to: audience, id: "b"), at: 0, in: &rows).verdicts
@@ -452,7 +459,7 @@ func `an update whose place nothing may take does not wait`(_ audience: Audience
     #expect(plan.progress.map(\.send) == ["b", "last"] && plan.verdicts == [.superseded, .planned])
 }
 
-@Test func `one user's update that cannot wait lets the whole group's go before it`() throws {
+@Test func `an update of one user without conflation releases the group's held update first`() throws {
     var rows = Rows()
     for _ in 0...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
     _ = try planner.plan(makeSend(.update, id: "all"), at: 0, in: &rows)
@@ -463,7 +470,7 @@ func `an update whose place nothing may take does not wait`(_ audience: Audience
     #expect(plan.versions == [dawn + 6, dawn + 7])
 }
 
-@Test func `an update to one activity takes nothing from another user's that waits`() throws {
+@Test func `an update of one activity does not supersede another user's held update`() throws {
     var rows = Rows()
     for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "held"), at: 0, in: &rows)
@@ -472,20 +479,20 @@ func `an update whose place nothing may take does not wait`(_ audience: Audience
     #expect(try planner.release(key, now: dawn + 9, in: &rows).verdicts == [.planned])
 }
 
-@Test func `an update to a list of users says what it takes the place of`() throws {
+@Test func `an update of a list of users reports the sends that it supersedes`() throws {
     var rows = Rows()
     for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "held"), at: 0, in: &rows)
     let plan = try planner.plan(makeSend(.update, to: .users(["ben", "ada"]), id: "new"), at: 0, in: &rows)
     #expect(plan.progress.map(\.send) == ["held", "new"])
     #expect(plan.verdicts == [.superseded, .planned])
-    // Their rows are as many as the list is long, and have no copy of its state.
+    // There is one row per user of the list, without a copy of its state.
     let rowsOfUsers = rows.rows.filter { $0.key.recipient != nil }
     #expect(rowsOfUsers.count == 2)
     #expect(rowsOfUsers.allSatisfy { $0.value.newest == nil && $0.value.previous.isEmpty })
 }
 
-@Test func `an end shortly before the group's end date is wanted as long as any other`() throws {
+@Test func `an END shortly before the group's end date has the full deadline`() throws {
     var rows = Rows()
     var start = makeSend(.start, to: .everyone)
     start.endDate = dawn + 100
@@ -503,7 +510,7 @@ func `an update whose place nothing may take does not wait`(_ audience: Audience
 }
 
 @Test(arguments: [PushEvent.update, .end, .start])
-func `a lane that has everybody of a list reads what it is told of them`(_ event: PushEvent) throws {
+func `a lane that has all users of a list can read its expansion`(_ event: PushEvent) throws {
     var rows = Rows()
     let oneLane = Planner(lanes: 1) { _, _ in 0 }
     let users = (0..<Audience.namesMax).map { "user-\($0)" }
@@ -516,7 +523,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(read == .expansion(part.expansion))
 }
 
-@Test func `what is cancelled for one user comes back to that user alone`() throws {
+@Test func `a cancel for one user restores the state of only that user`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     let wrong = try planner.plan(
@@ -536,7 +543,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.parts[0].isUrgent)
     #expect(try cancel("wrong", at: 12).parts.isEmpty)
-    // What waits is dropped before anybody has seen it.
+    // A held send is dropped before it reaches a phone.
     for ahead in 0...6 {
         _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "u\(ahead)"), at: 12, in: &rows)
     }
@@ -544,13 +551,13 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(held.verdicts == [.cancelled])
     #expect(held.stop == nil)
     #expect(try planner.release(key.of(.user("ben")), now: dawn + 99, in: &rows) == Plan())
-    // The whole group has got something newer since: that stands.
+    // The whole group has a newer state since, which stays.
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "late"), at: 30, in: &rows)
     _ = try planner.plan(makeSend(.update), at: 31, in: &rows)
     #expect(try cancel("late", at: 32).parts.isEmpty)
 }
 
-@Test func `lanes keep what was replaced where the planner does not`() throws {
+@Test func `lanes keep the replaced state if the planner does not`() throws {
     var rows = Rows()
     func areKept(_ users: [String], at seconds: Int64) throws -> Set<Bool> {
         let plan = try planner.plan(makeSend(.update, to: .users(users)), at: seconds, in: &rows)
@@ -565,7 +572,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(try areKept(["ben"], at: 3) == [false])
 }
 
-@Test func `every note of a group names what was cancelled in it within a day`() throws {
+@Test func `every note of a group names the sends that were cancelled within a day`() throws {
     var rows = Rows()
     let key = GroupKey(app: "shop", group: "match")
     func cancel(_ id: String, at seconds: Int64) throws -> Plan {
@@ -582,7 +589,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(note.cancelled.last == "c149")
 }
 
-@Test func `a timed send does not reach a user who was taken out of the group since`() throws {
+@Test func `a timed send does not reach a user who got an END since it was scheduled`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.end, to: .users(["ben"])), at: 10, in: &rows)
@@ -593,7 +600,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(plan.recipients.map(\.recipient) == [.user("ada")])
 }
 
-@Test func `who is started alone gets the newest state that is that user's own`() throws {
+@Test func `a start of one user carries that user's newest state`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 5), at: 10, in: &rows)
@@ -603,7 +610,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(plan.parts[0].isUrgent)
 }
 
-@Test func `who is started alone does not overtake what only the lanes know of that user`() throws {
+@Test func `a start of one user does not overtake a state that only the lanes know`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     func isStartUrgent(_ seconds: Int64) throws -> Bool {
@@ -621,7 +628,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(try isStartUrgent(90))
 }
 
-@Test func `a row that has outlived its use is none, forgotten or not`() throws {
+@Test func `a row beyond its retention counts as missing, even before it is deleted`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     let days = GroupRow.keptMilliseconds / 1000
@@ -635,7 +642,7 @@ func `a lane that has everybody of a list reads what it is told of them`(_ event
     #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":2}"#))
 }
 
-@Test func `names that make too long a key are refused`() throws {
+@Test func `names that make a key too long are refused`() throws {
     var rows = Rows()
     let slashes = String(repeating: "/", count: 200)
     let long = makeSend(.update, to: .users(["ben", slashes]), group: slashes)
@@ -658,7 +665,7 @@ private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) thr
     return try planner.plan(.enquiry(enquiry), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
 }
 
-@Test func `a lane that asks is told what its group was told last, and nobody else is`() throws {
+@Test func `only the lane that asks gets the newest state of its group`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let started = try #require(try answer(at: 1, in: &rows).parts.first).expansion
@@ -677,14 +684,14 @@ private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) thr
     #expect(try answer(at: 11, in: &rows).parts.first?.expansion.content.event == .end)
 }
 
-@Test func `a lane that asks is not told what nobody wants any more`() throws {
+@Test func `an enquiry gets no answer without a valid state`() throws {
     var rows = Rows()
-    #expect(try answer(at: 0, in: &rows) == Plan(), "nobody has heard of the group")
+    #expect(try answer(at: 0, in: &rows) == Plan(), "the group is unknown")
     _ = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
-    #expect(try answer(3, at: 6, in: &rows) == Plan(), "there is no such lane")
-    #expect(try answer(at: 6 + 8 * 3600, in: &rows) == Plan(), "its deadline has passed")
+    #expect(try answer(3, at: 6, in: &rows) == Plan(), "the lane does not exist")
+    #expect(try answer(at: 6 + 8 * 3600, in: &rows) == Plan(), "the deadline of the update has passed")
     let cancel = Cancel(
         send: "u", app: "shop", key: GroupKey(app: "shop", group: "match"), acceptedAt: dawn * 1000)
     _ = try planner.plan(.cancel(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
-    #expect(try answer(at: 8, in: &rows) == Plan(), "it was taken back")
+    #expect(try answer(at: 8, in: &rows) == Plan(), "the update was cancelled")
 }

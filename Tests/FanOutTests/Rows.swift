@@ -2,7 +2,7 @@ import FanOut
 import LiveActivity
 import Store
 
-/// A planner's rows in memory.
+/// The rows of a planner in memory.
 struct Rows: GroupTable, Equatable {
     var rows: [GroupKey: GroupRow] = [:]
     var seen: [String: SeenSend] = [:]
@@ -17,7 +17,7 @@ let shop = App(
     id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
     keyID: "KEY1234567")
 
-/// A planner of three lanes, in which a recipient lies by the length of its name.
+/// A planner of three lanes. The length of a recipient's name decides its lane.
 let planner = Planner(lanes: 3) { _, recipient in recipient.text.utf8.count % 3 }
 
 func raw(_ text: String) -> RawJSON {
@@ -25,7 +25,7 @@ func raw(_ text: String) -> RawJSON {
     return bytes.withUnsafeMutableBytes { RawJSON(accepted: UnsafeRawBufferPointer($0)) }
 }
 
-/// Seconds since 1970 at which these tests begin.
+/// The start of these tests, in seconds since 1970.
 let dawn: Int64 = 1_763_600_000
 
 func makeSend(
@@ -45,7 +45,7 @@ func makeSend(
 }
 
 extension Planner {
-    /// At so many seconds after dawn.
+    /// Plans a send at a number of seconds after dawn.
     func plan(_ send: Send, at seconds: Int64, in rows: inout Rows, app: App? = shop) throws -> Plan {
         try plan(.send(send), stamp: (dawn + seconds) * 1000, app: app, in: &rows)
     }
@@ -61,7 +61,7 @@ extension Plan {
         }
     }
 
-    /// Of all that is expanded, by recipient where it is for some.
+    /// The versions of all expansions, one per recipient if there are named recipients.
     var versions: [Int64] {
         parts.flatMap { part -> [Int64] in
             if case .recipients(let list) = part.expansion.targets { return list.map(\.version) }

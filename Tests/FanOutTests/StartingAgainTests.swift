@@ -2,14 +2,14 @@ import FanOut
 import LiveActivity
 import Testing
 
-// Whom an end by an activity's name has taken out of a group is started again by their name: in a life of their own, and
-// whatever came to the lane before the end, the start or what was said behind it.
+// A start by a user's name after an END by activity id opens a separate generation. This holds in any order
+// in which the END, the start and later updates reach the lane.
 
-/// A lane with three users who were started, and what is said to them.
+/// A lane with three started users, and the sends to them.
 private struct Started {
     let users = ["ann", "ben", "cid"]
     let lane: OneLane
-    /// A start of all of them by their names, which may follow an end.
+    /// A start of all three by name. It may follow an END.
     var again: Expansion
 
     init() throws {
@@ -33,7 +33,7 @@ private struct Started {
             .end, to: .activities(activities), generation: 1, version: version, send: "end\(version)")
     }
 
-    /// To ann alone; its state is its version.
+    /// Returns an update for ann only. Its state equals its version.
     func update(version: Int64) -> Expansion {
         let named = Expansion.ScopedRecipient(
             .user("ann"), scope: .recipient, generation: dawn + 1, version: dawn + version)
@@ -42,7 +42,7 @@ private struct Started {
             send: "u\(version)")
     }
 
-    /// What ann is started with again.
+    /// Returns the version and the state of ann's new start.
     func startAgain() throws -> [Int64: String?] {
         _ = lane.takeJobs()
         try lane.expand(again)
@@ -53,7 +53,7 @@ private struct Started {
 }
 
 struct StartingAgainTests {
-    @Test func `a start waits for the end that names one activity and is on a way of its own`() throws {
+    @Test func `a start waits for the END of one activity that arrives by the other topic`() throws {
         var started = try Started()
         started.again.behindEnd = dawn + 5
         let lane = started.lane
@@ -66,7 +66,7 @@ struct StartingAgainTests {
         #expect(jobs.map(\.recipient) == ["u:ann"] && jobs.map(\.head.generation) == [dawn + 8])
     }
 
-    @Test func `a start waits for an end that never comes for a minute and no longer`() throws {
+    @Test func `a start waits at most a minute for an END that never comes`() throws {
         var started = try Started()
         started.again.behindEnd = dawn + 5
         let lane = started.lane
@@ -79,7 +79,7 @@ struct StartingAgainTests {
         #expect(lane.left == 0 && lane.tally.excluded == ["started": 3])
     }
 
-    @Test func `a start goes behind a list of activities that end`() throws {
+    @Test func `a start follows a list of activities that end`() throws {
         let started = try Started()
         let lane = started.lane
         try lane.expand(started.end(started.users.map { "a-" + $0 }, version: 5), rowsMax: 1, toTheEnd: false)
@@ -90,7 +90,7 @@ struct StartingAgainTests {
         #expect(starts.allSatisfy { $0.head.generation == dawn + 8 })
     }
 
-    @Test func `what was said behind the start is not lost where it comes before the ends`() throws {
+    @Test func `an update that is newer than the start is kept if it comes before the ENDs`() throws {
         let started = try Started()
         try started.lane.expandUrgently(started.update(version: 9))
         try started.lane.expand(started.end(version: 5))
@@ -98,7 +98,7 @@ struct StartingAgainTests {
         #expect(try started.startAgain() == [9: "9"])
     }
 
-    @Test func `what was said behind the start is not lost where it comes between the ends`() throws {
+    @Test func `an update that is newer than the start is kept if it comes between the ENDs`() throws {
         let started = try Started()
         try started.lane.expand(started.end(version: 5))
         try started.lane.expandUrgently(started.update(version: 9))
@@ -109,7 +109,7 @@ struct StartingAgainTests {
         #expect(try started.startAgain() == [9: "9"])
     }
 
-    @Test func `when that is taken back, what the start says stands`() throws {
+    @Test func `after that update is cancelled, the state of the start stands`() throws {
         let started = try Started()
         try started.lane.expand(started.end(version: 5))
         try started.lane.expandUrgently(started.update(version: 9))
@@ -119,7 +119,7 @@ struct StartingAgainTests {
         #expect(started.lane.takeJobs().map { Push($0.body).state } == ["1"])
     }
 
-    @Test func `a start that was taken back has opened its life, whichever of the two comes first`() throws {
+    @Test func `a cancelled start has opened its generation, in any order of start and cancel`() throws {
         let started = try Started()
         func named(generation: Int64, version: Int64) -> Expansion.Targets {
             .recipients([
@@ -139,7 +139,8 @@ struct StartingAgainTests {
         #expect(starts.map(\.recipient) == ["u:ann"] && starts.map(\.head.generation) == [dawn + 7])
     }
 
-    @Test func `a start that says what its user was told alone says so wherever that is on its way`() throws {
+    @Test func `a start that carries its user's own state does so even if the update has not arrived`() throws
+    {
         var started = try Started()
         try started.lane.phone("q-ann", user: "ann", .start(type: "Match"))
         started.again.targets = .recipients([
@@ -154,7 +155,7 @@ struct StartingAgainTests {
         #expect(starts.map { Push($0.body).state } == ["1"] && starts.map(\.head.version) == [dawn + 9])
     }
 
-    @Test func `of two starts the one that has waited goes first`() throws {
+    @Test func `of two starts, the one that has waited goes first`() throws {
         var started = try Started()
         let lane = started.lane
         started.again.behindEnd = dawn + 5
@@ -163,14 +164,15 @@ struct StartingAgainTests {
         var second = started.again
         (second.send, second.reopens) = ("second", dawn + 9)
         _ = lane.takeJobs()
-        // The first is at the end of the topic again; here the second comes before it.
+        // The first start is at the end of the topic again, so the second one is read before it.
         try lane.expandUrgently(second)
         #expect(lane.takeJobs().isEmpty)
         while lane.left > 0 { try lane.goOn() }
-        #expect(lane.takeJobs().map(\.head.generation) == [dawn + 8], "the second joins that life")
+        #expect(
+            lane.takeJobs().map(\.head.generation) == [dawn + 8], "the second start joins that generation")
     }
 
-    /// A start of ann that opens a life of her own, or joins it.
+    /// Returns a start of ann that opens a separate generation or joins it.
     private func own(version: Int64, state: Int, send: String) -> Expansion {
         let ann = Expansion.ScopedRecipient(
             .user("ann"), scope: .recipient, generation: dawn + 7, version: dawn + version)
@@ -178,7 +180,9 @@ struct StartingAgainTests {
             .start, to: .recipients([ann]), generation: 1, version: 1, state: state, send: send)
     }
 
-    @Test func `a start that joins a life before what opens it says what late tokens are told`() throws {
+    @Test func `a start that joins a generation before its opening start decides the state for late tokens`()
+        throws
+    {
         let started = try Started()
         let lane = started.lane
         try lane.expand(started.end(version: 5))
@@ -193,7 +197,7 @@ struct StartingAgainTests {
         #expect(lane.takeJobs().map { Push($0.body).state } == ["4"])
     }
 
-    @Test func `what a phone had before it was started once more is told what it lacks`() throws {
+    @Test func `an activity from before a restart gets the state that it lacks`() throws {
         let lane = try OneLane()
         try lane.phone("p", user: "ann", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
@@ -207,7 +211,7 @@ struct StartingAgainTests {
         #expect(lane.takeJobs().map { Push($0.body).state } == ["5"])
     }
 
-    @Test func `when a list is taken back, what came late from before it stands`() throws {
+    @Test func `after a list is cancelled, an older update that came late stands`() throws {
         let lane = try OneLane()
         try lane.phone("p", user: "ann", .update(activity: "a"))
         func update(_ version: Int64, keepsReplaced: Bool) -> Expansion {

@@ -19,7 +19,7 @@ struct StartsOrderTests {
         return key
     }
 
-    @Test func `each key of starts has a key of its own in the file, and comes back from it`() {
+    @Test func `each key of starts has a unique stored key and is restored from it`() {
         var chance = SeededGenerator(UInt64.random(in: 0...UInt64.max))
         var seen: [[UInt8]: [UInt8]] = [:]
         func name() -> String {
@@ -53,7 +53,7 @@ struct StartsOrderTests {
     }
 
     @Test
-    func `the starts of a group stand in the order in which a page walks through its recipients`() {
+    func `the starts of a group are stored in the order in which a page walks its recipients`() {
         let keys = (0..<2000).map { number in
             let name = "user-\(number)"
             let key = LedgerKey(
@@ -64,7 +64,7 @@ struct StartsOrderTests {
         #expect(sorted.map(\.bucket) == keys.map(\.bucket).sorted())
     }
 
-    @Test func `the newest start of a type is found by its recipient and installation`() {
+    @Test func `the newest start of a type is found by recipient and installation`() {
         func row(_ group: String, at: Int64) -> DerivedRow? {
             let key = LedgerKey(
                 app: "shop", .group(group), recipient: .user("u/1"), generation: 5, installation: "p")
@@ -74,7 +74,7 @@ struct StartsOrderTests {
         let name = NewestStart.key(
             app: "shop", recipient: .user("u/1"), installation: "p", type: "Match")
         guard let older = row("z", at: 10), let newer = row("a", at: 300) else {
-            Issue.record("a start brings its row along")
+            Issue.record("a start has no derived row")
             return
         }
         #expect(older.key == name && newer.key == name)

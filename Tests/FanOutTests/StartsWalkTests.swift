@@ -16,7 +16,8 @@ struct StartsWalkTests {
     }
 
     @Test
-    func `a start is due shortly before the system's own end, once, and outlived when the topic lets it go`()
+    func
+        `a start is due once, shortly before the system's own end, and outlived after the topic's retention`()
     {
         var row = LedgerRow(version: 7, at: 1000, type: #"Of "at":5, and \ more"#)
         #expect(look(start.bytes, row.encoded(), at: 1000 + 7 * Self.hour) == nil)
@@ -39,7 +40,7 @@ struct StartsWalkTests {
         #expect(look(alone.bytes, row.encoded(), at: 1000 + 8 * Self.hour) == .due(alone))
     }
 
-    @Test func `a scope is outlived by its own time, whatever its state says`() throws {
+    @Test func `a scope is outlived by its own time and not by times in its state`() throws {
         var content = PushContent(.update)
         content.contentState = raw(#"{"at":1,"text":"\"at\":2}"}"#)
         var scope = LaneScope()
@@ -53,7 +54,7 @@ struct StartsWalkTests {
     @Test(arguments: [
         "", "{", #"{"at":"#, #"{"at":}"#, #"{"at":99999999999999999999}"#, #"{"at":1"#, #"{"to":1}"#,
     ])
-    func `what is no record has no time`(text: String) {
+    func `an invalid record has no time`(text: String) {
         #expect(RowTime.last(in: Array(text.utf8).span) == nil)
     }
 }

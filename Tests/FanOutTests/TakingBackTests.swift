@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanOut
 
-// What has become of a scope when sends were taken back.
+// The state of a scope after sends are cancelled.
 
 private let key = GroupKey(app: "shop", group: "match")
 
@@ -15,7 +15,7 @@ private func takeBack(
 }
 
 @Test(arguments: [Audience.group, .users(["ben"]), .users(["ada", "ben"])], [PushEvent.update, .end])
-func `a timed send that comes behind the request to take it back goes to nobody`(
+func `a timed send that comes after its cancel reaches no recipient`(
     _ audience: Audience, _ event: PushEvent
 ) throws {
     var rows = Rows()
@@ -33,7 +33,7 @@ func `a timed send that comes behind the request to take it back goes to nobody`
 
 private func goals(_ plan: Plan) -> [RawJSON?] { plan.parts.map(\.expansion.content.contentState) }
 
-/// The first state is the start's; the next ones are those of updates "u1", "u2" and so on.
+/// Plans updates. The start has state 0, and the updates "u1", "u2" and so on have states 1, 2 and so on.
 private func update(
     _ count: Int, _ audience: Audience = .group, from first: Int = 1, in rows: inout Rows
 ) throws {
@@ -47,7 +47,8 @@ private func update(
 private let scopes: [(Audience, Recipient?)] = [(.group, nil), (.users(["ben"]), .user("ben"))]
 
 @Test(arguments: scopes)
-func `what was taken back before is not brought back`(_ audience: Audience, _ recipient: Recipient?) throws {
+func `a state that was cancelled before is not restored`(_ audience: Audience, _ recipient: Recipient?) throws
+{
     var rows = Rows()
     try update(3, audience, in: &rows)
     #expect(try takeBack("u2", of: recipient, at: 40, in: &rows).verdicts == [.stopping])
@@ -57,21 +58,25 @@ func `what was taken back before is not brought back`(_ audience: Audience, _ re
 }
 
 @Test(arguments: scopes)
-func `what was brought back is taken back with the send that had said it`(
+func `a restored state is cancelled together with the send that it came from`(
     _ audience: Audience, _ recipient: Recipient?
 ) throws {
     var rows = Rows()
     try update(3, audience, in: &rows)
     #expect(goals(try takeBack("u3", of: recipient, at: 40, in: &rows)) == [raw(#"{"goals":2}"#)])
     #expect(goals(try takeBack("u2", of: recipient, at: 41, in: &rows)) == [raw(#"{"goals":1}"#)])
-    #expect(try takeBack("u2", of: recipient, at: 42, in: &rows).verdicts == [.stopping], "once more")
+    #expect(
+        try takeBack("u2", of: recipient, at: 42, in: &rows).verdicts == [.stopping], "the cancel is repeated"
+    )
     let last = try takeBack("u1", of: recipient, at: 43, in: &rows)
     #expect(goals(last) == [raw(#"{"goals":0}"#)])
     #expect(last.parts.first?.expansion.content.event == .update)
-    #expect(try takeBack("u0", of: recipient, at: 44, in: &rows).verdicts == [.stopping], "none is left")
+    #expect(
+        try takeBack("u0", of: recipient, at: 44, in: &rows).verdicts == [.stopping],
+        "no earlier state is left")
 }
 
-@Test func `a few states are kept, and what is said next stands on them`() throws {
+@Test func `a few earlier states are kept, and later sends build on them`() throws {
     var rows = Rows()
     try update(9, in: &rows)
     let row = try #require(rows.rows[key])
@@ -81,13 +86,13 @@ func `what was brought back is taken back with the send that had said it`(
     #expect(goals(try takeBack("u12", at: 130, in: &rows)) == [raw(#"{"goals":11}"#)])
     #expect(goals(try takeBack("u11", at: 131, in: &rows)) == [raw(#"{"goals":8}"#)])
     #expect(goals(try takeBack("u8", at: 132, in: &rows)) == [raw(#"{"goals":7}"#)])
-    #expect(try takeBack("u7", at: 133, in: &rows).verdicts == [.stopping], "so many are not kept")
-    // What nobody could take the place of does not come back behind the next either.
+    #expect(try takeBack("u7", at: 133, in: &rows).verdicts == [.stopping], "older states are not kept")
+    // A cancelled state without a replacement does not return behind the next update either.
     _ = try planner.plan(makeSend(.update, id: "new", state: 50), at: 200, in: &rows)
     #expect(try takeBack("new", at: 201, in: &rows).verdicts == [.stopping])
 }
 
-@Test func `what was taken back does not come back when it is named no more either`() throws {
+@Test func `a cancelled state does not return after its cancel is forgotten`() throws {
     var rows = Rows()
     try update(3, in: &rows)
     _ = try takeBack("u2", at: 40, in: &rows)
@@ -95,7 +100,7 @@ func `what was brought back is taken back with the send that had said it`(
     #expect(rows.rows[key]?.cancelled.map(\.send) == ["u3"])
 }
 
-@Test func `one user does not get back what all were told and was taken back`() throws {
+@Test func `one user does not get back a cancelled state of the group`() throws {
     var rows = Rows()
     try update(2, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "own", state: 9), at: 30, in: &rows)

@@ -1,22 +1,22 @@
 import Foundation
 import LiveActivity
 
-/// A send, as it is said to one user of a group.
+/// A send, from the view of one user of a group.
 struct Event {
     let send: String
     let kind: PushEvent
     let state: String?
-    /// Of a start: it opens a life, the group's or the user's own.
+    /// For a start: whether it opens a generation of the group or of the user.
     var opens = false
-    /// Whether it is meant for the user; what only opens the group's life is not.
+    /// Whether the user is in the audience. False if a start only opens the group's generation.
     var isFor = false
     var namesUser = false
-    /// Of a start: the life that it is for, and one that it may open in the lane.
+    /// For a start: its generation, and the generation that it may open in the lane.
     var generation: Int64
     let reopens: Int64?
-    /// It names activities: whose they are, only lanes know.
+    /// Whether the send names activities. Only lanes know their owners.
     var isByName = false
-    /// Records of the registry that the user's lane had read when it was planned.
+    /// The number of registry records that the user's lane had read when the send was planned.
     var registry = 0
 
     init(_ expansion: Expansion) {
@@ -32,26 +32,27 @@ struct Event {
     }
 }
 
-/// What one user of a group was told.
+/// The states that one user of a group was sent.
 struct Truth {
-    /// Sends and their states, the newest last.
+    /// The sends and their states, the newest last.
     private(set) var said: [(send: String, state: String?, isStart: Bool)] = []
     private(set) var hasEnded = false
     private(set) var ends = 0
     private(set) var isKnown = false
-    /// The send that opened the life that is; nil before the first.
+    /// The send that opened the current generation. Nil before the first.
     private(set) var life: String?
-    /// Of each start: the life that it is for.
+    /// The generation of each start, by its opening send.
     private(set) var lives: [String: String] = [:]
-    /// As lanes tell the life that is from others: it has one start, whichever of these opened it.
+    /// The generation numbers under which lanes know the current generation. It has one start under all of
+    /// them together.
     private(set) var generations: Set<Int64> = []
-    /// How much had been said at the newest end.
+    /// The number of sends before the newest END.
     private var saidAtEnd = 0
 
     mutating func take(_ event: Event) {
         switch event.kind {
         case .start:
-            // Whom an end by an activity's name has taken out, a start by the user's name starts again.
+            // An END by activity id has removed this user. A start by the user's name restarts the user.
             if event.opens || event.namesUser && hasEnded {
                 hasEnded = false
                 life = event.send
@@ -74,14 +75,14 @@ struct Truth {
         isKnown = true
     }
 
-    /// What a start may say that came behind the first so many.
+    /// Returns the states that a start may carry that came after the first `count` sends.
     func states(since count: Int, without cancelled: Set<String>) -> Set<String?> {
         let newest = said.prefix(count).lastIndex { !Self.isTakenBack($0.send, $0.state, in: cancelled) } ?? 0
         return Set(said[newest...].map(\.state))
     }
 
-    /// What is right to show: of what was taken back, phones may show it already, or what was before. A lane keeps
-    /// one state behind the newest: where two were taken back, who comes late may be told nothing.
+    /// Returns the valid states. After a cancel, phones may show the cancelled state or the one before. A
+    /// lane keeps one state behind the newest. If two were cancelled, a late token may get none.
     func states(without cancelled: Set<String>) -> Set<String?> {
         var states: Set<String?> = []
         for (send, state, _) in said.reversed() {
@@ -92,15 +93,16 @@ struct Truth {
         return states.union([nil])
     }
 
-    /// What brings an earlier state back is taken back with the send that said that first: a state is its send's number.
+    /// Returns whether a state is cancelled. A restored state is cancelled with the send that it came from. A
+    /// state is the number of its send.
     private static func isTakenBack(_ send: String, _ state: String?, in cancelled: Set<String>) -> Bool {
         if cancelled.contains(send) { return true }
         guard let state, send.hasSuffix(".undo") else { return false }
         return cancelled.contains("s\(state)")
     }
 
-    /// The same of an activity that its app began by itself. What a start opens with it may be told, and need not be;
-    /// what was said before stands then.
+    /// Returns the valid states of an activity that its app began. It may get the state of a start, but need
+    /// not. Then the earlier state stands.
     func ownStates(without cancelled: Set<String>) -> Set<String?> {
         var states: Set<String?> = []
         var takenBack: Set<String?> = []

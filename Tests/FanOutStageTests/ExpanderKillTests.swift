@@ -7,9 +7,10 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// The small form of `deploy/prove fan-out-kills`.
+/// A short run of `deploy/prove fan-out-kills`.
 @Suite struct ExpanderKillTests {
-    @Test func `two expanders that die at steps, at random and as zombies write each job once`() async throws
+    @Test func `each job is written once although two expanders die at steps, at random, and as zombies`()
+        async throws
     {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)

@@ -7,14 +7,14 @@ import LiveActivity
 import Stages
 import Telemetry
 
-/// A running expander on a bed, with its state in a directory of its own.
+/// A running expander on a test bed, with a separate state directory.
 final class ExpanderStage: Sendable {
     let service: FanOutService
     let metrics = Metrics()
     private let environment: StageEnvironment
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    /// - Parameter before: The stage to restart, with the same slot.
     init(
         _ bed: IngestBed, directory: String, after before: ExpanderStage? = nil,
         sealingKeys: SealingKeys? = nil, loops: [FanOutService.Loop] = [.expander],
@@ -42,7 +42,7 @@ final class ExpanderStage: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// The number behind a metric's name and labels, as Prometheus would read it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it.
     func metric(_ name: String) -> Double {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0

@@ -13,7 +13,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// The expander on real transactions: what it reads back and what others see.
+/// Tests of the expander with real transactions: its own view and its output for other readers.
 @Suite struct ExpanderStageTests {
     private static let startedOver = "flotilla_fan_out_started_over_total{loop=\"expander\"}"
 
@@ -22,14 +22,14 @@ import Topics
             .update, of: group, send: send ?? "u\(number)", version: 1_763_600_000 + number)
     }
 
-    /// When everything is done that was asked for.
+    /// Stops the stage after all expansions are closed.
     private func stop(_ stage: ExpanderStage, behind fact: String, in world: ExpanderBed) async throws {
         try await eventually(fact) { world.isDone() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
     }
 
-    @Test func `a send to a group is one job for each token, on sheets, and each lane closes it`()
+    @Test func `a send to a group gives one job per token, on sheets, and each lane closes it`()
         async throws
     {
         let cluster = try TestCluster()
@@ -53,7 +53,7 @@ import Topics
         #expect(tallies.count == 4 && tallies.reduce(0) { $0 + $1.expanded } == 500)
     }
 
-    @Test func `a list of as many as a send may name is read by the one lane that has them all`()
+    @Test func `a lane that has all users of a list with the maximum length can read it`()
         async throws
     {
         let cluster = try TestCluster()
@@ -79,7 +79,7 @@ import Topics
         ExpanderStep.transactionBegun, .jobsSent, .startsSent, .progressSent, .continuationsSent,
         .offsetsSent,
     ])
-    func `a transaction that fails at any place is one start over, and each token gets one job`(
+    func `a transaction that fails at any step causes one start over, and each token gets one job`(
         step: ExpanderStep
     ) async throws {
         let cluster = try TestCluster()
@@ -126,7 +126,7 @@ import Topics
     }
 
     @Test
-    func `one user's send does not wait for a view that does not catch up with the starts of all`()
+    func `a send to one user does not wait for a view that lags behind the starts of a large send`()
         async throws
     {
         let cluster = try TestCluster()
@@ -146,13 +146,13 @@ import Topics
                 ExpanderBed.expansion(
                     .update, of: "single", send: "u\(number)", version: 1_763_600_000 + number, to: "single"))
             #expect(world.finish())
-            // Pages held the whole loop up for ten seconds at a time.
-            try await eventually("its job is there", seconds: number == 1 ? 120 : 8) {
+            // A walk that holds up the whole loop would delay it by ten seconds.
+            try await eventually("the job is written", seconds: number == 1 ? 120 : 8) {
                 try ExpanderBed.jobs(in: bed).contains { $0.send == "u\(number)" } || stage.failure != nil
             }
         }
         try await single(1)
-        // What somebody has not committed hides all that comes behind it from the view.
+        // An open transaction hides all later records from the view.
         let held = try HeldPicture(bed, of: .starts)
         world.expand(
             ExpanderBed.expansion(
@@ -168,7 +168,7 @@ import Topics
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } == phones)
     }
 
-    @Test func `a token that comes while nobody runs is brought the newest state by whoever comes next`()
+    @Test func `a token that comes while no expander runs gets the newest state from the next expander`()
         async throws
     {
         let cluster = try TestCluster()
@@ -183,7 +183,7 @@ import Topics
         await stage.stop()
         let late = world.report("p2", .update(activity: "a2"), group: "match")
         #expect(world.finish())
-        // Without any file: everything is read again, and the news are news all the same.
+        // Without files, everything is read again, and the late token still counts as new.
         stage = try await ExpanderStage(bed, directory: second.path)
         try await eventually("the late token") {
             (try? ExpanderBed.jobs(in: bed).count) == 2 || stage.failure != nil
@@ -195,7 +195,7 @@ import Topics
             (try? ExpanderBed.jobs(in: bed).count) == 3 || stage.failure != nil
         }
         await stage.stop()
-        // The same files again: nobody is told twice.
+        // With the same files, no token gets a second job.
         stage = try await ExpanderStage(bed, directory: second.path, after: stage)
         world.expand(update(2))
         #expect(world.finish())
@@ -206,7 +206,7 @@ import Topics
         #expect(jobs.filter { $0.send == "u2" }.count == 3 && jobs.count == 6)
     }
 
-    @Test func `who comes to a group whose update has passed the lane is brought it by way of the planner`()
+    @Test func `a member of a group whose update has passed the lane gets it through the planner`()
         async throws
     {
         let cluster = try TestCluster()
@@ -229,7 +229,7 @@ import Topics
             acceptedAt: WallTime.now().milliseconds)
         sends.send(key: send.groupKey?.bytes, value: send.encoded())
         #expect(sends.finish())
-        try await eventually("both lanes are through") {
+        try await eventually("both lanes have closed the send") {
             try ExpanderBed.tallies(of: "u1", in: bed).count == 2 || stage.failure != nil
         }
         let late = world.report(other, .update(activity: "a2"), group: "match")
@@ -246,7 +246,7 @@ import Topics
     }
 
     @Test
-    func `who had the lane before another knows all that came to the other before it serves a page`()
+    func `an expander that had the lane before reads the other process's records before it serves a page`()
         async throws
     {
         let missing = 20
@@ -277,7 +277,7 @@ import Topics
         #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
     }
 
-    @Test func `a process without files serves nothing before it has read what others have started`()
+    @Test func `a process without files serves no page before it has read the starts of other processes`()
         async throws
     {
         let phones = 50
@@ -289,8 +289,8 @@ import Topics
         world.expand(update(1))
         #expect(world.finish())
         var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("it serves") { world.isDone() || stage.failure != nil }
-        // What somebody has not committed hides the starts behind it from whoever comes next.
+        try await eventually("the stage serves") { world.isDone() || stage.failure != nil }
+        // An open transaction hides the later starts from the next process.
         let held = try HeldPicture(bed, of: .starts)
         for send in ["s", "again"] {
             world.expand(
@@ -300,7 +300,7 @@ import Topics
             if send == "again" { break }
             try await stop(stage, behind: "all started", in: world)
         }
-        // It looks at its clock for each page, and else about once a second.
+        // The loop reads its clock for each page, and otherwise about once a second.
         let looks = TracedLock<Int?>(nil)
         stage = try await ExpanderStage(
             bed, directory: second.path,
@@ -308,7 +308,7 @@ import Topics
                 looks.withLock { $0? += 1 }
                 return .now()
             }, onStep: { step in if step == .viewOpened { looks.withLock { $0 = 0 } } })
-        try await eventually("it has had time to serve a page") {
+        try await eventually("the stage has had time to serve a page") {
             looks.withLock { $0 ?? 0 } >= 6 || stage.failure != nil
         }
         try held.end()
@@ -316,7 +316,9 @@ import Topics
         #expect(try ExpanderBed.jobs(in: bed).count { $0.event == .start } == phones)
     }
 
-    @Test func `news are entered in pieces, so that no file keeps the memory of a burst`() async throws {
+    @Test func `registry changes are applied in parts, so that no file keeps the memory of a burst`()
+        async throws
+    {
         let (phones, pieceMax) = (2000, 250)
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
@@ -329,7 +331,7 @@ import Topics
         let stage = try await ExpanderStage(
             bed, directory: directory.path,
             onStep: { step in if step == .registryApplied { pieces.withLock { $0 += 1 } } })
-        try await eventually("it serves") { world.isDone() || stage.failure != nil }
+        try await eventually("the stage serves") { world.isDone() || stage.failure != nil }
         pieces.withLock { $0 = 0 }
         for number in 0..<phones {
             world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
@@ -343,7 +345,7 @@ import Topics
         #expect(pieces.withLock { $0 } >= phones / pieceMax)
     }
 
-    @Test func `a group's send does not wait until no single user's comes any more`() async throws {
+    @Test func `a send to a group does not wait until the stream of single sends ends`() async throws {
         let singles = 3000
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
@@ -361,7 +363,7 @@ import Topics
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await stop(stage, behind: "all expanded", in: world)
-        // One partition has them in the order of their transactions.
+        // All records are in one partition, in the order of their transactions.
         let reader = JSONReader()
         let closed = try TopicContent(.progress, bed).records.map {
             try Progress.decode($0.value ?? [], with: reader).send
@@ -369,7 +371,7 @@ import Topics
         #expect(try #require(closed.firstIndex(of: "u1")) < singles / 2)
     }
 
-    @Test func `a process without files starts nobody twice, and ends what is old`() async throws {
+    @Test func `a process without files starts no installation twice and ends old activities`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
@@ -386,13 +388,13 @@ import Topics
         await stage.stop()
         world.expand(start("again"))
         world.report("p7", .update(activity: "a7"), group: "match")
-        // As if it had been a working day ago.
+        // The start is eight hours old.
         world.start(
             "p7", in: "match", generation: 1_763_600_000, at: WallTime.now().milliseconds - 8 * 3_600_000)
         #expect(world.finish())
         stage = try await ExpanderStage(bed, directory: second.path)
         try await eventually("the second start") { world.isDone() || stage.failure != nil }
-        try await eventually("its end before the system's") {
+        try await eventually("the safety END") {
             stage.metric("flotilla_fan_out_safety_ends_total") == 1 || stage.failure != nil
         }
         #expect(stage.failure == nil)
@@ -402,7 +404,7 @@ import Topics
         #expect(jobs.filter { $0.event == .end }.count == 1)
     }
 
-    @Test func `tokens travel to the sender as they are sealed, and open there for their own row alone`()
+    @Test func `tokens reach the sender sealed and open only for their own row`()
         async throws
     {
         let cluster = try TestCluster()
@@ -426,7 +428,7 @@ import Topics
         let jobs = try ExpanderBed.jobs(in: bed)
         #expect(jobs.count == 50)
         for job in jobs {
-            #expect(job.token.hasPrefix("s"), "not in the clear")
+            #expect(job.token.hasPrefix("s"), "the token is sealed")
             let opened = try seal.open(job.token, app: ExpanderBed.app, entry: job.entry)
             #expect(String(decoding: opened.hex, as: UTF8.self) == tokens[job.entry])
             #expect(throws: TokenSeal.Failure.wrongRow) {
@@ -436,7 +438,7 @@ import Topics
     }
 
     @Test(arguments: [-172_800, -3600, 3600, 172_800] as [Int64])
-    func `with a clock that is wrong nothing is lost, nothing early, and nothing held back`(seconds: Int64)
+    func `with a wrong clock no job is lost, early or delayed`(seconds: Int64)
         async throws
     {
         let cluster = try TestCluster()
@@ -460,7 +462,7 @@ import Topics
         let stage = try await ExpanderStage(
             bed, directory: directory.path, clock: { .now(plus: seconds * 1000) })
         try await eventually("all expanded") { world.isDone() || stage.failure != nil }
-        try await eventually("the end of what is old") {
+        try await eventually("the END of the old activity") {
             stage.metric("flotilla_fan_out_safety_ends_total") > 0 || stage.failure != nil
         }
         #expect(stage.failure == nil)
@@ -473,10 +475,13 @@ import Topics
             LedgerKey(bytes: key)?.installation == "new"
                 ? try LedgerRow.decode(value, with: JSONReader()) : nil
         }
-        #expect(ledger.count == 1 && ledger.allSatisfy { $0.at >= now }, "its own end is not early")
+        #expect(
+            ledger.count == 1 && ledger.allSatisfy { $0.at >= now },
+            "the safety END of the new activity is not early")
     }
 
-    @Test func `what is no expansion goes to the dead letters, and the next ones are expanded`() async throws
+    @Test func `a record that is not an expansion becomes a dead letter, and the next ones are expanded`()
+        async throws
     {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
@@ -493,7 +498,7 @@ import Topics
         #expect(letters.count == 1 && letters[0].headers["flotilla-dead-stage"] == "fan-out")
     }
 
-    @Test func `one user's send is not stuck behind a long one`() async throws {
+    @Test func `a send to one user does not wait behind a long send`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()

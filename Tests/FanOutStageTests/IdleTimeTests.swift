@@ -10,7 +10,8 @@ import Telemetry
 import Testing
 import Topics
 
-/// A fleet is idle until retention has deleted every record of the topics that it reads, and starts again.
+/// Tests of a fleet that is idle until retention has deleted every record of its input topics, and then
+/// starts again.
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
     @Test(arguments: StageEnd.allCases)
     func `a planner that starts after an idle time plans the next send`(end: StageEnd) async throws {
@@ -23,7 +24,7 @@ import Topics
         let stage = try await PlannerStage(bed, directory: directory.path)
         for number in 0..<30 { sends.send(makeSend(.update, group: "g\(number)", id: "first\(number)")) }
         #expect(sends.finish())
-        // In a topic with transactions, as the scheduler writes it.
+        // Each send has its own transaction, as from the scheduler.
         try bed.sendInTransactions(
             (0..<6).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
         try await eventually("the first sends are planned") { stage.handled == 36 || stage.failure != nil }
@@ -52,7 +53,7 @@ import Topics
         let stage = try await PlannerStage(bed, directory: directory.path)
         try bed.sendInTransactions(
             (0..<20).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
-        try await eventually("all are planned") { stage.handled == 20 || stage.failure != nil }
+        try await eventually("all sends are planned") { stage.handled == 20 || stage.failure != nil }
         let places = (0..<2).map { TopicPartition(bed.layout.name(.sendsTimed), Int32($0)) }
         try await eventually("the ends are committed") {
             try bed.admin.committed(by: bed.layout.prefix + "planner", places).allSatisfy { committed in
@@ -92,7 +93,8 @@ import Topics
         await again.stop()
     }
 
-    @Test func `a lane with lost records waits alone, says which, and goes on from an offset that is set`()
+    @Test
+    func `a lane with lost records waits alone, names itself, and continues from an offset that is set`()
         async throws
     {
         let cluster = try TestCluster()
@@ -104,7 +106,7 @@ import Topics
         #expect(sends.finish())
         try await eventually("the first sends are planned") { stage.handled == 20 || stage.failure != nil }
         await stage.stop()
-        // Sends that no planner reads, and that are deleted in one partition.
+        // No planner reads these sends. In one partition they are deleted.
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "lost\(number)")) }
         #expect(sends.finish())
         let lost = TopicPartition(bed.layout.name(.sends), 0)
@@ -142,7 +144,7 @@ import Topics
 }
 
 extension IngestBed {
-    /// Writes sends in one transaction each.
+    /// Writes each send in a separate transaction.
     func sendInTransactions(_ sends: [Send], to name: TopicName) throws {
         let producer = try TransactionalProducer(
             settings, transactionalID: layout.prefix + "writer", name: "writer", log: .silent,

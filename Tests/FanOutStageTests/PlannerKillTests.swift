@@ -7,9 +7,11 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// The small form of `deploy/prove planner-kills`.
+/// A short run of `deploy/prove planner-kills`.
 @Suite struct PlannerKillTests {
-    @Test func `two planners that die at steps, at random and as zombies plan each send once`() async throws {
+    @Test func `each send is planned once although two planners die at steps, at random, and as zombies`()
+        async throws
+    {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()

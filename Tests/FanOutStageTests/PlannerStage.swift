@@ -9,14 +9,14 @@ import Stages
 import Telemetry
 import Topics
 
-/// One running planner on a bed, with its state in a directory of its own.
+/// A running planner on a test bed, with a separate state directory.
 final class PlannerStage: Sendable {
     let service: FanOutService
     private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    /// - Parameter before: The stage to restart, with the same slot.
     init(
         _ bed: IngestBed, directory: String, after before: PlannerStage? = nil,
         _ change: (inout FanOutSettings) -> Void = { _ in },
@@ -43,13 +43,13 @@ final class PlannerStage: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// The number behind a metric's name and labels, as Prometheus would read it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it.
     func metric(_ name: String) -> Double {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 
-    /// Records of sends that it is done with.
+    /// The number of sends that the planner has finished.
     var handled: Int {
         ["planned", "rejected"].reduce(0) {
             $0 + Int(metric("flotilla_fan_out_records_total{loop=\"planner\",outcome=\"\($1)\"}"))
@@ -60,7 +60,7 @@ final class PlannerStage: Sendable {
 }
 
 extension IngestBed {
-    /// What stands in `progress`: for each send what the planner said of it, in order.
+    /// Returns the planner's verdicts on each send in `progress`, in order.
     func verdicts() throws -> [String: [Progress.Verdict]] {
         let reader = JSONReader()
         var said: [String: [Progress.Verdict]] = [:]
@@ -73,7 +73,7 @@ extension IngestBed {
         return said
     }
 
-    /// What stands in `expansions` and `expansions.urgent`.
+    /// Returns the records of `expansions` and `expansions.urgent`.
     func expansions() throws -> [(lane: Int32, isUrgent: Bool, request: ExpansionRequest)] {
         let reader = JSONReader(limits: Expansion.limits)
         return try [TopicName.expansions, .expansionsUrgent].flatMap { topic in

@@ -11,7 +11,8 @@ import Testing
 import Topics
 
 @Suite struct PlannerStageTests {
-    @Test func `sends become what the core makes of them, and everything that is no send is set aside`()
+    @Test
+    func `the output for sends equals the planner's, and records that are not sends become dead letters`()
         async throws
     {
         let cluster = try TestCluster()
@@ -25,7 +26,7 @@ import Topics
             if number % 100 == 7 {
                 sender.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
             } else if number % 100 == 9 {
-                // In a partition where its group's others do not lie.
+                // This partition is not the one of the send's group.
                 let sent = mix.next()
                 let home = Murmur2.partition(of: sent.key.span, of: 4)
                 sender.send(key: sent.key, value: sent.value, partition: Int32((home + 1) % 4))
@@ -35,8 +36,8 @@ import Topics
             }
         }
         #expect(sender.finish())
-        try await eventually("all sends handled") { stage.handled == 2000 || stage.failure != nil }
-        try await eventually("nothing waits any more") {
+        try await eventually("all sends are handled") { stage.handled == 2000 || stage.failure != nil }
+        try await eventually("no send is held") {
             try !TopicContent(.groups, bed).newest.values.contains { row in
                 String(decoding: row, as: UTF8.self).contains("\"held\":")
             }
@@ -53,7 +54,7 @@ import Topics
             Set(letters.records.compactMap { $0.headers["flotilla-dead-code"] }).contains("wrong_partition"))
     }
 
-    @Test func `what has happened to a send stands in progress, and senders hear of it`() async throws {
+    @Test func `the verdict on a send is in progress, and senders get a note`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
@@ -80,8 +81,8 @@ import Topics
         sender.send(makeSend(.end, id: "end"))
         sender.send(makeSend(.update, id: "late"))
         #expect(sender.finish())
-        try await eventually("all sends handled") { stage.handled == 10 || stage.failure != nil }
-        try await eventually("senders have heard of it") { try bed.notes().last?.end ?? 0 > 0 }
+        try await eventually("all sends are handled") { stage.handled == 10 || stage.failure != nil }
+        try await eventually("senders have the note") { try bed.notes().last?.end ?? 0 > 0 }
         await stage.stop()
         #expect(stage.failure == nil)
         #expect(
@@ -113,7 +114,7 @@ import Topics
         #expect(schedules.first?.key.map { String(decoding: $0, as: UTF8.self) } == "shop/g:match")
     }
 
-    @Test func `what a scheduler sends is planned like what a gateway sends`() async throws {
+    @Test func `timed sends of the scheduler are planned like sends of a gateway`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
@@ -122,8 +123,8 @@ import Topics
         sender.send(makeSend(.start, to: .everyone, id: "start"))
         sender.send(makeSend(.end, id: "end"))
         #expect(sender.finish())
-        try await eventually("both sends handled") { stage.handled == 2 || stage.failure != nil }
-        // In a transaction, as the scheduler does: its marker leaves a gap between the offsets.
+        try await eventually("both sends are handled") { stage.handled == 2 || stage.failure != nil }
+        // The scheduler writes in transactions. The commit marker leaves a gap between the offsets.
         let scheduler = try TransactionalProducer(
             bed.settings, transactionalID: bed.layout.prefix + "scheduler", name: "scheduler", log: .silent,
             metrics: stage.metrics)
@@ -148,7 +149,8 @@ import Topics
     }
 
     @Test
-    func `a burst to one group is answered at once, and its newest state goes when the clock has come up`()
+    func
+        `a burst to one group gets verdicts at once, and its newest state is planned when the clock allows it`()
         async throws
     {
         let cluster = try TestCluster()
@@ -158,10 +160,10 @@ import Topics
         let sender = try ReportSender(bed, to: .sends)
         for number in 0..<40 { sender.send(makeSend(.update, id: "u\(number)", state: number)) }
         #expect(sender.finish())
-        try await eventually("the newest is planned") { try bed.verdicts()["u39"]?.last == .planned }
+        try await eventually("the newest send is planned") { try bed.verdicts()["u39"]?.last == .planned }
         await stage.stop()
         let verdicts = try bed.verdicts()
-        // The first ones run ahead of the clock, the last one waits for it, and those between never leave.
+        // The first sends run ahead of the clock, the last one is held, and those in between are superseded.
         #expect(verdicts["u0"] == [.planned])
         #expect(verdicts["u39"] == [.held, .planned])
         #expect(verdicts["u38"] == [.held, .superseded])

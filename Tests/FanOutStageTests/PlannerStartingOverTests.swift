@@ -10,14 +10,14 @@ import Telemetry
 import Testing
 import Topics
 
-/// A planner that lives on reads everything anew from the committed offsets, once for each thing that went wrong.
+/// After each failure a running planner reads everything again from the committed offsets, once.
 @Suite struct PlannerStartingOverTests {
     @Test(arguments: [
         PlannerStep.transactionBegun, .groupsSent, .urgentSent, .expansionsSent, .progressSent,
         .schedulesSent,
         .offsetsSent,
     ])
-    func `a transaction that fails at any place is one start over, and nothing is planned twice`(
+    func `a transaction that fails at any step causes one start over, and no send is planned twice`(
         step: PlannerStep
     ) async throws {
         let cluster = try TestCluster()
@@ -46,15 +46,16 @@ import Topics
                     times += 1
                     return times == 3
                 }
-                // Takes the stage's name, so that what it does next in a transaction is refused.
+                // Takes over the stage's transactional id, so that its next request in a transaction is
+                // refused.
                 if isThird {
                     let other = try? TransactionalProducer(
                         settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
                     try? other?.initialise()
                 }
             })
-        try await eventually("all sends handled") { stage.handled == 300 || stage.failure != nil }
-        try await eventually("nothing waits any more") {
+        try await eventually("all sends are handled") { stage.handled == 300 || stage.failure != nil }
+        try await eventually("no send is held") {
             try !TopicContent(.groups, bed).newest.values.contains { row in
                 String(decoding: row, as: UTF8.self).contains("\"held\":")
             }

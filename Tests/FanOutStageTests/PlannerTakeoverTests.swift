@@ -11,11 +11,11 @@ import Telemetry
 import Testing
 import Topics
 
-/// What a planner finds when it takes a partition, and what it does about it.
+/// Tests of a planner that takes over a partition.
 @Suite struct PlannerTakeoverTests {
     @Test
     func
-        `a process without files goes on where another has stopped, knows what waits, and tells senders again`()
+        `a process without files continues where another stopped, knows the held send, and sends notes again`()
         async throws
     {
         let cluster = try TestCluster()
@@ -26,7 +26,7 @@ import Topics
         let groups = 300 * trials(1)
         for number in 0..<groups { sender.send(makeSend(.update, group: "m\(number)", id: "s\(number)")) }
         #expect(sender.finish())
-        try await eventually("all sends handled") { first.handled == groups || first.failure != nil }
+        try await eventually("all sends are handled") { first.handled == groups || first.failure != nil }
         for number in 0..<7 {
             sender.send(makeSend(.update, group: "burst", id: "b\(number)", state: number))
         }
@@ -35,16 +35,16 @@ import Topics
         await first.stop()
         let notes = try bed.notes().count
         let second = try await PlannerStage(bed, directory: two.path)
-        try await eventually("what waited is planned") { try bed.verdicts()["b6"]?.last == .planned }
-        try await eventually("senders were told again") { try bed.notes().count >= notes + groups }
-        try await eventually("it is ready") { second.obstacles.isEmpty }
+        try await eventually("the held send is planned") { try bed.verdicts()["b6"]?.last == .planned }
+        try await eventually("senders have the notes again") { try bed.notes().count >= notes + groups }
+        try await eventually("the planner is ready") { second.obstacles.isEmpty }
         #expect(second.failure == nil)
         sender.send(makeSend(.update, group: "m0", id: "again"))
         #expect(sender.finish())
-        try await eventually("it goes on") { try bed.verdicts()["again"]?.last == .planned }
+        try await eventually("the planner continues") { try bed.verdicts()["again"]?.last == .planned }
         await second.stop()
         for note in try bed.notes() { #expect(note.update > 0) }
-        // Its version is above what the first one gave.
+        // Its version is above the version that the first planner gave.
         var versions: [Int64] = []
         for case .expansion(let expansion) in try bed.expansions().map(\.request)
         where expansion.key.group == "m0" { versions.append(expansion.version) }
@@ -52,7 +52,7 @@ import Topics
     }
 
     @Test
-    func `what the last planner held is planned, also where its row changes before it is looked for`()
+    func `a send that the last planner held is planned even if its row changes before the walk finds it`()
         async throws
     {
         let cluster = try TestCluster()
@@ -66,8 +66,9 @@ import Topics
         #expect(sender.finish())
         try await eventually("the burst is handled") { first.handled == 7 || first.failure != nil }
         await first.stop()
-        // The rows before the burst's are many pages, and the first wait for the cancel: by the burst's it is planned,
-        // unless the machine is very busy; then this looks at the simple case.
+        // There are many pages of rows before the burst's row, and the first pages wait for the cancel. So
+        // the cancel is planned before the walk reaches that row. On a very busy machine it may not be; then
+        // this tests the simple case.
         try bed.writeGroups(
             (0..<20 * GroupWalk.rowsMax).map { number in
                 var row = GroupRow()
@@ -86,7 +87,7 @@ import Topics
             onStep: { step in
                 switch step {
                 case .batchRead:
-                    // What is changed now does not come back to the view meanwhile.
+                    // The snapshot hides the change from the view.
                     walk.withLock { $0.view = $0.view ?? (try? HeldPicture(bed, of: .groups)) }
                 case .overlaid: walk.withLock { $0.hasChanged = $0.view != nil }
                 case .walked:
@@ -95,7 +96,7 @@ import Topics
                 default: break
                 }
             })
-        try await eventually("what waited is planned", seconds: 60) {
+        try await eventually("the held send is planned", seconds: 60) {
             try bed.verdicts()["b6"]?.last == .planned || second.failure != nil
         }
         #expect(second.failure == nil)
@@ -103,7 +104,9 @@ import Topics
         await second.stop()
     }
 
-    @Test func `two processes share the partitions, and one that stops leaves nothing undone`() async throws {
+    @Test func `two processes share the partitions, and a process that stops leaves no work behind`()
+        async throws
+    {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
@@ -120,14 +123,14 @@ import Topics
         send(200)
         let second = try await PlannerStage(bed, directory: two.path)
         send(200)
-        try await eventually("both have partitions and handle sends") {
+        try await eventually("both processes have partitions and handle sends") {
             send(1)
             return second.handled > 0
         }
         await first.stop()
         send(200)
         #expect(sender.finish())
-        try await eventually("everything is committed, and nothing waits") {
+        try await eventually("all sends are committed and no send is held") {
             try bed.isRead(by: "planner", [.sends])
                 && !TopicContent(.groups, bed).newest.values.contains { row in
                     String(decoding: row, as: UTF8.self).contains("\"held\":")
@@ -139,7 +142,7 @@ import Topics
         #expect(fault == nil, "\(fault ?? "")")
     }
 
-    @Test func `rows that nobody needs any more are forgotten, by the cluster's time`() async throws {
+    @Test func `rows beyond their retention are deleted by the cluster's time`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -163,10 +166,10 @@ import Topics
         }
         let left = try TopicContent(.groups, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) }
         #expect(left.sorted() == ["/shop/young", "shop/match", "shop/young"])
-        // And what is gone is begun anew.
+        // A deleted group starts as a new one.
         sender.send(makeSend(.end, group: "old", id: "t"))
         #expect(sender.finish())
-        try await eventually("it goes on") { try bed.verdicts()["t"] == [.planned] }
+        try await eventually("the planner continues") { try bed.verdicts()["t"] == [.planned] }
         await stage.stop()
         #expect(stage.failure == nil)
     }
@@ -178,7 +181,7 @@ private struct WalkBesideCancel {
 }
 
 extension IngestBed {
-    /// As a planner of before has written them.
+    /// Writes rows as an earlier planner would have.
     fileprivate func writeGroups(
         _ groups: [(name: String, row: GroupRow)], seen: [(id: String, row: SeenSend)] = []
     ) throws {

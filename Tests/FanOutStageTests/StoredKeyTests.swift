@@ -9,9 +9,9 @@ import Topics
 
 @testable import FanOut
 
-/// The keys of `starts` as their view keeps them.
+/// The keys of `starts` in the form that their view stores.
 @Suite struct StoredKeyTests {
-    @Test func `a key that is kept takes no more room than its bytes, whatever buffer it was made in`() {
+    @Test func `a stored key takes no more memory than its bytes, whatever buffer it was built in`() {
         var key: [UInt8] = []
         key.reserveCapacity(4096)
         LedgerKeyWriter(app: "shop", group: "match").start(
@@ -22,9 +22,9 @@ import Topics
         #expect(stored.bytes.capacity < 128)
     }
 
-    /// In any other order each piece that is read back changed nearly all of the file's pages that the whole of it
-    /// does, which was a quarter of what starts cost.
-    @Test func `starts are written in the order in which their view has them`() async throws {
+    /// In any other order, each part that is read back would change almost all pages of the file. That was a
+    /// quarter of the cost of starts.
+    @Test func `starts are written in the order of their view`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -46,7 +46,7 @@ import Topics
             return stored
         }
         #expect(stored.count == phones)
-        // A walk begins anywhere and goes round once; recipients of one bucket are in any order.
+        // A walk begins at any position and goes round once. Recipients of one bucket are in any order.
         let back = zip(stored, stored.dropFirst()).count { $1.lexicographicallyPrecedes($0) }
         #expect(back < phones / 10)
     }

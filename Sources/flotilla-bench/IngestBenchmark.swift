@@ -88,7 +88,7 @@ enum IngestBenchmark {
         defer { try? waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) } }
         let counters = ["merged", "unchanged", "rejected"].map { outcome in
             metrics.counter(
-                "flotilla_ingest_records_total", help: "reports, by what became of them",
+                "flotilla_ingest_records_total", help: "reports by outcome",
                 labels: ["outcome": outcome])
         }
         func handled() -> Int { counters.reduce(0) { $0 + $1.value } }

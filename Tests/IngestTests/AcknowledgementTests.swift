@@ -8,8 +8,8 @@ import ProcessTesting
 import Testing
 import Topics
 
-/// What a batch writes beside its transaction is acknowledged before the offset is committed: a process
-/// that is killed in between leaves the offset where it was.
+/// Records that a batch writes outside its transaction are acknowledged before the offset is committed. A
+/// process that is killed in between leaves the offset unchanged.
 @Suite struct AcknowledgementTests {
     enum Beside: CaseIterable { case deadLetter, forwarded }
 
@@ -28,7 +28,7 @@ import Topics
         #expect(sender.finish())
     }
 
-    /// What the group has committed, of all partitions together.
+    /// Returns the sum of the group's committed offsets over all partitions.
     private func committed(_ bed: IngestBed) throws -> Int64 {
         let places = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.reports), $0) }
         return try bed.admin.committed(by: bed.layout.prefix + "ingest", places).reduce(0) {
@@ -41,22 +41,22 @@ import Topics
     }
 
     @Test(arguments: Beside.allCases)
-    func `an acknowledgement that does not come keeps the offset where it was`(kind: Beside) async throws {
+    func `a missing acknowledgement leaves the offset unchanged`(kind: Beside) async throws {
         let broker = try FaultyBroker()
         let bed = try IngestBed(broker.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         try send(kind, to: bed)
-        // Nobody else writes: without records of its own a transaction produces nothing.
+        // The process is the only writer. A transaction without records produces nothing.
         broker.answer(.produce, with: .drop)
         let doomed = try start(bed, directory)
-        try await doomed.process.waitFor("reports could not be set aside")
+        try await doomed.process.waitFor("dead letters could not be written")
         doomed.kill()
         _ = try await doomed.process.exitStatus()
         #expect(broker.met(.produce) > 0)
         #expect(try committed(bed) == 0)
         broker.answer(.produce, with: .deliver)
         let next = try start(bed, directory)
-        try await eventually("the report has become what it must") {
+        try await eventually("the report is a dead letter or a registry row") {
             switch kind {
             case .deadLetter: try !TopicContent(.deadLetters, bed).records.isEmpty
             case .forwarded: try TopicContent(.registry, bed).newest.count == 1
@@ -67,7 +67,7 @@ import Topics
         _ = try await next.process.exitStatus()
     }
 
-    @Test func `dead letters that are refused keep the offset where it was`() async throws {
+    @Test func `refused dead letters leave the offset unchanged`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
@@ -78,12 +78,12 @@ import Topics
         report.os = "18.2"
         sender.send(report)
         #expect(sender.finish())
-        try await eventually("it serves") { try committed(bed) == 1 }
+        try await eventually("the stage serves") { try committed(bed) == 1 }
         _ = try bed.admin.delete([bed.layout.name(.deadLetters)])
         try send(.deadLetter, to: bed)
-        try await process.process.waitFor("reports could not be set aside")
+        try await process.process.waitFor("dead letters could not be written")
         #expect(try committed(bed) == 1)
-        try await eventually("the topic is there again") {
+        try await eventually("the topic exists again") {
             _ = try? bed.layout.create(on: bed.admin)
             return try bed.layout.check(on: bed.admin).isEmpty
         }

@@ -3,8 +3,8 @@ import Testing
 @testable import Ingest
 
 @Suite struct BatchOutputTests {
-    /// Installations are decoded for a transaction; the largest have some 140 KiB, and records are many.
-    @Test func `a transaction ends where it holds too many bytes of installations`() {
+    /// A transaction decodes installations. The largest have some 140 KiB, and there are many records.
+    @Test func `a transaction ends at the limit for bytes of decoded installations`() {
         var output = BatchOutput(lanes: 1)
         output.hold(bytes: BatchOutput.heldBytesMax - 1)
         let isFullBefore = output.isFull

@@ -16,7 +16,7 @@ import Topics
         return report
     }
 
-    @Test func `a user who is erased is gone from installations in every partition, and nobody else is`()
+    @Test func `an erased user disappears from the installations of all partitions, and other users stay`()
         async throws
     {
         let cluster = try TestCluster()
@@ -36,12 +36,12 @@ import Topics
                 "\(String(decoding: $0.key, as: UTF8.self)) \(String(decoding: $0.value, as: UTF8.self))"
             }
         }
-        try await eventually("all are there") {
+        try await eventually("all rows exist") {
             try names(.registry).count { $0.contains("u:anna") } == 41
         }
         sender.send(Report(app: IngestBed.app.id, eraseOf: "anna"))
         #expect(sender.finish())
-        try await eventually("anna is gone") {
+        try await eventually("all rows of anna are deleted") {
             try names(.registry).allSatisfy { !$0.contains("anna") }
                 && names(.installations).allSatisfy { !$0.contains("anna") || $0.contains("\"erasedAt\"") }
         }

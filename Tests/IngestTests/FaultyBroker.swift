@@ -1,8 +1,8 @@
 import Broker
 import Lifecycle
 
-/// An embedded broker whose answers a test can lose, by the kind of the request. Never the cluster that
-/// `FLOTILLA_KAFKA` names: nobody can ask that of it.
+/// An embedded broker that loses answers by kind of request, if a test asks for it. It never uses the cluster
+/// in `FLOTILLA_KAFKA`, which cannot do that.
 final class FaultyBroker: Sendable {
     enum Request: Int16 {
         case produce = 0
@@ -35,11 +35,11 @@ final class FaultyBroker: Sendable {
 
     deinit { broker.stop() }
 
-    /// What becomes of the answers to such requests from now on; what they ask for is done all the same.
+    /// Sets the fault of all later answers to such requests. The broker still carries out the requests.
     func answer(_ request: Request, with fault: ResponseFault) {
         state.withLock { $0.faults[request.rawValue] = fault == .deliver ? nil : fault }
     }
 
-    /// How many answers have met a fault.
+    /// Returns the number of answers that met a fault.
     func met(_ request: Request) -> Int { state.withLock { $0.met[request.rawValue] ?? 0 } }
 }

@@ -6,9 +6,9 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// The small form of `deploy/prove ingest-kills`.
+/// A short run of `deploy/prove ingest-kills`.
 @Suite struct IngestKillTests {
-    @Test func `two processes that die at steps, at random and as zombies leave an exact registry`()
+    @Test func `the registry is exact although two processes die at steps, at random, and as zombies`()
         async throws
     {
         let cluster = try TestCluster()

@@ -8,7 +8,7 @@ import Testing
 import Topics
 
 @Suite struct IngestStageTests {
-    @Test func `reports become the rows and events that the core makes of them`() async throws {
+    @Test func `the rows and events of reports equal the output of the pure merge`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
@@ -17,14 +17,14 @@ import Topics
         let sender = try ReportSender(bed)
         for _ in 0..<5000 { sender.send(mix.next()) }
         #expect(sender.finish())
-        try await eventually("all reports handled") { stage.handled == 5000 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 5000 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
         try judge(bed)
     }
 }
 
-/// The topics against the model.
+/// Compares the topics with the model.
 func judge(_ bed: IngestBed) throws {
     let model = IngestModel(try TopicContent(.reports, bed), lanes: bed.layout.lanes, keys: nil)
     let difference = try model.difference(

@@ -9,13 +9,13 @@ import Telemetry
 import Testing
 import Topics
 
-/// What one process needs does not grow with what a report key can make of the installations.
+/// The memory of a process does not grow with the installations that a report key can create.
 @Suite struct MemoryTests {
     private static let phones = 1000
-    /// Of its own, without the views, which are files.
+    /// Without the views, which are files.
     private static let memoryBytesMax = 420 << 20
 
-    /// Everything that the limits allow, and so some 140 KiB.
+    /// Returns an installation at all limits, with some 140 KiB.
     private func largest(_ number: Int) -> Installation {
         let at = ReportTime(
             claimed: nil, received: WallTime.now().milliseconds - 3 * 86_400_000, order: .first)
@@ -52,7 +52,7 @@ import Topics
         let directory = try TemporaryDirectory()
         try WrittenInstallations.write((0..<Self.phones).lazy.map(largest), to: bed)
         let sender = try ReportSender(bed)
-        // The first is written down again, the second only remembered.
+        // The first heartbeat is written, the second is only kept in memory.
         for _ in 0..<2 {
             for number in 0..<Self.phones { sender.send(heartbeat(number)) }
         }
@@ -66,7 +66,8 @@ import Topics
         let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
         try await eventually("all heartbeats are merged") {
             if !process.isRunning {
-                // A slow machine may cost it its membership; want of memory ends it by a signal.
+                // On a slow machine the process may lose its membership and exit. A lack of memory ends it by
+                // a signal.
                 let status = try await process.process.exitStatus()
                 guard status > 0 else { return true }
                 process = try start()

@@ -16,7 +16,7 @@ import Topics
         return report
     }()
 
-    @Test func `an old report that is forwarded late does not stand over a newer one`() async throws {
+    @Test func `an old report that is forwarded late does not replace a newer one`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
@@ -35,7 +35,7 @@ import Topics
         second.send(new)
         #expect(second.finish())
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports handled") { stage.handled == 3 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 3 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         let rows = try TopicContent(.registry, bed).newest.values.map { String(decoding: $0, as: UTF8.self) }
@@ -43,13 +43,13 @@ import Topics
         try judge(bed)
     }
 
-    @Test func `a record that no topic would take again is named in the dead letters and passed`()
+    @Test func `a record that is too large for any topic is named in the dead letters and skipped`()
         async throws
     {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        // Compressed it is small, and so it came in.
+        // It is small when compressed, so the broker accepted it.
         var options = ProducerOptions()
         options.recordBytesMax = 16 << 20
         let producer = try Producer(bed.settings, options, name: "huge", log: .silent, metrics: Metrics())
@@ -62,7 +62,7 @@ import Topics
         sender.send(good)
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports handled") { stage.handled == 2 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 2 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         let letters = try TopicContent(.deadLetters, bed).records
@@ -72,7 +72,7 @@ import Topics
         #expect(try TopicContent(.registry, bed).newest.count == 1)
     }
 
-    @Test func `whoever writes reports in transactions stops nothing`() async throws {
+    @Test func `reports in transactions of another writer stop nothing`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -90,7 +90,7 @@ import Topics
             try producer.commit()
         }
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports handled") { stage.handled == 5 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 5 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         try judge(bed)

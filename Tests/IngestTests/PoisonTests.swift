@@ -8,9 +8,11 @@ import Simulation
 import Testing
 import Topics
 
-/// Among a hundred thousand reports: `deploy/prove ingest-poison`.
+/// `deploy/prove ingest-poison` runs this with a hundred thousand reports.
 @Suite struct PoisonTests {
-    @Test func `what is no report is set aside raw and with its reason, and stops nothing`() async throws {
+    @Test func `records that are not reports become dead letters, raw and with a reason, and stop nothing`()
+        async throws
+    {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
@@ -32,7 +34,7 @@ import Topics
         }
         #expect(sender.finish())
         let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
-        try await eventually("all reports handled", seconds: 60 + Double(count) / 500) {
+        try await eventually("all reports are handled", seconds: 60 + Double(count) / 500) {
             let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", places)
             return lags?.allSatisfy { $0.records == 0 && $0.committed.offset != nil } == true
                 || stage.failure != nil
@@ -73,7 +75,7 @@ import Topics
         let home = Int32(Murmur2.partition(of: report.key.span, of: 3))
         sender.send(key: report.key, value: report.encoded(), partition: (home + 1) % 3)
         #expect(sender.finish())
-        try await eventually("the report at home") { stage.handled == 2 || stage.failure != nil }
+        try await eventually("the report is in its partition") { stage.handled == 2 || stage.failure != nil }
         await stage.stop()
         #expect(stage.metric("flotilla_ingest_forwarded_total") == 1)
         #expect(stage.metric("flotilla_ingest_records_total{outcome=\"merged\"}") == 1)

@@ -8,7 +8,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// A repetition is written once a day; that the phone said it again is known at once all the same.
+/// A repeated report is written once a day, but its newer time counts at once.
 @Suite struct RepetitionTests {
     private final class Life {
         let bed: IngestBed
@@ -68,13 +68,13 @@ import Topics
     }
 
     @Test(arguments: [false, true])
-    func `what is older than the last repetition removes nothing`(restarts: Bool) async throws {
+    func `an event that is older than the last repetition removes nothing`(restarts: Bool) async throws {
         let life = try await Life()
         let began = WallTime.now().milliseconds
         try await life.send(report(.startToken))
         let first = try #require(try TopicContent(.reports, life.bed).records.last).timestamp
-        // A refusal counts a second longer than APNs says.
-        try await eventually("a later time") { WallTime.now().milliseconds > first + 1500 }
+        // A refusal counts for one second after the time that APNs gives.
+        try await eventually("a later time comes") { WallTime.now().milliseconds > first + 1500 }
         for _ in 0..<2 { try await life.send(report(.startToken)) }
         let isOneDay = began / 86_400_000 == WallTime.now().milliseconds / 86_400_000
         if isOneDay { #expect(try life.records(.installations) == 1, "repetitions are written once a day") }
@@ -88,7 +88,7 @@ import Topics
         let refused = WallTime.now().milliseconds
         try await life.send(refusal(of: hash, at: refused))
         #expect(try life.registry.isEmpty, "refused after it was repeated")
-        try await eventually("a time that the refusal does not count for") {
+        try await eventually("a time after the refusal comes") {
             WallTime.now().milliseconds > refused + 1500
         }
         try await life.send(report(.startToken))

@@ -8,7 +8,7 @@ import ProcessTesting
 import Testing
 import Topics
 
-/// With sealing keys no topic that the stage writes has a token in the clear.
+/// With sealing keys, the stage writes no token in clear text to any topic.
 @Suite struct SealedReportsTests {
     private func token(_ phone: Int) -> String { String(repeating: "ab", count: 38) + String(1000 + phone) }
 
@@ -29,7 +29,9 @@ import Topics
         return try SealingKeys(file: path)
     }
 
-    @Test func `what is merged, forwarded or set aside is sealed, however it came`() async throws {
+    @Test func `merged and forwarded reports and dead letters are sealed, whether they came sealed or not`()
+        async throws
+    {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
@@ -46,7 +48,7 @@ import Topics
         sender.send(key: broken.key, value: broken.encoded().dropLast())
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path, sealingKeys: keys)
-        try await eventually("all reports handled") { stage.handled == 5 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 5 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         let rows = try TopicContent(.registry, bed).newest.values.map { String(decoding: $0, as: UTF8.self) }

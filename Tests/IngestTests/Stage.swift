@@ -8,14 +8,14 @@ import ProcessTesting
 import Stages
 import Telemetry
 
-/// One running stage on a bed, with its state in a directory of its own.
+/// A running stage on a test bed, with a separate state directory.
 final class Stage: Sendable {
     let service: IngestService
     private let environment: StageEnvironment
     let metrics = Metrics()
     private let failures = TracedLock<[String]>([])
 
-    /// - Parameter before: the stage that this one begins again; it has the same slot.
+    /// - Parameter before: The stage to restart, with the same slot.
     init(
         _ bed: IngestBed, directory: String, after before: Stage? = nil, sealingKeys: SealingKeys? = nil,
         log: Log = .silent,
@@ -38,17 +38,17 @@ final class Stage: Sendable {
             })
     }
 
-    /// Why it is not ready.
+    /// The readiness problems of the stage.
     var obstacles: [String] { service.obstacles }
 
     var failure: String? { failures.withLock { $0.first } }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
-    /// The number behind a metric's name and labels, as Prometheus would read it.
+    /// Returns the value of a metric by name and labels, as Prometheus reads it.
     func metric(_ name: String) -> Double { metrics.value(name) }
 
-    /// Reports that it is done with.
+    /// The number of reports that the stage has finished.
     var handled: Int { metrics.handled }
 }
 
@@ -58,7 +58,7 @@ extension Metrics {
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }
 
-    /// Reports that it is done with.
+    /// The number of reports that the stage has finished.
     var handled: Int {
         ["merged", "unchanged", "rejected", "forwarded"].reduce(0) {
             $0 + Int(value("flotilla_ingest_records_total{outcome=\"\($1)\"}"))

@@ -3,7 +3,7 @@ import KafkaTesting
 import Telemetry
 import Testing
 
-/// What fails while a transaction is under way, by the request that the cluster refuses.
+/// Failures during a transaction, by the request that the cluster refuses.
 @Suite struct StageTransactionTests {
     enum Refusal: CaseIterable {
         case partitions, offsetsTopic, offsets, end
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Refusal.allCases)
-    func `after a transaction that was refused the same producer does the same work`(
+    func `after a refused transaction the same producer repeats the work`(
         refusal: Refusal
     ) throws {
         let cluster = try #require(MockCluster(brokers: 1))
@@ -56,7 +56,7 @@ import Testing
         cluster.fail(refusal.request, with: refusal.code.rawValue)
         let refused = try run()
         #expect(refused == .startOver)
-        #expect(transaction.isReady, "what spoils one transaction does not cost the producer")
+        #expect(transaction.isReady, "the producer survives a failed transaction")
         let after = try run()
         #expect(after == .committed)
     }

@@ -11,10 +11,11 @@ import Telemetry
 import Testing
 import Topics
 
-/// A process that lives on reads everything anew from the committed offsets, once for each thing that went
-/// wrong, and neither what it remembers nor what it has read ahead counts any more.
+/// After each failure a running process reads everything again from the committed offsets, once. State in
+/// memory and records that were read ahead no longer count.
 @Suite struct StartingOverTests {
-    /// So long that a slow machine costs nobody the membership: that would be a start over, too.
+    /// The session timeout. It is long enough that a slow machine loses no membership, which would be another
+    /// start over.
     private static let sessionMilliseconds = 45_000
     private static let startedOver = "flotilla_ingest_started_over_total"
 
@@ -27,7 +28,7 @@ import Topics
         return report
     }
 
-    /// A phone with a start token, as a stage of before has written it.
+    /// Returns a phone with a start token, as an earlier stage has written it.
     private func phone(_ number: Int) -> Installation {
         let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds, order: .first)
         let seal = TokenSeal(nil)
@@ -45,7 +46,7 @@ import Topics
         return installation
     }
 
-    /// Takes the stage's name, so that what it does next in a transaction is refused.
+    /// Takes over the stage's transactional id, so that its next request in a transaction is refused.
     private func fence(_ identity: String, _ bed: IngestBed) throws {
         let other = try TransactionalProducer(
             bed.settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
@@ -55,7 +56,7 @@ import Topics
     @Test(arguments: [
         IngestStep.transactionBegun, .installationsSent, .registrySent, .eventsSent, .offsetsSent,
     ])
-    func `a transaction that fails at any place is one start over, and nothing read ahead is merged`(
+    func `a transaction that fails at any step causes one start over, and records read ahead are not merged`(
         step: IngestStep
     ) async throws {
         let cluster = try TestCluster()
@@ -87,14 +88,14 @@ import Topics
                     try? other?.initialise()
                 }
             })
-        try await eventually("all reports handled") { stage.handled == 300 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 300 || stage.failure != nil }
         #expect(stage.failure == nil)
         #expect(stage.metric(Self.startedOver) == 1)
         await stage.stop()
         try judge(bed)
     }
 
-    @Test func `a commit whose answer is lost has happened, and what was remembered before it is forgotten`()
+    @Test func `a commit without an answer counts, and the state in memory from before it is dropped`()
         async throws
     {
         let broker = try FaultyBroker()
@@ -113,7 +114,7 @@ import Topics
             }
         }
         try await send(report(.heartbeat, "another"), handled: 1)
-        // From here on nothing comes back into the view: the stage goes by what it remembers.
+        // From here the view reads nothing back, and the stage uses its overlay.
         let held = try HeldPicture(bed, of: .installations)
         try await send(report(.startToken, type: "A"), handled: 2)
         try await send(report(.startToken, type: "A"), handled: 3)
@@ -123,7 +124,7 @@ import Topics
         try await eventually("the answer to the commit is lost") { broker.met(.endTransaction) > 0 }
         try fence(identity, bed)
         broker.answer(.endTransaction, with: .deliver)
-        try await eventually("it starts over") { stage.metric(Self.startedOver) == 1 }
+        try await eventually("the stage starts over") { stage.metric(Self.startedOver) == 1 }
         try held.end()
         try await send(report(.profile), handled: 4)
         #expect(stage.failure == nil)
@@ -135,9 +136,9 @@ import Topics
         try judge(bed)
     }
 
-    /// What was committed and not read back is bounded in bytes: a view that does not follow makes the stage
-    /// wait, and then begin anew with nothing remembered.
-    @Test func `beyond the bytes of its overlay a stage waits for its view, and starts over`() async throws {
+    /// Committed rows that are not read back are bounded in bytes. If the view lags, the stage waits, and
+    /// then starts over with an empty overlay.
+    @Test func `beyond the bytes of its overlay a stage waits for its view and starts over`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -154,15 +155,15 @@ import Topics
         let held = try HeldPicture(bed, of: .installations)
         for number in 0..<100 { sender.send(report(.startToken, "phone-\(number)", type: "A")) }
         #expect(sender.finish())
-        try await eventually("it waits for room no longer") { stage.metric(Self.startedOver) > 0 }
+        try await eventually("the stage stops waiting and starts over") { stage.metric(Self.startedOver) > 0 }
         try held.end()
-        try await eventually("all reports handled") { stage.handled == 101 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 101 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
         try judge(bed)
     }
 
-    @Test func `a view is complete when it has what is hidden behind a transaction that is still open`()
+    @Test func `a view is complete only with the records behind an open transaction`()
         async throws
     {
         let cluster = try TestCluster()
@@ -178,7 +179,7 @@ import Topics
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
         var stage = try await Stage(bed, directory: first.path)
         try await send(report(.heartbeat, "another"), to: stage, handled: 1)
-        // Never ended here: the cluster ends it.
+        // This test does not end the transaction. The cluster aborts it by its timeout.
         let held = try HeldPicture(
             bed, of: .installations, heldMilliseconds: TransactionalProducer.transactionMilliseconds)
         try await send(report(.startToken, type: "A"), to: stage, handled: 2)
@@ -203,7 +204,7 @@ import Topics
         for number in late { sender.send(report(.profile, "phone-\(number)")) }
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path)
-        try await eventually("all reports handled") { stage.handled == 10 || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == 10 || stage.failure != nil }
         #expect(stage.failure == nil)
         #expect(stage.metric(Self.startedOver) == 0)
         await stage.stop()

@@ -9,7 +9,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// What becomes of the views when their files are harmed, and when there is no room for them.
+/// Tests of views whose files are damaged, and of a full disk.
 @Suite struct StateFileFateTests {
     private final class Life {
         let bed: IngestBed
@@ -48,7 +48,7 @@ import Topics
     }
 
     @Test(arguments: ["deleted", "cut", "flipped", "other schema", "other boot"])
-    func `a file that cannot be believed is built anew, and said so`(fate: String) async throws {
+    func `an untrusted file is rebuilt and logged`(fate: String) async throws {
         let life = try Life()
         var process = try life.start()
         life.send(1000)
@@ -58,7 +58,7 @@ import Topics
         for partition in 0..<2 { try harm(life, partition, fate) }
         process = try life.start()
         life.send(1000)
-        // A file whose pages lie to LMDB may end a process or two; a supervisor starts the next.
+        // LMDB may crash the process once or twice on damaged pages. A supervisor then restarts it.
         var starts = 1
         try await eventually("the second reports") {
             if !process.isRunning, starts < 4 {
@@ -99,7 +99,7 @@ import Topics
         try text.write(toFile: mark, atomically: true, encoding: .utf8)
     }
 
-    @Test func `a topic that was made anew is noticed, though it is longer than the old one`() async throws {
+    @Test func `a recreated topic is detected even if it is longer than the old one`() async throws {
         let life = try Life()
         var process = try life.start()
         life.send(300)
@@ -132,7 +132,7 @@ import Topics
         _ = try await process.process.exitStatus()
     }
 
-    @Test func `without room reports wait, and go on by themselves when there is some`() async throws {
+    @Test func `on a full disk reports wait and continue by themselves when there is space`() async throws {
         let life = try Life()
         let process = try life.start()
         life.send(500)

@@ -8,12 +8,12 @@ import Telemetry
 import Testing
 import Topics
 
-/// What time alone does to the registry is a transaction like any other.
+/// Expiry in the registry uses a transaction like any other change.
 @Suite struct SweepKillTests {
     @Test(arguments: [
         IngestStep.sweepBegun, .transactionBegun, .registrySent, .offsetsSent, .committed, .swept,
     ])
-    func `a sweep that is killed is swept again, and exactly`(step: IngestStep) async throws {
+    func `a killed sweep is repeated exactly`(step: IngestStep) async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -26,16 +26,16 @@ import Topics
         let doomed = try start(
             StageProcess.Death(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
         let sender = try ReportSender(bed)
-        // What expires before it is merged never has a row.
+        // A token that expires before it is merged never gets a row.
         sender.send(report(0))
         #expect(sender.finish())
         try await eventually("the stage serves") { try !TopicContent(.registry, bed).newest.isEmpty }
         for number in 1..<200 { sender.send(report(number)) }
         #expect(sender.finish())
-        try await eventually("it met its step") { !doomed.isRunning }
+        try await eventually("the process met its step") { !doomed.isRunning }
         let last = try start()
-        try await eventually("the start tokens alone") {
-            // A report that is young shows it that its clock is right; without one it sweeps nothing.
+        try await eventually("only the start tokens are left") {
+            // The stage sweeps only after a young report has confirmed its clock.
             sender.send(
                 Report(
                     app: IngestBed.flashApp.id, environment: .production, installation: "another",
@@ -51,7 +51,7 @@ import Topics
         #expect(difference == nil, "\(difference ?? "")")
     }
 
-    /// Every other one is a start token, which does not expire.
+    /// Returns a report. Every other one has a start token, which does not expire.
     private func report(_ number: Int) -> Report {
         var report = Report(
             app: IngestBed.flashApp.id, environment: .production, installation: "phone-\(number / 2)",

@@ -10,7 +10,7 @@ import Telemetry
 import Testing
 import Topics
 
-/// What comes in is bounded by the batch; what it makes, by these.
+/// The batch bounds the input of a transaction. These limits bound its output.
 @Suite struct TransactionBoundTests {
     private static let phones = 20
     private static let types = 10
@@ -19,7 +19,7 @@ import Topics
         Report(app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)", kind: kind)
     }
 
-    /// Phones with a start token for each of many types.
+    /// Sends the reports of phones with a start token for each of many types.
     private func sendTokens(_ sender: ReportSender) {
         for phone in 0..<Self.phones {
             for type in 0..<Self.types {
@@ -36,7 +36,7 @@ import Topics
         return String(repeating: "0", count: 8 - number.count) + number
     }
 
-    @Test func `logins that rewrite every row are cut into several transactions, and all is right`()
+    @Test func `logins that rewrite every row are split into several transactions with the right result`()
         async throws
     {
         let cluster = try TestCluster()
@@ -53,7 +53,7 @@ import Topics
         let recordsMax = 50
         let stage = try await Stage(bed, directory: directory.path, { $0.outputRecordsMax = recordsMax })
         let sent = sender.sent
-        try await eventually("all reports handled") { stage.handled == sent || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
         #expect(stage.failure == nil)
         let written = ["installations", "registry", "events"].reduce(0.0) {
             $0 + stage.metric("flotilla_ingest_produced_total{topic=\"\($1)\"}")
@@ -67,7 +67,7 @@ import Topics
         try judge(bed)
     }
 
-    @Test func `after a transaction that failed the next takes half as many reports`() async throws {
+    @Test func `after a failed transaction the next one takes half as many reports`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -85,7 +85,8 @@ import Topics
                 case .eventsSent:
                     guard seen.withLock({ $0.failed == 0 }) else { return }
                     seen.withLock { $0.failed = Int(metrics.value("flotilla_ingest_in_flight")) }
-                    // Another one with its name: what it has begun is not committed.
+                    // Another producer with its transactional id, so that the open transaction is not
+                    // committed.
                     let other = try? TransactionalProducer(
                         kafka, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
                     try? other?.initialise()
@@ -93,11 +94,11 @@ import Topics
                 }
             })
         let sent = sender.sent
-        try await eventually("all reports handled") { stage.handled == sent || stage.failure != nil }
+        try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
         let (failed, begun) = seen.withLock { $0 }
-        // The first is refused, the second commits, and the third shows what that was.
+        // The first transaction is refused, the second commits, and the third shows the size of the second.
         #expect(begun.count >= 3 && begun.prefix(2) == [0, 0], "\(begun)")
         #expect(
             failed > 1 && begun.count >= 3 && begun[2] > 0 && begun[2] <= failed / 2, "\(failed): \(begun)")

@@ -10,7 +10,7 @@ import Testing
 import Topics
 
 @Suite struct ViewOpeningTests {
-    /// A file that is read through before it is believed takes its time, and there is one for each partition.
+    /// A view file is read completely before it is trusted. That takes time, and each partition has one.
     @Test func `views that open slowly do not keep the member from polling`() async throws {
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 4)
@@ -22,10 +22,10 @@ import Topics
         let stage = try await Stage(
             bed, directory: directory.path, log: Log("ingest", to: sink),
             onStep: { step, _ in
-                // Four of these are longer than the session may go without a sign of life.
+                // Four of these delays are longer than the session timeout.
                 if step == .viewOpened { usleep(1_500_000) }
             })
-        try await eventually("it is ready") { stage.obstacles.isEmpty || stage.failure != nil }
+        try await eventually("the stage is ready") { stage.obstacles.isEmpty || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
         sink.flush(withinMilliseconds: 5000)

@@ -5,11 +5,11 @@ import Telemetry
 import Testing
 import Topics
 
-/// Records of `installations` as a stage of before has left them.
+/// Records of `installations`, as an earlier stage has left them.
 enum WrittenInstallations {
     static func write(_ installations: some Sequence<Installation>, to bed: IngestBed) throws {
         var options = ProducerOptions()
-        // Else a fetch of a mebibyte could become any number of them.
+        // With compression, a fetch of one mebibyte could contain any number of records.
         options.compression = .none
         let producer = try Producer(bed.settings, options, name: "before", log: .silent, metrics: Metrics())
         let topic = try producer.topic(bed.layout.name(.installations))

@@ -9,7 +9,8 @@ import Telemetry
 import Testing
 import Topics
 
-/// A stage whose clock is not the cluster's destroys nothing, says so, and goes on by itself.
+/// A stage whose clock differs from the cluster's destroys nothing, reports the difference, and continues by
+/// itself.
 @Suite struct WrongClockTests {
     private static let day: Int64 = 86_400_000
 
@@ -36,7 +37,7 @@ import Topics
 
         func set(ahead milliseconds: Int64) { ahead.withLock { $0 = milliseconds } }
 
-        /// Phones with a start token and an activity each, which lives for hours.
+        /// Sends reports of phones with a start token and an activity each. The activity lives for hours.
         func send(phones: Range<Int>) throws {
             let sender = try ReportSender(bed)
             for phone in phones {
@@ -66,13 +67,13 @@ import Topics
     }
 
     private func doubts(_ stage: Stage, _ words: String) async throws {
-        try await eventually("it says which clock is \(words)") {
+        try await eventually("the stage reports which clock is \(words)") {
             stage.obstacles.contains { $0.contains("clock of this machine") && $0.contains(words) }
         }
     }
 
     @Test(arguments: [5, 6, 24 * 60])
-    func `a clock that is behind sets nothing aside`(minutes: Int64) async throws {
+    func `a clock that is behind rejects no reports`(minutes: Int64) async throws {
         let life = try Life()
         try life.send(phones: 0..<10)
         let stage = try await life.start(ahead: -minutes * 60_000)
@@ -80,17 +81,17 @@ import Topics
         #expect(stage.handled == 0)
         life.set(ahead: 0)
         try await handled(20, by: stage)
-        try await eventually("it is ready") { stage.obstacles.isEmpty }
+        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
         await stage.stop()
         #expect(try life.letters == 0)
         try judge(life.bed)
     }
 
     @Test(arguments: [1, 8, 60])
-    func `a clock that is ahead ends nothing and sets nothing aside`(days: Int64) async throws {
+    func `a clock that is ahead expires nothing and rejects no reports`(days: Int64) async throws {
         let life = try Life()
         try life.send(phones: 0..<10)
-        // What lies there could be as old as that: it is merged by the time that it shows itself.
+        // The reports that exist could really be that old. They are merged before the wrong clock shows.
         let stage = try await life.start(ahead: days * Self.day)
         try await handled(20, by: stage)
         try life.send(phones: 10..<11)
@@ -99,19 +100,19 @@ import Topics
         #expect(try life.rows >= 20)
         life.set(ahead: 0)
         try await handled(22, by: stage)
-        try await eventually("it is ready") { stage.obstacles.isEmpty }
+        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
         await stage.stop()
         #expect(try life.letters == 0)
         try judge(life.bed)
     }
 
     @Test(arguments: [-Self.day, Self.day, 8 * Self.day])
-    func `a clock that is set wrong meanwhile stops the sweep before it ends anything`(
+    func `a clock that goes wrong later stops the sweep before it expires anything`(
         ahead: Int64
     ) async throws {
         let life = try Life()
         let stage = try await life.start(ahead: 0)
-        try await eventually("it is ready") { stage.obstacles.isEmpty }
+        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
         try life.send(phones: 0..<10)
         try await handled(20, by: stage)
         life.set(ahead: ahead)

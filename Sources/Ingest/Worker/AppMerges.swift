@@ -3,13 +3,13 @@ internal import JSON
 internal import Lifecycle
 internal import LiveActivity
 
-/// The deciding part as the loop calls it: one `Merge` for each app, made again when the catalogue has
-/// changed the app. Owned by one thread.
+/// The merge functions that the loop calls: one `Merge` per app. A `Merge` is made again when the catalog has
+/// changed its app. One thread owns this object.
 final class AppMerges {
-    /// A report can be a moment ahead of the catalogue that this process reads: so young a report of an
-    /// app that is not known waits before it counts as nobody's.
+    /// The maximum wait for an app in the catalog. A report can be slightly ahead of the catalog that this
+    /// process has read. So a young report of an unknown app waits before it is rejected.
     static let catalogMilliseconds: Int64 = 1000
-    /// Apps of which it is remembered that nobody knew them, so that only the first report waits.
+    /// The maximum number of unknown apps that are remembered. Only the first report of each has to wait.
     static let strangersMax = 1000
 
     let seal: TokenSeal
@@ -17,10 +17,10 @@ final class AppMerges {
     private let apps: @Sendable () -> [String: App]?
     private var merges: [String: Merge] = [:]
     private var strangers: Set<String> = []
-    /// Apps that have installations and are not in the catalogue, and since when this process knows.
+    /// Apps with installations that are missing in the catalog, and the time when this process noticed.
     private var gone: [String: Instant] = [:]
     private let tokenlessMilliseconds: Int64
-    /// The last one that was asked for: most reports in a row are of one app.
+    /// The last result. Most consecutive reports are of the same app.
     private var last: Merge?
 
     init(_ keys: SealingKeys?, tokenlessMilliseconds: Int64, apps: @escaping @Sendable () -> [String: App]?) {
@@ -29,10 +29,10 @@ final class AppMerges {
         self.apps = apps
     }
 
-    /// The catalogue has been read.
+    /// Whether the catalog has been read.
     var isReady: Bool { apps() != nil }
 
-    /// Looks at the catalogue again; once per batch.
+    /// Reads the catalog again. Called once per batch.
     func refresh() {
         let known = apps() ?? [:]
         last = nil
@@ -43,11 +43,12 @@ final class AppMerges {
         }
     }
 
-    /// Nil for an app that the catalogue does not have, not even after a while.
-    /// - Parameter age: of the report, in milliseconds.
+    /// Returns the merge of an app, or nil if the catalog does not have the app even after a wait.
+    /// - Parameter age: The age of the report in milliseconds.
     func merge(for app: String, age: Int64) -> Merge? {
         if let last, last.app.id == app { return last }
-        // On the steady clock: by a wall clock that is behind, the report would be young for as long.
+        // This uses the steady clock. By a wall clock that is behind, the report would stay young for as
+        // long.
         let wait = Int(min(max(0, Self.catalogMilliseconds - age), Self.catalogMilliseconds))
         let until = Instant.now().advanced(byMilliseconds: wait)
         while true {
@@ -68,8 +69,8 @@ final class AppMerges {
 
     func known(_ app: String) -> Merge? { merges[app] }
 
-    /// Whether the catalogue has been without the app for so long, as far as this process has seen. One that
-    /// was deleted by mistake is whole again when it is made again within that time.
+    /// Returns whether the catalog has been without the app for the grace time, as far as this process has
+    /// seen. If an app was deleted by mistake and is added again within that time, it loses nothing.
     func isGone(_ app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
         guard isReady, merges[app] == nil else { return false }
         if let since = gone[app] { return now.milliseconds(since: since) >= grace }

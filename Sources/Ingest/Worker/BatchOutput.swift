@@ -3,16 +3,16 @@ internal import JSON
 internal import Kafka
 internal import LiveActivity
 
-/// What a transaction writes, as records that are ready to be sent. A key that several reports changed is
-/// written once, with its last value. Used again for every transaction.
+/// The records that a transaction writes, ready to send. A key that several reports changed is written once,
+/// with its last value. The object is reused for every transaction.
 struct BatchOutput: ~Copyable {
-    /// Records of one transaction, and their bytes: after the report with which they are reached the
-    /// transaction ends, and the next one takes the rest. Both are well within the producer's queue.
+    /// The limits of one transaction, in records and in bytes. The transaction ends after the report that
+    /// reaches a limit, and the next one takes the rest. Both are well within the producer's queue.
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
-    /// Bytes of the records whose installations are decoded side by side for one transaction, also of those
-    /// that it does not change; decoded they are some three times as many.
+    /// The maximum record bytes of all installations that one transaction decodes, changed or not. Decoded,
+    /// they take some three times as much.
     static let heldBytesMax = 16 << 20
 
     private struct Piece {
@@ -30,7 +30,7 @@ struct BatchOutput: ~Copyable {
     private var registry: [Piece] = []
     private var rows = NumberTable()
     private var events: [Piece] = []
-    /// Installations that will be added at the end, and their bytes, roughly.
+    /// The number of installations that are added at the end, and an estimate of their bytes.
     private var expected = (records: 0, bytes: 0)
     private var heldBytes = 0
     private var scratch: [UInt8] = []
@@ -61,18 +61,18 @@ struct BatchOutput: ~Copyable {
         heldBytes = 0
     }
 
-    /// An installation of so many bytes was decoded for this transaction.
+    /// Counts the bytes of an installation that was decoded for this transaction.
     mutating func hold(bytes: Int) { heldBytes += bytes }
 
-    /// The installation has changed, and is added when all its reports were heard.
+    /// Notes a changed installation. It is added after all its reports are merged.
     mutating func expect(_ installation: Installation) {
         expected.records += 1
         expected.bytes += installation.roughBytes
     }
 
-    /// Once per installation and transaction.
+    /// Adds an installation, once per transaction.
     ///
-    /// - Returns: the record's number.
+    /// - Returns: The number of the record.
     @discardableResult
     mutating func add(_ installation: Installation, key: [UInt8], partition: Int32) -> Int {
         let start = values.count
@@ -82,15 +82,15 @@ struct BatchOutput: ~Copyable {
         return installations.count - 1
     }
 
-    /// Of an installation that is forgotten.
+    /// Adds the tombstone of an installation that is forgotten.
     ///
-    /// - Returns: the record's number.
+    /// - Returns: The number of the record.
     mutating func addTombstone(key: [UInt8], partition: Int32) -> Int {
         installations.append(Piece(partition: partition, key: append(key), value: nil))
         return installations.count - 1
     }
 
-    /// A copy of an installation's record; empty for a tombstone.
+    /// Returns a copy of an installation's record. It is empty for a tombstone.
     borrowing func record(_ number: Int) -> [UInt8] {
         guard let place = installations[number].value else { return [] }
         return unsafe values.withBytes { values in
@@ -117,7 +117,7 @@ struct BatchOutput: ~Copyable {
         registry.append(Piece(partition: Int32(lane), key: keyStart..<keys.count, value: value))
     }
 
-    /// Into its recipient's lane.
+    /// Adds an event to its recipient's lane.
     mutating func add(_ event: Event) {
         let start = values.count
         event.append(to: &values)
@@ -143,7 +143,7 @@ struct BatchOutput: ~Copyable {
 
     // MARK: Sending
 
-    /// False when the producer did not take a record.
+    /// Returns false if the producer refused a record.
     borrowing func send(
         by producer: TransactionalProducer, installations: Topic, registry: Topic, events: Topic,
         onStep: (IngestStep) -> Void
@@ -157,7 +157,7 @@ struct BatchOutput: ~Copyable {
         return true
     }
 
-    /// How long a full queue may take to have room again.
+    /// The maximum wait for space in a full queue.
     private static let roomMilliseconds = 5000
 
     private borrowing func send(
@@ -188,7 +188,7 @@ struct BatchOutput: ~Copyable {
 }
 
 extension Installation {
-    /// What its record takes, for a bound: names and tokens are long, and there are few of them.
+    /// An estimate of the record's size, for a limit. It counts long names and tokens.
     fileprivate var roughBytes: Int {
         let entries = 2 + starts.count + activities.count + refused.count + moved.count
         let names = (tags?.value.count ?? 0) + (running?.value.count ?? 0)

@@ -1,9 +1,9 @@
 /// The reports of one partition in a batch.
 struct BatchPart {
     let partition: Int32
-    /// Where they lie in the batch, in their order.
+    /// The indices of the reports in the batch, in order.
     var places: [Int] = []
-    /// How many of them are in a transaction.
+    /// The number of them that a transaction has taken.
     var taken = 0
 
     var isTaken: Bool { taken == places.count }

@@ -6,7 +6,7 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// What a transaction came to.
+/// The counts of a transaction's outcomes.
 private struct Tally {
     var merged = 0
     var unchanged = 0
@@ -15,9 +15,8 @@ private struct Tally {
 }
 
 extension IngestLoop {
-    /// From a batch of reports to one transaction, or to several where the reports make much. Whatever stops
-    /// it half-way leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read
-    /// again.
+    /// Merges a batch of reports in one transaction, or in several if their output is large. An interruption
+    /// leaves nothing behind except duplicate dead letters, because everything uncommitted is read again.
     func merge(epoch: Int) throws {
         let now = decisionTime
         onStep(.batchRead)
@@ -25,7 +24,7 @@ extension IngestLoop {
         defer { metrics.inFlight.set(0) }
         var (parts, oldest) = sortOut()
         if let gap = findGap(parts) {
-            return member.giveUp("reports are missing in what was read", gap)
+            return member.giveUp("offsets are missing between the reports that were read", gap)
         }
         merges.refresh()
         metrics.oldestSeconds.set(Double(max(0, now - (oldest ?? now))) / 1000)
@@ -34,7 +33,7 @@ extension IngestLoop {
         }
     }
 
-    /// One transaction. False when everything that is not committed has to be read again.
+    /// Runs one transaction. Returns false if everything uncommitted must be read again.
     private func mergeNext(of parts: inout [BatchPart], _ epoch: Int, _ now: Int64) throws -> Bool {
         let began = Instant.now()
         output.removeAll()
@@ -50,15 +49,16 @@ extension IngestLoop {
         }
         onStep(.lettersSent)
         if let problem = writer.acknowledge() {
-            member.giveUp("reports could not be set aside", problem)
+            member.giveUp("dead letters could not be written", problem)
             return false
         }
         onStep(.lettersAcknowledged)
         for place in rosters.indices { rosters[place].write(to: &output) }
         onStep(.merged)
-        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        // The group is captured before the transaction's first record. A later capture could belong to a
+        // newer membership, and then old work would be committed under it.
         guard let group = reports.captureGroup(forEpoch: epoch) else {
-            member.giveUp("the partitions are another's by now", "")
+            member.giveUp("the partitions were reassigned", "")
             return false
         }
         let offsets = rosters.map {
@@ -127,7 +127,7 @@ extension IngestLoop {
         return (parts, oldest)
     }
 
-    /// The first gap; all of a batch are known from then on.
+    /// Returns the first gap. All gaps of a batch count as known afterwards.
     private func findGap(_ parts: [BatchPart]) -> String? {
         var first: String?
         for part in parts {
@@ -140,8 +140,9 @@ extension IngestLoop {
         return first
     }
 
-    /// Bytes of a report; what is larger is mostly what nobody reads, and goes to the dead letters. One
-    /// that lies in a wrong partition must still fit into its topic with the key and header it then gets.
+    /// The maximum size of a report in bytes. A larger record, mostly unused data, becomes a dead letter. A
+    /// report in the wrong partition must still fit into its topic with the key and headers that forwarding
+    /// adds.
     private static let reportBytesMax = 512 << 10
 
     private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, arrival: Arrival) {
@@ -178,8 +179,8 @@ extension IngestLoop {
 
     // MARK: Deciding
 
-    /// As many of the part's reports as the transaction takes. Nil when the partition's view turned out to
-    /// be unusable, and the batch has to be read again.
+    /// Takes as many reports of the part as the transaction allows. Returns nil if the partition's view is
+    /// unusable and the batch must be read again.
     private func decide(
         _ part: inout BatchPart, reportsMax: Int, at now: Int64, tally: inout Tally
     ) throws -> Roster? {
@@ -246,8 +247,8 @@ extension IngestLoop {
         take(outcome, of: entry!, from: place, at: now, roster: &roster, tally: &tally)
     }
 
-    /// The user's installations lie in all partitions. The copies are acknowledged before the offset is
-    /// committed; one that is there twice is the same again.
+    /// Copies an erasure to all partitions, because the user's installations are in all of them. The copies
+    /// are acknowledged before the offset is committed. A duplicate copy changes nothing.
     private func copyEverywhere(
         _ place: Int, of batch: borrowing RecordBatch, report: Report, arrival: Arrival
     ) {
@@ -275,7 +276,7 @@ extension IngestLoop {
             }
             tally.merged += 1
             if isFirst { output.expect(merged.installation) }
-            // Each is taken out of its list: what is only read there is copied.
+            // Each element is removed from its array, because reading it there would copy it.
             merged.events.reverse()
             merged.changes.reverse()
             while let event = merged.events.popLast() { output.add(event) }
@@ -298,7 +299,7 @@ extension IngestLoop {
         onStep(.strayForwarded)
     }
 
-    /// What the overlay has of an installation; nil where it was forgotten.
+    /// Decodes an installation of the overlay. Returns nil if it was forgotten.
     private func remembered(_ record: [UInt8]) -> Installation? {
         if record.isEmpty { return nil }
         output.hold(bytes: record.count)
@@ -308,7 +309,7 @@ extension IngestLoop {
         return installation
     }
 
-    /// What the view has of an installation.
+    /// Returns the installation in the view.
     private func look(
         _ key: KeyBytes, in view: TopicView, seen picture: borrowing Picture, roster: inout Roster
     ) throws(StoreError) -> Installation? {
@@ -321,10 +322,10 @@ extension IngestLoop {
                     try unsafe Installation.decode(bytes, with: merges.reader)
                 }
             } catch {
-                // The sum before the value is right, so this is what the topic holds.
+                // The checksum before the value is right, so the topic holds this record.
                 if case .unknownVersion = error { newer = error }
                 log.error(
-                    "a record of installations cannot be read; its reports begin a new one",
+                    "a record of installations cannot be read; the next report of the installation makes a new one",
                     .field("partition", view.place.partition), .field("error", error))
             }
         }

@@ -6,30 +6,32 @@ internal import Stages
 internal import Store
 internal import Telemetry
 
-/// Where the sweep is: it passes over every installation again and again, a page at a time.
+/// The position of the sweep, which visits all installations repeatedly, page by page.
 struct SweepPosition {
-    /// Installations looked at in one page, once a second.
+    /// The number of installations in one page. One page is swept per second.
     static let rowsMax = 2000
 
     var partition: Int32?
     var range = KeyRange.everything
-    /// The users whose erasure this pass has met in the partition.
+    /// The users whose erasure this pass has found in the partition.
     var erasures = Erasures()
-    /// The next pass begins then.
+    /// The start of the next pass.
     var nextPass = Instant.now()
 }
 
 extension IngestLoop {
-    /// How often a view of a partition without news is told that it is still up to date.
+    /// The interval at which a view without new records is marked as up to date.
     static let asOfMilliseconds = 600_000
 
-    /// Once a second.
+    /// Runs once per second.
     func upkeep(_ now: Instant) throws {
         try views.retryBlocked(now, opening: member.owned.keys)
         transaction.serve()
         writer.serve()
         recheckClock()
-        if writer.isRuined { throw StageFailure.client("the producer of dead letters is at its end") }
+        if writer.isRuined {
+            throw StageFailure.client("the producer of dead letters has failed and must be rebuilt")
+        }
         tellObstacles()
         metrics.overlay.set(Double(views.overlayRows))
         metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
@@ -47,7 +49,7 @@ extension IngestLoop {
         var obstacles = member.obstacles
         if let wrongClock { obstacles.insert(wrongClock, at: 0) }
         if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
-        if !merges.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        if !merges.isReady { obstacles.insert("the catalog has not been read to its end", at: 0) }
         shared.setObstacles(obstacles)
     }
 
@@ -69,12 +71,12 @@ extension IngestLoop {
         }
     }
 
-    /// True when the partition has no more.
+    /// Returns true if the partition has no more rows.
     private func sweepPage(of partition: Int32) throws -> Bool {
         guard let own = member.owned[partition], own.isServing, let view = views[partition],
             let offset = own.position.committed
         else { return true }
-        // Without reports nobody else has asked for the apps.
+        // Without reports, nothing else has refreshed the apps.
         merges.refresh()
         let now = decisionTime
         var range = sweep.range
@@ -90,7 +92,7 @@ extension IngestLoop {
                     return
                 }
                 let key = KeyBytes([UInt8](copying: key))
-                // What is newer than the view has its turn in the next pass.
+                // A row that is newer than the view is swept in the next pass.
                 guard views.overlays[partition]?[key] == nil, let left = sweepRow(key, value: value, now: now)
                 else {
                     return
@@ -116,7 +118,7 @@ extension IngestLoop {
         sweep.range = range
         if swept.isEmpty { return !more }
         onStep(.sweepBegun)
-        // The offsets stay where they are; that they are committed shows that the partition is still ours.
+        // The offsets do not change. Their commit proves that this process still owns the partition.
         guard let group = reports.captureGroup(forEpoch: reports.epoch) else { return true }
         let place = Kafka.TopicPartition(reportsTopic, partition)
         guard try commit([OffsetToCommit(place, offset: offset)], group) else { return true }
@@ -141,7 +143,7 @@ extension IngestLoop {
             !sweep.erasures.add(installation.subject, of: installation.app, upTo: time)
         {
             log.error(
-                "too many users were erased at once; those beyond wait for days, erase them again then",
+                "too many users were erased at once; erase the remaining users again after some days",
                 .field("partition", sweep.partition ?? -1))
         }
         return merge.sweep(installation, sweep.erasures, now: now)

@@ -6,7 +6,8 @@ internal import Store
 internal import Telemetry
 
 extension IngestLoop: TopicViewsOwner {
-    /// Installations of which a repetition is known in memory alone; those that a kill makes forget it.
+    /// The maximum number of installations whose repetition is only in memory. A kill loses these
+    /// repetitions.
     static let repeatedRowsMax = 10_000
 
     func startOverLater() { member.startOverLater() }

@@ -7,23 +7,22 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The stage's one thread: reads reports as a member of the group, merges them, commits what they
-/// change in one transaction with the offsets, and keeps the views.
+/// The only thread of the stage. It reads reports as a member of the group, merges them, commits the changes
+/// with the offsets in one transaction, and keeps the views.
 ///
-/// Everything it does falls into turns, and a turn leaves nothing half done: a batch is committed, or
-/// it is read again from the committed offsets with the views read anew to their ends. That is the one
-/// way in which anything is repaired here: a transaction of unknown outcome, a producer that is lost,
-/// a view that is damaged, partitions that come and go.
+/// Each iteration leaves nothing half done. A batch is committed, or it is read again from the committed
+/// offsets, with the views read again to their ends. That is the only repair here. It covers transactions of
+/// unknown outcome, lost producers, damaged views, and partitions that come and go.
 final class IngestLoop: StageLoop {
     static let group = "ingest"
-    /// Another number is another layout of the views' files; then they are rebuilt.
+    /// The version of the view files' layout. Another number makes the stage rebuild the views.
     static let viewSchema = 3
-    /// How long a turn waits for reports when there is nothing else to do; the limit of a stop's delay.
+    /// The maximum wait for reports in one iteration. It also limits the delay of a stop.
     static let idleMilliseconds: Int32 = 250
-    /// How long a turn waits when something has to be tried again.
+    /// The wait of an iteration while something has to be retried.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
-    /// How long a full overlay holds up reports at a time; a member must poll now and then.
+    /// The maximum time for which a full overlay holds back reports. A member must poll in between.
     static let overlayMilliseconds = 10_000
 
     let settings: IngestSettings
@@ -46,20 +45,21 @@ final class IngestLoop: StageLoop {
     var batch: RecordBatch
     var output: BatchOutput
     var bound: TransactionBound
-    /// The key of the report in hand.
+    /// The key of the current report.
     var key: [UInt8] = []
     var clockCheck = ClockCheck()
     /// The newest question for young reports.
     var youngReports: QuestionID?
-    /// Which clock is wrong, for a person; then nothing is merged.
+    /// The report of a wrong clock. While it is set, nothing is merged.
     var wrongClock: String?
-    /// Where the partitions of reports ended when the last poll had come to their ends.
+    /// The ends of the report partitions at the last poll that reached them.
     var reportEnds: [Int32: Int64] = [:]
     private var lastPoll = Instant.now()
-    /// The last batch was not full: others may be on their way.
+    /// Whether the last batch was not full. Then more reports may be about to arrive.
     private var wasPartial = false
     var nextUpkeep = Instant.now()
-    /// Views that were just read to their ends are of now; to ask for each anew holds up the first reports.
+    /// The next refresh of the views' age. Views that were just read to their ends are current. To ask for
+    /// each again would delay the first reports.
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
     var sweep = SweepPosition()
 
@@ -114,7 +114,7 @@ final class IngestLoop: StageLoop {
         }
     }
 
-    /// Runs until it is told to stop, or cannot go on.
+    /// Runs until a stop is requested or an error ends the stage.
     func run() throws {
         defer { shared.setObstacles(["stopped"]) }
         while !shared.mustStop { try turn() }
@@ -132,7 +132,7 @@ final class IngestLoop: StageLoop {
         noteStamps(events, polledBefore: lastPoll)
         lastPoll = .now()
         if !batch.isEmpty {
-            // What came along with a change of the assignment belongs to an assignment that is over.
+            // Records that came with a change of the assignment belong to the previous assignment.
             if !member.mustStartOver, trustsClock() { try merge(epoch: reports.epoch) }
             wasPartial = !batch.isFull
             batch.clear()
@@ -144,15 +144,15 @@ final class IngestLoop: StageLoop {
         }
     }
 
-    /// What restores a view waits there, not here.
+    /// The wait for reports. It is 0 while a view is restored, because the views have their own wait.
     private var reportsWaitMilliseconds: Int32 {
         if views.isOpening { return 0 }
         if member.mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
         return member.isRestoring ? 0 : Self.idleMilliseconds
     }
 
-    /// After a batch that was not full it takes its time, so that the next one is fuller; with a full
-    /// overlay it takes more, so that the overlay is emptied before more is merged.
+    /// Reads the views. After a partial batch this waits a little, so that the next batch is fuller. With a
+    /// full overlay it waits longer, so that the overlay is drained before more is merged.
     private func readViews() throws {
         try readViews(waitMilliseconds: member.isRestoring && !member.mustStartOver ? 20 : 0)
         if wasPartial {
@@ -172,8 +172,8 @@ final class IngestLoop: StageLoop {
         views.overlayRows > settings.overlayRowsMax || views.overlayBytes > settings.overlayBytesMax
     }
 
-    /// Between two transactions of a batch: what the first ones left behind must leave room for the next.
-    /// False when the rest of the batch has to be read again.
+    /// Drains the overlay between two transactions of a batch, so that the next one fits. Returns false if
+    /// the rest of the batch must be read again.
     func makeRoom() throws -> Bool {
         if views.repeatedRows > Self.repeatedRowsMax || 2 * views.overlayBytes > settings.overlayBytesMax {
             try views.keepRepeated()
@@ -181,17 +181,17 @@ final class IngestLoop: StageLoop {
         let until = Instant.now().advanced(byMilliseconds: Self.overlayMilliseconds)
         while views.overlayBytes > settings.overlayBytesMax, !member.mustStartOver, !shared.mustStop {
             guard Instant.now() < until else {
-                member.giveUp("the views do not follow what is committed", "")
+                member.giveUp("the views lag behind the committed records", "")
                 break
             }
             try readViews(waitMilliseconds: 20)
         }
-        // A stop in the middle of a batch leaves the rest of it unread.
+        // A stop in the middle of a batch leaves its rest unread.
         if shared.mustStop { member.startOverLater() }
         return !member.mustStartOver
     }
 
-    /// The end in order: what was read is committed, so there is nothing to finish.
+    /// Ends in order. All merged reports are committed, so no work is left.
     private func finish() throws {
         batch.clear()
         try views.keepRepeated()

@@ -1,7 +1,7 @@
 internal import Stages
 internal import Telemetry
 
-/// The stage's numbers. Asked for once, used per batch.
+/// The metrics of the stage. They are made once and used per batch.
 struct IngestMetrics {
     private let metrics: Metrics
     let batchSeconds: Histogram
@@ -19,7 +19,7 @@ struct IngestMetrics {
     init(_ metrics: Metrics) {
         self.metrics = metrics
         batchSeconds = metrics.histogram(
-            "flotilla_ingest_batch_seconds", help: "from a batch of reports being read to its commit")
+            "flotilla_ingest_batch_seconds", help: "time from the read of a batch of reports to its commit")
         inFlight = metrics.gauge(
             "flotilla_ingest_in_flight", help: "reports read and not yet committed")
         oldestSeconds = metrics.gauge(
@@ -32,7 +32,7 @@ struct IngestMetrics {
             help: "installations committed and not yet read back into the view")
         restoreSeconds = metrics.histogram(
             "flotilla_ingest_restore_seconds",
-            help: "from a partition being assigned to its view being complete")
+            help: "time from the assignment of a partition to its complete view")
         sweptRows = metrics.counter(
             "flotilla_ingest_swept_rows_total",
             help: "registry rows removed because they expired, not because of a report")
@@ -41,11 +41,11 @@ struct IngestMetrics {
             help: "batches that were not committed and are read again from the committed offsets")
         blocked = metrics.gauge(
             "flotilla_ingest_partitions_blocked",
-            help: "partitions whose reports wait because their view cannot be written, or are out of range")
+            help: "partitions that wait because their view cannot be written or their offset is out of range")
         clockAhead = metrics.gauge(
             "flotilla_ingest_clock_ahead_seconds",
             help:
-                "by how much the clock here is ahead of the cluster's (below 0: behind) where that stops reports; otherwise 0"
+                "seconds by which this machine's clock is ahead of the cluster's (below 0: behind) if that stops reports, otherwise 0"
         )
         views = TopicViewMetrics(
             metrics, of: "installations", views: "flotilla_ingest_views_total",
@@ -54,18 +54,18 @@ struct IngestMetrics {
 
     func records(_ outcome: String) -> Counter {
         metrics.counter(
-            "flotilla_ingest_records_total", help: "reports, by what became of them",
+            "flotilla_ingest_records_total", help: "reports by outcome",
             labels: ["outcome": outcome])
     }
 
     func deadLetters(_ code: String) -> Counter {
         metrics.counter(
-            "flotilla_ingest_dead_letters_total", help: "reports that could not be used, by reason",
+            "flotilla_ingest_dead_letters_total", help: "rejected reports by reason",
             labels: ["code": code])
     }
 
     func produced(_ topic: String) -> Counter {
         metrics.counter(
-            "flotilla_ingest_produced_total", help: "records committed, by topic", labels: ["topic": topic])
+            "flotilla_ingest_produced_total", help: "committed records by topic", labels: ["topic": topic])
     }
 }

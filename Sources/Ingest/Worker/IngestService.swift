@@ -3,10 +3,10 @@ package import Stages
 package import Telemetry
 package import Topics
 
-/// The stage that merges reports, as a part of a process: one loop on a thread of its own.
+/// The stage that merges reports, as a part of a process. It has one loop on one thread.
 package final class IngestService: Stage {
     package static let name = "ingest"
-    package static let summary = "merges what phones report into who can be reached"
+    package static let summary = "merges the reports of phones into the registry of tokens"
     package static let topics: [TopicName] = [
         .catalog, .reports, .installations, .registry, .events, .deadLetters,
     ]
@@ -22,8 +22,8 @@ package final class IngestService: Stage {
     }
 
     /// - Parameters:
-    ///   - clock: what this process takes for the time.
-    ///   - onStep: told of every step, on the loop's thread; for tests, which end the process there.
+    ///   - clock: The wall clock of this process.
+    ///   - onStep: A callback for every step, on the loop's thread. Tests end the process there.
     package init(
         _ settings: IngestSettings, in environment: StageEnvironment,
         clock: @escaping @Sendable () -> WallTime = { .now() },

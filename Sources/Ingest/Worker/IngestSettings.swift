@@ -1,26 +1,26 @@
 package import Settings
 package import Store
 
-/// The bounds of the stage, each with what happens at it.
+/// The limits of the stage, each with the behavior at the limit.
 package struct IngestSettings: OperatorSettings {
-    /// Reports of one transaction; what is beyond waits for the next one.
+    /// The most reports in one transaction. The rest waits for the next one.
     package var batchRecordsMax = 10_000
-    /// Bytes of reports of one transaction.
+    /// The most bytes of reports in one transaction.
     package var batchBytesMax = 8 << 20
-    /// Records that one transaction writes: it ends after the report with which they are reached, and the
+    /// The most records that one transaction writes. It ends after the report that reaches the limit, and the
     /// next one takes the rest of the batch.
     package var outputRecordsMax = BatchOutput.recordsMax
-    /// How long a batch that is not full waits for more reports before it is merged.
+    /// The time for which a batch that is not full waits for more reports before it is merged.
     package var batchMilliseconds = 5
-    /// Installations that are committed and not yet read back; beyond it reading reports pauses.
+    /// The most installations that are committed and not yet read back. Beyond it, reading reports pauses.
     package var overlayRowsMax = 100_000
-    /// Bytes of them, and of those that were repeated; beyond it the same.
+    /// The most bytes of these installations and of repeated ones. Beyond it, reading reports pauses.
     package var overlayBytesMax = 64 << 20
-    /// How often every installation is looked at for what has expired.
+    /// The interval of the sweep that expires tokens of all installations.
     package var sweepMilliseconds = 3_600_000
-    /// For how long an installation that has nothing to start with is remembered after its last word.
+    /// The time for which an installation without a start token is kept after its last report.
     package var tokenlessMilliseconds = Int(Retention.tokenlessMilliseconds)
-    /// For how long the installations of an app that the catalogue has lost are kept.
+    /// The time for which the installations of an app that is missing in the catalog are kept.
     package var deletedAppMilliseconds = 86_400_000
     package var sessionMilliseconds = 10_000
     package var viewLimits = Limits()
@@ -33,20 +33,21 @@ package struct IngestSettings: OperatorSettings {
             "the most reports that one transaction takes")
         declare(
             "batch-wait", sets: \.batchMilliseconds, as: Milliseconds.self, in: 0...1000,
-            "how long a batch that is not full waits for more reports")
+            "the time for which an incomplete batch waits for more reports")
         declare(
             "overlay-rows", sets: \.overlayRowsMax, in: 1000...10_000_000,
-            "installations committed and not yet read back; beyond it reading reports waits")
+            "the most installations that are committed and not yet read back; beyond it, reading reports pauses"
+        )
         declare(
             "sweep-interval", sets: \.sweepMilliseconds, as: Milliseconds.self, in: 1000...86_400_000,
-            "how often every installation is looked at for tokens that have expired")
+            "the interval at which all installations are checked for expired tokens")
         declare(
             "forget-tokenless", sets: \.tokenlessMilliseconds, as: Milliseconds.self,
             in: 14 * 86_400_000...3650 * 86_400_000,
-            "how long an installation is remembered that has no token to start with, after its last word")
+            "the time for which an installation without a start token is kept after its last report")
         declare(
             "forget-deleted-apps", sets: \.deletedAppMilliseconds, as: Milliseconds.self,
             in: 60_000...365 * 86_400_000,
-            "how long the installations of an app are kept that is not in the catalogue any more")
+            "the time for which the installations of an app that is missing in the catalog are kept")
     }
 }

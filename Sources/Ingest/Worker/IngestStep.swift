@@ -1,5 +1,5 @@
-/// The places between which ingest can die, in their order within a batch. A test or a proof is told of
-/// each and may end the process there; an operator's process has nobody to tell.
+/// The steps of the loop at which a test can end the process, in their order within a batch. In production no
+/// callback is set.
 package enum IngestStep: Int, Sendable, CaseIterable {
     case batchRead = 1
     case strayForwarded

@@ -2,20 +2,19 @@ internal import JSON
 internal import Kafka
 internal import LiveActivity
 
-/// Seals the push tokens in a record of `reports` that goes on as it came: to the dead letters, or to the
-/// partition where it belongs. Everything else stays as it is, to the byte, so that what was wrong with it
-/// can be seen and the record can be sent again.
+/// Seals the push tokens in a record of `reports` that is passed on: to the dead letters, or to its right
+/// partition. All other bytes stay unchanged, so that the fault can be seen and the record can be sent again.
 struct LetterSeal {
-    /// From so many hexadecimal digits in a row on, what is in no readable report counts as a token: a hash
-    /// and an identifier have fewer.
+    /// The shortest run of hexadecimal digits that counts as a token in an unreadable report. Hashes and
+    /// identifiers are shorter.
     static let digitsMin = 64
-    /// The row for which a token is sealed that nobody could read as a report's.
+    /// The registry entry for which a token of an unreadable report is sealed.
     static let entry = "dead-letter"
 
     let seal: TokenSeal
     let reader: JSONReader
 
-    /// Nil where nothing has to be sealed.
+    /// Returns the sealed record, or nil if nothing has to be sealed.
     func sealed(_ value: Span<UInt8>) -> [UInt8]? {
         guard seal.isSealing else { return nil }
         let report = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
@@ -29,7 +28,7 @@ struct LetterSeal {
         return replace(Array(digits.utf8), by: Array(token.utf8), in: value) ?? closed.encoded()
     }
 
-    /// Nil where it is not there, because it was spelled otherwise.
+    /// Returns nil if the text is not there, because it was spelled differently.
     private func replace(_ text: [UInt8], by other: [UInt8], in value: Span<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(value.count + other.count)
@@ -74,7 +73,7 @@ struct LetterSeal {
         return isFound ? result : nil
     }
 
-    /// What is too long for one token is sealed in pieces; half a byte stays.
+    /// Seals the digits. Digits that are too long for one token are sealed in parts. Half a byte stays.
     private func append(_ digits: Span<UInt8>, to result: inout [UInt8]) {
         var place = 0
         while digits.count - place >= 2 {

@@ -1,13 +1,14 @@
-/// Numbers what is put into it, from 0, and finds it again by its hash. What is numbered stays with the
-/// caller, who compares: so keys can lie side by side in one buffer, with nothing allocated for each.
+/// A hash table that numbers its elements from 0. The caller keeps the elements and compares them. So keys
+/// can be stored in one buffer, without an allocation for each.
 struct NumberTable {
-    /// Where a search is.
+    /// The position of a search.
     struct Probe {
         fileprivate let hash: UInt32
         fileprivate var place: Int
     }
 
-    /// The number and 1, or 0 where there is none. A power of two of them, at most half of them taken.
+    /// The number plus 1 of each slot, or 0 for an empty slot. Its size is a power of two, and at most half
+    /// of the slots are used.
     private var places: [UInt32]
     private var hashes: [UInt32] = []
 
@@ -24,7 +25,7 @@ struct NumberTable {
 
     func probe(_ hash: UInt32) -> Probe { Probe(hash: hash, place: home(of: hash)) }
 
-    /// The next number that was given to something of that hash.
+    /// Returns the next number of an element with the probe's hash.
     func next(_ probe: inout Probe) -> Int? {
         while places[probe.place] != 0 {
             let number = Int(places[probe.place]) - 1
@@ -34,7 +35,7 @@ struct NumberTable {
         return nil
     }
 
-    /// Gives the next number to what was not found.
+    /// Gives the next number to an element that was not found.
     mutating func add(_ hash: UInt32) {
         hashes.append(hash)
         if 2 * hashes.count > places.count { grow() } else { enter(hashes.count - 1) }
@@ -51,8 +52,8 @@ struct NumberTable {
         places[place] = UInt32(number) + 1
     }
 
-    /// All keys of one partition share what is left of their hashes by a division: the upper bits of a
-    /// product do not.
+    /// Returns the first slot of a hash. All keys of one partition have the same remainder of their hashes,
+    /// so this uses the upper bits of a product.
     private func home(of hash: UInt32) -> Int {
         let mixed = UInt64(hash) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed >> 32) & (places.count - 1)

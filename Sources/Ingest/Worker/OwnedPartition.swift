@@ -1,12 +1,12 @@
 internal import Lifecycle
 internal import Stages
 
-/// One partition of `reports` that is ours.
+/// A partition of `reports` that this process owns.
 struct OwnedPartition: OwnedPart {
     let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
-    /// How far it is committed.
+    /// The committed position.
     var position = ReadPosition()
 
     init(_ partition: Int32, at now: Instant) {

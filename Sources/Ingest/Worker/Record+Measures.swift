@@ -2,7 +2,8 @@ internal import Kafka
 internal import LiveActivity
 
 extension Kafka.Record {
-    /// Where and when a report first lay; nil without a time. What was forwarded says it in its headers.
+    /// The time and the offset at which a report first arrived, or nil without a timestamp. A forwarded
+    /// report has them in its headers.
     var arrival: Arrival? {
         guard let stampedAt = timestamp else { return nil }
         guard let first = number(in: Report.receivedAtHeader) else {
@@ -12,7 +13,7 @@ extension Kafka.Record {
             receivedAt: min(stampedAt, first), offset: number(in: Report.offsetHeader) ?? offset)
     }
 
-    /// A copy of what all partitions have to know.
+    /// Whether this is a copy of a record for all partitions.
     var isEverywhere: Bool {
         guard let header = headers.last(Report.everywhereHeader) else { return false }
         return header.name.count > 0

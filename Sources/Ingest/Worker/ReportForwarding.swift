@@ -2,7 +2,7 @@ internal import Kafka
 internal import LiveActivity
 internal import Stages
 
-/// Sends reports on to the partition where they belong.
+/// Forwards reports to their right partition.
 struct ReportForwarding {
     private let writer: PlainWriter
     private let reports: Topic
@@ -12,9 +12,9 @@ struct ReportForwarding {
         reports = try writer.topic(topic)
     }
 
-    /// The report as it came, under the key that says where it belongs.
+    /// Forwards the report unchanged, under the key that decides its partition.
     ///
-    /// - Parameter isEverywhere: it is a copy for the partition.
+    /// - Parameter isEverywhere: Whether this is a copy for each partition.
     func forward(
         _ value: Span<UInt8>, key: [UInt8], arrival: Arrival, to partition: Int32, isEverywhere: Bool = false
     ) {

@@ -2,32 +2,32 @@ internal import Kafka
 internal import LiveActivity
 internal import Stages
 
-/// The installations that the reports of one partition are about, as the transaction in hand makes them.
+/// The installations in the reports of one partition, as the current transaction changes them.
 struct Roster {
     enum Fate {
         case asItWas
-        /// What was written down before in this grain: new are its times alone.
+        /// The report repeats known content within its write interval. Only the times are new.
         case repeated
-        /// What the topic gets.
+        /// The installation has changed and is written to the topic.
         case changed
     }
 
     struct Entry {
         let key: KeyBytes
-        /// Nil while nothing is known of it.
+        /// Nil while the installation is unknown.
         var installation: Installation?
         var fate = Fate.asItWas
-        /// Its record's number in the output, where it has changed.
+        /// The number of the record in the output. Nil if the installation has not changed.
         var record: Int?
     }
 
     let partition: Int32
-    /// How many reports it has heard, and the offset behind the last of them.
+    /// The number of merged reports, and the offset after the last of them.
     private(set) var reports = 0
     private(set) var next: Int64 = 0
     private(set) var entries: [Entry] = []
     private var table = NumberTable()
-    /// Set where a newer program has written what stands here.
+    /// The error of a record that a newer program has written, if any.
     var newerRecord: RecordError?
 
     init(of partition: Int32) { self.partition = partition }
@@ -45,14 +45,14 @@ struct Roster {
         return nil
     }
 
-    /// - Returns: its number.
+    /// - Returns: The number of the entry.
     mutating func add(_ key: KeyBytes, murmur: UInt32, _ installation: Installation?) -> Int {
         table.add(murmur)
         entries.append(Entry(key: key, installation: installation))
         return entries.count - 1
     }
 
-    /// Adds the records of those that have changed.
+    /// Adds the records of the changed installations.
     mutating func write(to output: inout BatchOutput) {
         for number in entries.indices where entries[number].fate == .changed {
             guard let installation = entries[number].installation else { continue }
@@ -61,7 +61,7 @@ struct Roster {
         }
     }
 
-    /// - Returns: whether it counts as written.
+    /// - Returns: Whether the report counts as written.
     mutating func merged(_ number: Int, _ merged: ReportOutcome) -> Bool {
         entries[number].installation = merged.installation
         guard merged.isDue || entries[number].fate == .changed else {

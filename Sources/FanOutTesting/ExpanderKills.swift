@@ -5,9 +5,9 @@ internal import Simulation
 internal import Topics
 
 /// A test that kills two processes of the expander repeatedly while sends expand. It kills them at every
-/// numbered step and at random moments, freezes them beyond their session so that they wake as zombies, and
-/// stops them in order. At the end each token must have exactly one job of each send. No crash may have cost
-/// more work than one page.
+/// numbered step and at random moments. It also freezes them beyond their session, so that they wake as
+/// zombies, and stops them in order. At the end each token must have exactly one job of each send. No crash
+/// may have cost more work than one page.
 package final class ExpanderKills: KillScene {
     package struct Plan: KillPlan {
         package var phones = 3000

@@ -6,8 +6,9 @@ internal import Simulation
 internal import Topics
 
 /// A test that kills two processes of the planner repeatedly while sends arrive. It kills them at every
-/// numbered step and at random moments, freezes them beyond their session so that they wake as zombies, and
-/// stops them in order. At the end their output must equal the output of the pure planner for the same sends.
+/// numbered step and at random moments. It also freezes them beyond their session, so that they wake as
+/// zombies, and stops them in order. At the end their output must equal the output of the pure planner for
+/// the same sends.
 package final class PlannerKills: KillScene {
     package struct Plan: KillPlan {
         package var sends = 2000

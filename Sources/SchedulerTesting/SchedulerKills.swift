@@ -7,8 +7,9 @@ internal import Telemetry
 internal import Topics
 
 /// A test that kills two processes of the scheduler repeatedly while orders arrive and timers fire. It kills
-/// them at every numbered step and at random moments, freezes them beyond their session so that they wake as
-/// zombies, and stops them in order. At the end each order has one answer, and each timer has one fate.
+/// them at every numbered step and at random moments. It also freezes them beyond their session, so that they
+/// wake as zombies, and stops them in order. At the end each order has one answer, and each timer has one
+/// fate.
 package final class SchedulerKills: KillScene {
     package struct Plan: KillPlan {
         package var orders = 2000

@@ -80,7 +80,7 @@ func `an incomplete id is replaced by a new id`(text: String) throws {
     let error = #expect(throws: SlotError.self) { try Slot.take(under: file + "/data") }
     #expect(
         error?.description
-            == "cannot make \(file)/data: Not a directory; move the file that stands in its place")
+            == "cannot make \(file)/data: Not a directory; move the file that has this name")
 }
 
 /// A child process.

@@ -7,8 +7,8 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The only thread of the stage. It reads reports as a member of the group, merges them, commits the changes
-/// with the offsets in one transaction, and keeps the views.
+/// The only thread of the stage. It reads reports as a member of the group and merges them. It commits the
+/// changes with the offsets in one transaction, and it maintains the views.
 ///
 /// Each iteration leaves nothing half done. A batch is committed, or it is read again from the committed
 /// offsets, with the views read again to their ends. That is the only repair here. It covers transactions of

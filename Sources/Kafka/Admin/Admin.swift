@@ -4,9 +4,9 @@ package import Telemetry
 /// A client that creates, deletes and describes topics and reads the offsets of groups. Each call waits
 /// within its limit, so it belongs on a thread or task that may wait.
 ///
-/// It is a consumer that never joins a group. In a producer the library (2.0.2) crashes if a group's
-/// coordinator answers `ListConsumerGroupOffsets` that it has moved, because it then looks for its own
-/// group's coordinator.
+/// It is a consumer that never joins a group. A producer would crash in the library (2.0.2) if a group's
+/// coordinator answers `ListConsumerGroupOffsets` that it has moved. The library then looks for the
+/// producer's own group coordinator.
 package final class Admin: Sendable {
     let client: Client
 

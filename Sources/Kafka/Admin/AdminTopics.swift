@@ -100,7 +100,7 @@ extension Admin {
         try client.describe(Topic(topic, of: client), Deadline(milliseconds: limit))
     }
 
-    /// Waits until the leader of every partition of these topics answers. Earlier writes and reads fail.
+    /// Waits until the leader of every partition of these topics answers. Writes and reads before that fail.
     package func waitUntilUsable(_ topics: [String], withinMilliseconds limit: Int) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
         var partitions: [TopicPartition] = []

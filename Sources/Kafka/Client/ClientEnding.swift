@@ -2,8 +2,8 @@ internal import CRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// A thread that ends a client, because the library's call has no time limit. The objects that the library
-/// may call back into stay alive as long as the thread runs.
+/// The end of a client. It runs on a separate thread, because the library's call has no time limit. The
+/// objects that the library may call back into stay alive as long as the thread runs.
 @safe
 final class ClientEnding {
     private let pointer: OpaquePointer

@@ -1,5 +1,5 @@
-/// A scanner that walks a JSON text and shows the requested leaves with the keys that lead to them. The
-/// client library wrote the text, no outside source, and still the scanner never traps on it.
+/// A scanner that walks a JSON text and shows the requested leaves with the keys that lead to them. The text
+/// comes from the client library and not from outside. Still the scanner never traps on it.
 struct StatisticsScanner: ~Escapable {
     enum Leaf: Equatable {
         case integer(Int)

@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The cluster that a process works on. Each part of the process reads the settings when it starts, because
-/// the address of the embedded broker is known only after the broker has started.
+/// The cluster that a process works on. Each part of the process reads the settings when it starts. The
+/// address of the embedded broker is known only after the broker has started.
 package final class Cluster: Sendable {
     private let known: TracedLock<KafkaSettings>
 

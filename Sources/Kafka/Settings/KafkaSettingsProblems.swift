@@ -102,7 +102,7 @@ extension KafkaSettings {
             if OwnedProperties.contains(name) {
                 "kafka.properties sets \(name), on which Flotilla's guarantees depend; remove it"
             } else if OwnedProperties.isSecret(name) {
-                "kafka.properties sets \(name), a secret that would be shown; secrets are given by the settings that end in -file"
+                "kafka.properties sets \(name), a secret that would be shown; use the setting for it that ends in -file"
             } else {
                 nil
             }

@@ -10,7 +10,7 @@ package enum SlotError: Error, Equatable, CustomStringConvertible {
         case .cannot(let verb, let path, let code):
             "cannot \(verb) \(path): \(unsafe String(cString: strerror(code))); \(Self.remedy(code))"
         case .allTaken(let directory, let count):
-            "all \(count) slots under \(directory) are held by living processes; give this one another data directory"
+            "all \(count) slots under \(directory) are held by running processes; give this process another data directory"
         }
     }
 
@@ -20,7 +20,7 @@ package enum SlotError: Error, Equatable, CustomStringConvertible {
         case ENOSPC, EDQUOT: "make room on the disk"
         case EROFS: "choose a data directory that can be written"
         case ENOENT: "make the directory above it, or correct the path"
-        case ENOTDIR: "move the file that stands in its place"
+        case ENOTDIR: "move the file that has this name"
         default: "check the disk and the path"
         }
     }

@@ -29,7 +29,7 @@ struct Command: Sendable {
         .up, .down, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel,
         .schedules,
         .group, .user,
-        .installation, .lag, .deadLetters, .replay, .simulator, .sealingKeys, .doctor, .healthCheck,
+        .installation, .lag, .deadLetters, .replay, .repair, .simulator, .sealingKeys, .doctor, .healthCheck,
         .config,
         .version,
     ]

@@ -17,7 +17,10 @@ extension ExitStatus {
             case SlotError.cannot(_, _, let code): Self.status(ofCode: code)
             case is SlotError, TopicStoreError.locked, StoreError.inUse: .temporary
             case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
-            case TopicStoreError.damagedCatalog: .dataError
+            case TopicStoreError.damagedCatalog, TopicStoreError.missingCatalog,
+                TopicStoreError.mixedCatalogs, TopicStoreError.unknownLogs, TopicStoreError.missingLogs:
+                .dataError
+            case TopicStoreError.unreadableCatalog(let error, _): Self.status(ofCode: error.code)
             case is BrokerError, is ConfigurationError, is UnfitTopics, is TopicNotCreated: .configuration
             case is PEMError: .dataError
             case is KafkaError, is TransactionFailure: .unavailable

@@ -79,7 +79,7 @@ final class FaultyDisk: Sendable {
         case .create:
             state.created.insert(path)
             state.written.insert(path)
-            if !Disk().exists(path) { state.synced[path] = 0 }
+            if access(path, F_OK) != 0 { state.synced[path] = 0 }
         case .write:
             state.written.insert(path)
             // What an earlier machine left there is on the disk.
@@ -104,7 +104,7 @@ final class FaultyDisk: Sendable {
     /// in its place.
     func losePower() {
         state.withLock { state in
-            for path in state.written.sorted() where Disk().exists(path) {
+            for path in state.written.sorted() where access(path, F_OK) == 0 {
                 if state.created.contains(path), state.random.next(upperBound: UInt64(2)) == 0 {
                     unlink(path)
                     continue

@@ -45,4 +45,28 @@ struct BrokerCommandTests {
             try await allowed.waitFor("broker: serving")
         }
     }
+
+    @Test func `a broker without its catalog removes nothing, and starts again after a repair`()
+        async throws
+    {
+        try await withDirectory { path in
+            let first = try broker("--data", path, "--listen", "127.0.0.1:0")
+            try await first.waitFor("broker: serving")
+            first.send(signal: SIGTERM)
+            #expect(try await first.exitStatus() == 0)
+            let logs = try FileManager.default.contentsOfDirectory(atPath: path + "/logs").count - 1
+            #expect(logs > 0)
+            for name in ["/catalog", "/logs/catalog"] {
+                try FileManager.default.removeItem(atPath: path + name)
+            }
+            let refused = try broker("--data", path, "--listen", "127.0.0.1:0")
+            #expect(try await refused.exitStatus() == 65)
+            #expect(refused.errors.contains("flotilla repair"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/logs").count == logs)
+            let repair = try ChildProcess(builtProduct("flotilla"), ["repair", "--data", path, "--yes"])
+            #expect(try await repair.exitStatus() == 0)
+            let last = try broker("--data", path, "--listen", "127.0.0.1:0")
+            try await last.waitFor("broker: serving")
+        }
+    }
 }

@@ -5,6 +5,7 @@ internal import Telemetry
 struct CoordinatorTopic {
     static let groups = "__consumer_offsets"
     static let transactions = "__transaction_state"
+    static let names: Set = [groups, transactions]
     /// Compacted, in segments small enough to be compacted soon, and with room for the largest group.
     static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "33554432", "max.message.bytes": "67108864",

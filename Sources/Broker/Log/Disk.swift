@@ -7,7 +7,8 @@ internal import Glibc
 /// In production `fault` is nil and costs a branch. It must never be set outside tests.
 package struct Disk: Sendable {
     package enum Operation: String, Sendable {
-        case create, open, write, read, sync, truncate, rename, remove, makeDirectory, syncDirectory, list
+        case create, open, write, read, sync, truncate, rename, remove, makeDirectory, syncDirectory, list,
+            lock
     }
 
     /// What a test makes of an operation.

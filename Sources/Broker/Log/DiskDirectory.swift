@@ -2,11 +2,19 @@ internal import CLinux
 internal import Glibc
 
 extension Disk {
-    package func makeDirectory(_ path: String) throws(DiskError) {
+    /// Makes a directory. Returns false if it exists already.
+    @discardableResult
+    package func makeDirectory(_ path: String) throws(DiskError) -> Bool {
         _ = try step(.makeDirectory, path)
-        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else {
-            throw DiskError(.makeDirectory, path: path, code: errno)
-        }
+        if unsafe mkdir(path, 0o755) == 0 { return true }
+        guard errno == EEXIST else { throw DiskError(.makeDirectory, path: path, code: errno) }
+        return false
+    }
+
+    /// The directory that holds a file or another directory.
+    func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     /// The names in a directory, sorted, without the two dots.
@@ -24,8 +32,6 @@ extension Disk {
         return names.sorted()
     }
 
-    package func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
-
     /// Removes a directory of plain files.
     package func removeDirectory(_ path: String) throws(DiskError) {
         for name in try names(in: path) { try remove(path + "/" + name) }
@@ -35,10 +41,28 @@ extension Disk {
         }
     }
 
-    /// The whole file, or nil if there is none. For small files of our own.
+    /// Removes a directory if it has no files. Returns whether it is gone.
+    func removeEmptyDirectory(_ path: String) throws(DiskError) -> Bool {
+        _ = try step(.remove, path)
+        if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
+        guard errno == ENOTEMPTY || errno == EEXIST else {
+            throw DiskError(.remove, path: path, code: errno)
+        }
+        return false
+    }
+
+    /// Returns the whole file, or nil if it does not exist. For small files of our own.
+    ///
+    /// Only ENOENT means that the file does not exist. If another failure counted as a missing file, the
+    /// caller would write a new file in its place.
     package func contents(of path: String) throws(DiskError) -> [UInt8]? {
-        guard exists(path) else { return nil }
-        let file = try open(path, writable: false)
+        let file: OpenFile
+        do throws(DiskError) {
+            file = try open(path, writable: false)
+        } catch {
+            guard error.code == ENOENT else { throw error }
+            return nil
+        }
         let size = try size(file)
         var bytes = [UInt8](repeating: 0, count: size)
         let count = try unsafe bytes.withMutableBytes { (raw) throws(DiskError) in
@@ -57,7 +81,7 @@ extension Disk {
         if durable { try sync(file) }
         try rename(temporary, to: path)
         if durable {
-            try syncDirectory(String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)))
+            try syncDirectory(parent(of: path))
         }
     }
 }

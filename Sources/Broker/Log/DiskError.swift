@@ -31,6 +31,8 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
         case ENOSPC, EDQUOT: "free space on that disk, writing goes on by itself"
         case EACCES, EPERM, EROFS: "run as the user that owns it, on a disk mounted for writing"
         case EMFILE, ENFILE: "raise the limit of open files"
+        case ENOLCK, ENOSYS, EOPNOTSUPP:
+            "this file system has no locks; choose a directory on a local disk"
         case EIO: "check the disk's health in the kernel log"
         default: "check the disk and the directory"
         }

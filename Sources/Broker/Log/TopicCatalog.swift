@@ -1,8 +1,12 @@
-/// Which topics there are, as one small file that is replaced whole: a crash leaves the old one or
-/// the new one. Directories that it does not name belong to nobody and are removed.
+/// The topics of a data directory, as one small file that is replaced whole: a crash leaves the old
+/// file or the new one. `CatalogCopies` keeps it twice.
+///
+/// The broker removes a log only if the catalog lists it in `removed`. A log that the catalog does not
+/// mention is never removed: the catalog may be older than the log, or belong to another broker.
 struct TopicCatalog: Equatable {
-    static let format: Int32 = 1
-    static let fileName = "catalog"
+    static let format: Int32 = 2
+    /// The format without `revision` and `removed`: the logs that it does not mention were removed.
+    private static let formatWithoutRemoved: Int32 = 1
 
     struct Entry: Equatable {
         var name: String
@@ -11,13 +15,39 @@ struct TopicCatalog: Equatable {
         var serial: Int64
         var partitionCount: Int32
         var settings: [String: String]
+
+        var directories: [LogDirectory] {
+            (0..<partitionCount).map { LogDirectory(topic: name, partition: $0, serial: serial) }
+        }
+    }
+
+    /// A deleted topic, some of whose directories may still exist.
+    struct Removed: Equatable {
+        var name: String
+        var serial: Int64
+
+        func includes(_ directory: LogDirectory) -> Bool {
+            directory.topic == name && directory.serial == serial
+        }
     }
 
     var clusterID: String
+    /// Number of the last topic plus one; a serial is never used twice.
     var nextSerial: Int64 = 1
     var entries: [Entry] = []
+    /// Grows with each change, and tells which of two copies is newer.
+    var revision: Int64 = 0
+    var removed: [Removed] = []
+    /// False for a file of an older release, which removed every log that it did not name.
+    private(set) var listsRemoved = true
 
     init(clusterID: String) { self.clusterID = clusterID }
+
+    /// Whether the catalog says that a directory which it does not name may go.
+    func allowsRemoval(of directory: LogDirectory) -> Bool {
+        guard listsRemoved else { return directory.serial < nextSerial }
+        return removed.contains { $0.includes(directory) }
+    }
 
     func encoded() -> [UInt8] {
         SealedFile.seal(Self.format) { writer in
@@ -34,18 +64,27 @@ struct TopicCatalog: Equatable {
                     writer.string(pair.value)
                 }
             }
+            writer.int64(revision)
+            writer.array(removed) { writer, topic in
+                writer.string(topic.name)
+                writer.int64(topic.serial)
+            }
         }
     }
 
     init?(_ bytes: [UInt8]) {
-        let read = SealedFile.unseal(bytes, format: Self.format) { (reader) throws(WireError) in
-            try TopicCatalog(from: &reader)
+        for format in [Self.format, Self.formatWithoutRemoved] {
+            let read = SealedFile.unseal(bytes, format: format) { (reader) throws(WireError) in
+                try TopicCatalog(from: &reader, format: format)
+            }
+            guard let read else { continue }
+            self = read
+            return
         }
-        guard let read else { return nil }
-        self = read
+        return nil
     }
 
-    private init(from reader: inout WireReader) throws(WireError) {
+    private init(from reader: inout WireReader, format: Int32) throws(WireError) {
         clusterID = try reader.string()
         nextSerial = try reader.int64()
         entries = try reader.array { (reader) throws(WireError) in
@@ -58,5 +97,22 @@ struct TopicCatalog: Equatable {
                     }
                 ) { _, new in new })
         }
+        listsRemoved = format == Self.format
+        guard listsRemoved else { return }
+        revision = try reader.int64()
+        removed = try reader.array { (reader) throws(WireError) in
+            Removed(name: try reader.string(), serial: try reader.int64())
+        }
+    }
+
+    mutating func remove(_ name: String, serial: Int64) {
+        entries.removeAll { $0.serial == serial }
+        removed.append(Removed(name: name, serial: serial))
+    }
+
+    /// Everything that the catalog says is done: its removed logs are gone.
+    mutating func forgetRemoved() {
+        removed = []
+        listsRemoved = true
     }
 }

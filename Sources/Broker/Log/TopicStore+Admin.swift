@@ -6,16 +6,14 @@ extension TopicStore {
         try checkCreation(name, partitions: partitions, settings: settings)
         var generator = SystemRandomNumberGenerator()
         let entry = TopicCatalog.Entry(
-            name: name, id: TopicID(high: generator.next(), low: generator.next() | 1),
-            isInternal: isInternal,
+            name: name, id: .random(using: &generator), isInternal: isInternal,
             serial: catalog.nextSerial, partitionCount: partitions, settings: settings)
         var next = catalog
         next.nextSerial += 1
         next.entries.append(entry)
         do throws(DiskError) {
-            for index in 0..<partitions {
-                try environment.disk.makeDirectory(
-                    path + "/logs/" + Self.directoryName(name, partition: index, serial: entry.serial))
+            for directory in entry.directories {
+                try environment.disk.makeDirectory(path + "/logs/" + directory.name)
             }
             try environment.disk.syncDirectory(path + "/logs")
         } catch {
@@ -25,10 +23,7 @@ extension TopicStore {
         do throws(TopicStoreError) {
             try open(entry)
         } catch {
-            var undone = catalog
-            undone.entries.removeAll { $0.serial == entry.serial }
-            catalog = undone
-            try? save(undone)
+            takeBack(entry)
             throw error
         }
         guard let topic = topic(named: name) else { throw .unknown(name) }
@@ -53,10 +48,10 @@ extension TopicStore {
     package func delete(_ name: String) throws(TopicStoreError) {
         guard let topic = topic(named: name) else { throw .unknown(name) }
         var next = catalog
-        next.entries.removeAll { $0.name == name }
+        next.remove(name, serial: topic.serial)
         try save(next)
         forget(topic)
-        // Whatever stays is removed at the next start: the catalogue does not name it any more.
+        // A start removes the directories that are left then, because the catalog lists them as removed.
         worker.submit(.removeDirectories(topic.partitions.map(\.directory)))
     }
 
@@ -78,12 +73,18 @@ extension TopicStore {
         for log in topic.partitions { log.settings = settings }
     }
 
-    private func save(_ next: TopicCatalog) throws(TopicStoreError) {
-        do throws(DiskError) {
-            try environment.disk.replace(path + "/" + TopicCatalog.fileName, with: next.encoded())
+    /// Removes a topic whose logs could not be opened. If the catalog cannot be saved, the topic is
+    /// there again after a crash, without records.
+    private func takeBack(_ entry: TopicCatalog.Entry) {
+        var next = catalog
+        next.remove(entry.name, serial: entry.serial)
+        do throws(TopicStoreError) {
+            try save(next)
         } catch {
-            throw .disk(error)
+            next.revision = catalog.revision
+            catalog = next
+            return
         }
-        catalog = next
+        worker.submit(.removeDirectories(entry.directories.map { path + "/logs/" + $0.name }))
     }
 }

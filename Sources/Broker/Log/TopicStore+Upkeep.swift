@@ -12,6 +12,7 @@ extension TopicStore {
 
     /// Retention, and compaction where it is due: looked for here, done by the worker.
     package func upkeep(now: WallTime) {
+        saveOwedCatalog()
         for log in logs.values {
             do throws(LogError) {
                 let files = try log.applyRetention(now: now)

@@ -15,10 +15,13 @@ package final class TopicStore {
     package var clusterID: String { catalog.clusterID }
 
     let environment: LogEnvironment
-    private let lock: OpenFile
+    private let lock: StoreLock
     /// The thread for compaction and removal; the owner runs it.
     package let worker: DiskWorker
     var catalog: TopicCatalog
+    let copies: CatalogCopies
+    /// Whether the disk may have another catalog than memory, because a save failed.
+    var owesCatalog = false
     private(set) var topicsByName: [String: Topic] = [:]
     private(set) var logs: [Int: PartitionLog] = [:]
     private var nextLog = 0
@@ -35,25 +38,20 @@ package final class TopicStore {
         let counters = LogCounters(metrics)
         worker = DiskWorker(disk: disk, wake: wake)
         let stayedUp: Bool
-        do throws(DiskError) {
-            try disk.makeDirectory(path)
-            try disk.makeDirectory(path + "/logs")
-            lock = try disk.open(path + "/lock", create: true, writable: true)
-        } catch {
-            throw .disk(error)
-        }
-        guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .locked(path: path) }
+        try Self.makeDirectories(path, disk)
+        lock = try StoreLock(path, disk)
         do throws(DiskError) {
             stayedUp = try BootID.isNoted(bootID, in: path, disk)
         } catch {
             throw .disk(error)
         }
-        catalog = try Self.readCatalog(path, disk)
+        copies = CatalogCopies(in: path, disk)
         environment = LogEnvironment(
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
             flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake), flush: flush,
             machineStayedUp: stayedUp, clock: clock, log: log, counters: counters)
-        try removeStrangers()
+        catalog = TopicCatalog(clusterID: "")
+        try openCatalog()
         for entry in catalog.entries { try open(entry) }
         guard !stayedUp else { return }
         do throws(DiskError) {
@@ -63,45 +61,15 @@ package final class TopicStore {
         }
     }
 
-    /// Unlocked by name: a child that is just being started may hold the descriptor a little longer.
-    deinit { flock(lock.descriptor, LOCK_UN) }
-
-    private static func readCatalog(_ path: String, _ disk: Disk) throws(TopicStoreError) -> TopicCatalog {
-        let file = path + "/" + TopicCatalog.fileName
+    /// Makes the directories that are missing, with durable names: a directory that a power failure
+    /// takes away would take the acknowledged records in it along.
+    static func makeDirectories(_ path: String, _ disk: Disk) throws(TopicStoreError) {
         do throws(DiskError) {
-            let bytes = try disk.contents(of: file)
-            if let bytes, let catalog = TopicCatalog(bytes) { return catalog }
-            if bytes == nil {
-                var generator = SystemRandomNumberGenerator()
-                let catalog = TopicCatalog(clusterID: ClusterID.random(using: &generator))
-                try disk.replace(file, with: catalog.encoded())
-                return catalog
-            }
+            if try disk.makeDirectory(path) { try disk.syncDirectory(disk.parent(of: path)) }
+            if try disk.makeDirectory(path + "/logs") { try disk.syncDirectory(path) }
         } catch {
             throw .disk(error)
         }
-        throw .damagedCatalog(path: file)
-    }
-
-    /// Removes directories of topics that were being created or deleted when the process ended.
-    private func removeStrangers() throws(TopicStoreError) {
-        let known = Set(
-            catalog.entries.flatMap { entry in
-                (0..<entry.partitionCount).map {
-                    Self.directoryName(entry.name, partition: $0, serial: entry.serial)
-                }
-            })
-        do throws(DiskError) {
-            for name in try environment.disk.names(in: path + "/logs") where !known.contains(name) {
-                try environment.disk.removeDirectory(path + "/logs/" + name)
-            }
-        } catch {
-            throw .disk(error)
-        }
-    }
-
-    static func directoryName(_ topic: String, partition: Int32, serial: Int64) -> String {
-        "\(topic)-\(partition).\(serial)"
     }
 
     func open(_ entry: TopicCatalog.Entry) throws(TopicStoreError) {
@@ -114,21 +82,20 @@ package final class TopicStore {
         let topic = Topic(
             name: entry.name, id: entry.id, isInternal: entry.isInternal, serial: entry.serial,
             settings: settings)
-        for index in 0..<entry.partitionCount {
-            let log = PartitionLog(
-                topic: entry.name, partition: index, id: nextLog,
-                directory: path + "/logs/"
-                    + Self.directoryName(entry.name, partition: index, serial: entry.serial),
-                settings: settings, environment: environment)
-            do throws(LogError) {
+        do throws(LogError) {
+            for directory in entry.directories {
+                let log = PartitionLog(
+                    topic: entry.name, partition: directory.partition, id: nextLog,
+                    directory: path + "/logs/" + directory.name, settings: settings, environment: environment)
+                nextLog += 1
+                topic.partitions.append(log)
                 try log.open()
-            } catch {
-                throw .log(error)
             }
-            logs[nextLog] = log
-            nextLog += 1
-            topic.partitions.append(log)
+        } catch {
+            for log in topic.partitions { log.abandon("its topic could not be opened") }
+            throw .log(error)
         }
+        for log in topic.partitions { logs[log.id] = log }
         topicsByName[entry.name] = topic
     }
 

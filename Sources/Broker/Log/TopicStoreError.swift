@@ -1,7 +1,18 @@
 /// Why the store of topics does not open or does not do what a client asked.
 package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
     case locked(path: String)
+    /// Neither copy of the catalog is sound.
     case damagedCatalog(path: String)
+    /// There are logs, and no catalog that says to which topics they belong.
+    case missingCatalog(path: String)
+    /// The read failed, which says nothing about the file.
+    case unreadableCatalog(DiskError, second: String)
+    /// The two copies belong to two brokers.
+    case mixedCatalogs(String, String)
+    /// Directories with records that the catalog does not mention.
+    case unknownLogs([String])
+    /// Directories that the catalog names and that do not exist.
+    case missingLogs([String])
     case exists(String)
     case unknown(String)
     case badName(String)
@@ -12,7 +23,9 @@ package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
 
     package var code: ErrorCode {
         switch self {
-        case .locked, .damagedCatalog, .log, .disk: .kafkaStorageError
+        case .locked, .damagedCatalog, .missingCatalog, .unreadableCatalog, .mixedCatalogs, .unknownLogs,
+            .missingLogs, .log, .disk:
+            .kafkaStorageError
         case .exists: .topicAlreadyExists
         case .unknown: .unknownTopicOrPartition
         case .badName: .invalidTopic
@@ -26,7 +39,26 @@ package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
         case .locked(let path):
             "data directory \(path) is in use by another process; stop it or choose another directory"
         case .damagedCatalog(let path):
-            "catalogue \(path) is damaged; restore it from a copy, or remove the data directory to begin anew"
+            "catalog \(path) is damaged; \(Self.catalogRemedy)"
+        case .missingCatalog(let path):
+            "catalog \(path) is missing but there are logs; \(Self.catalogRemedy)"
+        case .unreadableCatalog(let error, let second):
+            """
+            \(error.description); if it stays unreadable, move it away: the broker then uses the other copy \
+            (first copy: catalog, second copy: \(second))
+            """
+        case .mixedCatalogs(let first, let second):
+            "catalogs \(first) and \(second) belong to two brokers; move the wrong one away"
+        case .unknownLogs(let paths):
+            """
+            directory \(Self.list(paths)) has records but the catalog does not name it: the catalog is older than \
+            the records; restore the newer catalog, or set the records aside with `flotilla repair`
+            """
+        case .missingLogs(let paths):
+            """
+            directory \(Self.list(paths)) is missing but the catalog names it; restore it, or begin its partition \
+            empty with `flotilla repair`
+            """
         case .exists(let name): "topic \(name) exists already"
         case .unknown(let name): "topic \(name) does not exist"
         case .badName(let name):
@@ -37,5 +69,14 @@ package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
         case .log(let error): error.description
         case .disk(let error): error.description
         }
+    }
+
+    private static let catalogRemedy =
+        "restore it from a backup, or make it from the logs with `flotilla repair`"
+
+    /// The first path and the number of the others.
+    private static func list(_ paths: [String]) -> String {
+        let first = paths.first ?? ""
+        return paths.count > 1 ? "\(first) (and \(paths.count - 1) more)" : first
     }
 }

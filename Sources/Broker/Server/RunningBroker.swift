@@ -126,7 +126,10 @@ package final class RunningBroker: Sendable {
     private static func removeTree(_ path: String) {
         let disk = Disk()
         let logs = path + "/logs"
-        for name in (try? disk.names(in: logs)) ?? [] { try? disk.removeDirectory(logs + "/" + name) }
+        for name in (try? disk.names(in: logs)) ?? [] {
+            let path = logs + "/" + name
+            if (try? disk.removeDirectory(path)) == nil { try? disk.remove(path) }
+        }
         try? disk.removeDirectory(logs)
         try? disk.removeDirectory(path)
     }

@@ -9,4 +9,8 @@ package struct TopicID: Hashable, Sendable {
     }
 
     package static let none = TopicID(high: 0, low: 0)
+
+    static func random(using generator: inout some RandomNumberGenerator) -> TopicID {
+        TopicID(high: generator.next(), low: generator.next() | 1)
+    }
 }

@@ -1,0 +1,67 @@
+internal import Glibc
+
+/// The catalog's two files: `catalog` beside the logs, and a second copy among them. Both are replaced
+/// durably, the first one first, so that the second is older by at most the change under way.
+struct CatalogCopies {
+    static let fileName = "catalog"
+
+    /// What one of the files holds.
+    enum Copy: Equatable {
+        case missing
+        case damaged
+        case unreadable(DiskError)
+        case sound(TopicCatalog)
+    }
+
+    let first: String
+    let second: String
+    private let disk: Disk
+
+    init(in path: String, _ disk: Disk) {
+        first = path + "/" + Self.fileName
+        second = path + "/logs/" + Self.fileName
+        self.disk = disk
+    }
+
+    func read(_ path: String) -> Copy {
+        do throws(DiskError) {
+            guard let bytes = try disk.contents(of: path) else { return .missing }
+            return TopicCatalog(bytes).map { .sound($0) } ?? .damaged
+        } catch {
+            return .unreadable(error)
+        }
+    }
+
+    /// The catalog to go by, nil for a data directory that has none and no logs either.
+    ///
+    /// A read that fails is not a missing file: it may succeed later, and then the file knows more
+    /// than the second copy. So the broker does not start until a person has looked at it.
+    static func choose(
+        first: Copy, second: Copy, hasLogs: Bool, of copies: CatalogCopies
+    ) throws(TopicStoreError) -> TopicCatalog? {
+        switch (first, second) {
+        case (.unreadable(let error), _):
+            throw .unreadableCatalog(error, second: copies.second)
+        case (.sound(let first), .sound(let second)):
+            guard first.clusterID == second.clusterID else {
+                throw .mixedCatalogs(copies.first, copies.second)
+            }
+            return second.revision > first.revision ? second : first
+        case (.sound(let catalog), _), (_, .sound(let catalog)): return catalog
+        case (_, .unreadable(let error)): throw .unreadableCatalog(error, second: copies.second)
+        case (.missing, .missing):
+            guard !hasLogs else { throw .missingCatalog(path: copies.first) }
+            return nil
+        case (.damaged, _): throw .damagedCatalog(path: copies.first)
+        case (.missing, .damaged): throw .damagedCatalog(path: copies.second)
+        }
+    }
+
+    func saveFirst(_ catalog: TopicCatalog) throws(DiskError) {
+        try disk.replace(first, with: catalog.encoded())
+    }
+
+    func saveSecond(_ catalog: TopicCatalog) throws(DiskError) {
+        try disk.replace(second, with: catalog.encoded())
+    }
+}

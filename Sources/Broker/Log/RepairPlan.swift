@@ -1,0 +1,57 @@
+/// The steps that make a catalog and its directories fit together again. No step removes a record.
+package struct RepairPlan: Equatable, Sendable {
+    /// The catalog to write, nil if the present one is right.
+    var catalog: TopicCatalog?
+    /// Missing directories of partitions, which begin empty.
+    var made: [LogDirectory] = []
+    /// Directories that belong to no topic of the catalog and move out of the way.
+    var setAside: [LogDirectory] = []
+
+    package var isEmpty: Bool { catalog == nil && made.isEmpty && setAside.isEmpty }
+
+    /// One sentence for each step.
+    package var sentences: [String] {
+        let topics = (catalog?.entries ?? []).map {
+            """
+            catalog: topic \($0.name) with \($0.partitionCount) partitions; it keeps all records \
+            until `flotilla topics alter`
+            """
+        }
+        let missing = made.map { "directory \($0.name) is missing: its partition begins empty" }
+        let unknown = setAside.map {
+            "directory \($0.name) belongs to no topic: it moves to \(StoreRepair.setAsideName)"
+        }
+        return topics + missing + unknown
+    }
+
+    init(_ catalog: TopicCatalog, found: [LogDirectory]) {
+        let inventory = StoreInventory(catalog, found: found)
+        made = inventory.missing
+        setAside = inventory.unnamed
+    }
+
+    /// Makes a catalog from the names of directories. The settings are lost, so a topic gets some that
+    /// remove nothing; `flotilla topics alter` gives it its own again.
+    init(
+        rebuilding clusterID: String, found: [LogDirectory],
+        using generator: inout some RandomNumberGenerator
+    ) {
+        var catalog = TopicCatalog(clusterID: clusterID)
+        catalog.nextSerial = (found.map(\.serial).max() ?? 0) + 1
+        for (name, directories) in Dictionary(grouping: found, by: \.topic).sorted(by: { $0.key < $1.key }) {
+            // A smaller serial is of a topic of the same name that was deleted before.
+            let serial = directories.map(\.serial).max() ?? 0
+            let partitions = directories.filter { $0.serial == serial }.map(\.partition)
+            let isInternal = CoordinatorTopic.names.contains(name)
+            catalog.entries.append(
+                TopicCatalog.Entry(
+                    name: name, id: .random(using: &generator), isInternal: isInternal, serial: serial,
+                    partitionCount: (partitions.max() ?? 0) + 1,
+                    settings: isInternal ? CoordinatorTopic.settings : Self.settingsThatKeep))
+        }
+        self.init(catalog, found: found)
+        self.catalog = catalog
+    }
+
+    private static let settingsThatKeep = ["cleanup.policy": "delete", "retention.ms": "-1"]
+}

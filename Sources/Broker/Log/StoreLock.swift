@@ -1,0 +1,23 @@
+internal import CLinux
+internal import Glibc
+
+/// The ownership of a data directory by one process.
+final class StoreLock {
+    private let file: OpenFile
+
+    init(_ path: String, _ disk: Disk) throws(TopicStoreError) {
+        do throws(DiskError) {
+            file = try disk.open(path + "/lock", create: true, writable: true)
+        } catch {
+            throw .disk(error)
+        }
+        guard flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+        guard errno == EWOULDBLOCK else {
+            throw .disk(DiskError(.lock, path: file.path, code: errno))
+        }
+        throw .locked(path: path)
+    }
+
+    /// Unlocks explicitly: a child that is being started may hold the descriptor a little longer.
+    deinit { flock(file.descriptor, LOCK_UN) }
+}

@@ -54,7 +54,7 @@ enum BrokerLogBenchmark {
                     _ = try unsafe batch.withUnsafeBytes { try unsafe log.append($0, now: .now()) }
                 }
             }
-            while store.flusher.runOnce() { store.deliver() }
+            while store.flusher.runOnce() { store.deliver(now: .now()) }
             rates.append(("3 append", mebibytes / append.processorSeconds))
             let read = try Usage.of { try readAll(log) }
             rates.append(("4 read", mebibytes / read.processorSeconds))

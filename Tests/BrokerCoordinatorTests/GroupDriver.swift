@@ -15,6 +15,8 @@ final class GroupDriver {
     var storesAtOnce = true
     private var tokens: UInt64 = 0
     private var bits: UInt64
+    /// The jump of the machine's clock, which the expiry clock does not follow.
+    var clockLead: Int64 = 0
 
     init(_ settings: GroupSettings = GroupSettings(), seed: UInt64 = 1) {
         self.settings = settings
@@ -28,7 +30,8 @@ final class GroupDriver {
     var now: Moment {
         Moment(
             steady: Instant(nanoseconds: milliseconds * 1_000_000),
-            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
+            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds + clockLead),
+            expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
     }
 
     /// The process dies: what was not durable is gone, but for the first `keeping` appends under way.

@@ -93,6 +93,23 @@ struct OffsetTests {
         #expect(driver.coordinator.groups.isEmpty)
     }
 
+    @Test func `a clock that jumps ahead forgets no offset and no transactional id`() throws {
+        let driver = GroupDriver()
+        _ = driver.ask(Ask.commit(offset: 5))
+        driver.clockLead = 30 * 86_400_000
+        driver.pass(milliseconds: 2 * 3_600_000)
+        #expect(driver.ask(Ask.fetch())?.fetched?.offset == 5)
+        let producers = TransactionDriver()
+        let producer = try #require(producers.producer())
+        producers.clockLead = 30 * 86_400_000
+        producers.pass(milliseconds: 2 * 3_600_000)
+        #expect(producers.ask(producer.add())?.error == ErrorCode.none)
+        // An open transaction keeps the rest of its time over a start in the middle of the jump.
+        producers.clockLead = 60 * 86_400_000
+        producers.restart(keeping: 0)
+        #expect(producers.coordinator.transactions.values.allSatisfy { $0.facts.state == .ongoing })
+    }
+
     @Test func `a deleted topic takes its offsets along`() {
         let driver = GroupDriver()
         _ = driver.ask(Ask.commit(topic: "a", offset: 1))

@@ -21,6 +21,8 @@ final class TransactionDriver {
     private(set) var answers: [ReplyToken: TransactionAnswer] = [:]
     var storesAtOnce = true
     var marksAtOnce = true
+    /// The jump of the machine's clock, which the expiry clock does not follow.
+    var clockLead: Int64 = 0
     private var tokens: UInt64 = 0
 
     init(_ settings: TransactionSettings = TransactionSettings()) {
@@ -42,7 +44,8 @@ final class TransactionDriver {
     var now: Moment {
         Moment(
             steady: Instant(nanoseconds: milliseconds * 1_000_000),
-            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
+            wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds + clockLead),
+            expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
     }
 
     /// The process dies: what was not durable is gone, but for the first `keeping` appends under way.

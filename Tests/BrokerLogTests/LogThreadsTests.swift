@@ -38,17 +38,17 @@ struct LogThreadsTests {
                 #expect(error == nil)
                 waiting -= 1
             }
-            if round % 20 == 0 { store.deliver() }
+            if round % 20 == 0 { store.deliver(now: noon) }
             if round % 100 == 0 { store.upkeep(now: noon) }
         }
         while waiting > 0 {
             wakes.wait()
-            store.deliver()
+            store.deliver(now: noon)
         }
         flusher.stop()
         worker.stop()
         for thread in threads { thread.join() }
-        store.deliver()
+        store.deliver(now: noon)
         for (index, log) in topic.partitions.enumerated() {
             var state: [String: String] = [:]
             try log.forEachBatch(from: 0) { batch in

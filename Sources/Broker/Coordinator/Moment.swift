@@ -1,11 +1,16 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The two clocks, read together: what waits inside the process goes by the steady one, what is
-/// stored and read again after a restart by the wall.
+/// The clocks, read together. Waits inside the process go by the steady clock. Times that are stored
+/// go by the wall clock. Whether something has expired goes by `expiry`, which does not follow a jump.
 struct Moment: Sendable {
     let steady: Instant
     let wall: WallTime
+    let expiry: WallTime
 
-    static func now() -> Moment { Moment(steady: .now(), wall: .now()) }
+    init(steady: Instant, wall: WallTime, expiry: WallTime? = nil) {
+        self.steady = steady
+        self.wall = wall
+        self.expiry = expiry ?? wall
+    }
 }

@@ -18,10 +18,13 @@ final class Coordination {
     private var markers: [MarkersID: MarkersUnderWay] = [:]
     private var timer: LoopTimer?
     private var nextTick = Instant.distantFuture
+    /// The expiry clock, as the last upkeep read it.
+    var expiryTime: WallTime
+    private var now: Moment { Moment(steady: .now(), wall: .now(), expiry: expiryTime) }
 
     init(
         groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop,
-        tears: TransactionTears? = nil
+        expiryTime: WallTime, tears: TransactionTears? = nil
     ) {
         self.topics = topics
         self.tears = tears
@@ -31,8 +34,10 @@ final class Coordination {
         let exists: (TopicPartition) -> Bool = { partition in
             topics.log(partition.topic, partition.partition) != nil
         }
-        groups = GroupCoordinator(at: .now(), partitionExists: exists)
-        transactions = TransactionCoordinator(at: .now(), partitionExists: exists)
+        self.expiryTime = expiryTime
+        let now = Moment(steady: .now(), wall: .now(), expiry: expiryTime)
+        groups = GroupCoordinator(at: now, partitionExists: exists)
+        transactions = TransactionCoordinator(at: now, partitionExists: exists)
     }
 
     /// Reads both logs back; then timeouts run, and what was decided before is carried out.
@@ -40,8 +45,8 @@ final class Coordination {
         try groupTopic.replay(log: log) { groups.restore($0) }
         try transactionTopic.replay(log: log) { transactions.restore($0) }
         timer = LoopTimer(on: loop) { [weak self] in self?.tick() }
-        groups.begin(at: .now())
-        perform(transactions.begin(at: .now()))
+        groups.begin(at: now)
+        perform(transactions.begin(at: now))
     }
 
     func stop() {
@@ -51,8 +56,8 @@ final class Coordination {
 
     private func tick() {
         nextTick = .distantFuture
-        perform(groups.tick(at: .now()))
-        perform(transactions.tick(at: .now()))
+        perform(groups.tick(at: now))
+        perform(transactions.tick(at: now))
     }
 
     private func scheduleTick() {
@@ -65,11 +70,11 @@ final class Coordination {
     // MARK: Requests
 
     func handle(_ request: GroupRequest, _ exchange: Exchange) {
-        perform(groups.handle(request, from: caller(exchange), at: .now()))
+        perform(groups.handle(request, from: caller(exchange), at: now))
     }
 
     func handle(_ request: TransactionRequest, _ exchange: Exchange) {
-        perform(transactions.handle(request, from: caller(exchange), at: .now()))
+        perform(transactions.handle(request, from: caller(exchange), at: now))
     }
 
     /// Offsets within a transaction concern both: one knows whether it is open, the other keeps them.
@@ -85,7 +90,7 @@ final class Coordination {
 
     /// Offsets of a topic that is gone must not meet a new one of its name.
     func topicDeleted(_ name: String) {
-        perform(groups.topicDeleted(name, at: .now()))
+        perform(groups.topicDeleted(name, at: now))
     }
 
     /// Nil when a transactional batch may be appended to the partition.
@@ -114,7 +119,7 @@ final class Coordination {
                 exchange.answer { response.write(to: &$0, version: exchange.version) }
             case .persist(let id, let records):
                 groupTopic.persist(records) { [unowned self] error in
-                    perform(error == nil ? groups.persisted(id, at: .now()) : groups.failed(id, at: .now()))
+                    perform(error == nil ? groups.persisted(id, at: now) : groups.failed(id, at: now))
                 }
             case .transactionEnded(let id, let durable):
                 settle(id, error: !durable)
@@ -133,7 +138,7 @@ final class Coordination {
                 transactionTopic.persist(records) { [unowned self] error in
                     perform(
                         error == nil
-                            ? transactions.persisted(id, at: .now()) : transactions.failed(id, at: .now()))
+                            ? transactions.persisted(id, at: now) : transactions.failed(id, at: now))
                 }
             case .writeMarkers(let id, let markers):
                 write(markers, id)
@@ -153,13 +158,13 @@ final class Coordination {
     private func write(_ end: TransactionMarkers, _ id: MarkersID) {
         // One more than there are, so that nothing settles before everything has begun.
         markers[id] = MarkersUnderWay(left: end.partitions.count + 2)
-        let now = WallTime.now()
+        let time = WallTime.now()
         for partition in end.partitions {
-            append(end, to: partition, at: now) { [unowned self] error in settle(id, error: error) }
+            append(end, to: partition, at: time) { [unowned self] error in settle(id, error: error) }
         }
         perform(
             groups.endTransaction(
-                id, producerID: end.producerID, commits: end.commits, groups: end.groups, at: .now()))
+                id, producerID: end.producerID, commits: end.commits, groups: end.groups, at: now))
         settle(id, error: false)
     }
 
@@ -190,7 +195,7 @@ final class Coordination {
         markers[id] = nil
         perform(
             underWay.hasFailed
-                ? transactions.markersFailed(id, at: .now()) : transactions.markersWritten(id, at: .now()))
+                ? transactions.markersFailed(id, at: now) : transactions.markersWritten(id, at: now))
     }
 
     // MARK: What an operator wants to know

@@ -5,7 +5,7 @@ internal import Glibc
 struct CatalogCopies {
     static let fileName = "catalog"
 
-    /// What one of the files holds.
+    /// The state of one of the files.
     enum Copy: Equatable {
         case missing
         case damaged

@@ -6,9 +6,9 @@ extension PartitionLog {
 
     /// What should be compacted now, nil if nothing or if it is not worth it yet.
     func compactionPlan(now: WallTime) -> CompactionPlan? {
-        guard settings.isCompacted, !isCompacting, closed == nil, now.milliseconds >= nextCompaction else {
-            return nil
-        }
+        guard settings.isCompacted, !isCompacting, closed == nil,
+            now.isDue(nextCompaction, within: Self.compactionRetryMilliseconds)
+        else { return nil }
         let sources = cleanable(now: now)
         guard !sources.isEmpty else { return nil }
         let dirty = sources.filter { $0.endOffset > cleaned.firstDirty }

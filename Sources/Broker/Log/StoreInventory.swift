@@ -1,6 +1,6 @@
 /// The directories of a store, compared with its catalog.
 struct StoreInventory: Equatable {
-    /// Of deleted topics.
+    /// Directories of deleted topics.
     private(set) var removed: [LogDirectory] = []
     /// Neither named by the catalog nor listed as removed.
     private(set) var unnamed: [LogDirectory] = []

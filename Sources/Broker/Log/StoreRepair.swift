@@ -39,8 +39,8 @@ package final class StoreRepair {
             rebuilding: ClusterID.random(using: &generator), found: found, using: &generator)
     }
 
-    /// Carries a plan out. After a crash at any step, a new plan finds what is left to do: the catalog
-    /// comes last, when all that it names is there.
+    /// Carries a plan out. After a crash at any step, a new plan finds the steps that are left. The
+    /// catalog comes last, when all directories that it names exist.
     package func carryOut(_ plan: RepairPlan) throws(TopicStoreError) {
         do throws(DiskError) {
             if !plan.setAside.isEmpty {

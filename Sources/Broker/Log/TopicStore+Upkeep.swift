@@ -4,13 +4,15 @@ extension TopicStore {
     /// How often the owner should call `upkeep`.
     package static let upkeepMilliseconds = 500
 
-    /// Brings finished work to the logs; called on the loop thread after `wake`.
-    package func deliver(now: WallTime = .now()) {
+    /// Brings finished work to the logs; called on the loop thread after `wake`. `now` is the expiry
+    /// clock's time: the times of compactions are compared with it later.
+    package func deliver(now: WallTime) {
         for result in environment.flusher.takeResults() { logs[result.log]?.flushed(result) }
         for result in worker.takeResults() { logs[result.log]?.apply(result, now: now) }
     }
 
-    /// Retention, and compaction where it is due: looked for here, done by the worker.
+    /// Retention, and compaction where it is due: looked for here, done by the worker. `now` is the
+    /// expiry clock's time.
     package func upkeep(now: WallTime) {
         saveOwedCatalog()
         for log in logs.values {
@@ -33,10 +35,19 @@ extension TopicStore {
 extension PartitionLog {
     /// How long an idle producer's sequences are remembered, as Kafka does.
     static let producerExpiryMilliseconds: Int64 = 24 * 3_600_000
+    private static let producerExpiryCheckMilliseconds: Int64 = 60_000
 
     func expireProducers(now: WallTime) {
-        guard now.milliseconds >= nextProducerExpiry else { return }
-        nextProducerExpiry = now.milliseconds + 60_000
+        guard now.isDue(nextProducerExpiry, within: Self.producerExpiryCheckMilliseconds) else { return }
+        nextProducerExpiry = now.milliseconds + Self.producerExpiryCheckMilliseconds
         producers.expire(usedBefore: now.milliseconds - Self.producerExpiryMilliseconds)
+    }
+}
+
+extension WallTime {
+    /// Whether a time has come that was set at most `wait` ahead. If it is farther away than that, the
+    /// clock went back since, and the time would come too late or never.
+    func isDue(_ time: Int64, within wait: Int64) -> Bool {
+        milliseconds >= time || time - milliseconds > wait
     }
 }

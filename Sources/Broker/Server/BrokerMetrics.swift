@@ -10,6 +10,7 @@ final class BrokerMetrics {
     let parkedFetches: Gauge
     let partitions: Gauge
     let oldestTransactionSeconds: Gauge
+    let clockLeadSeconds: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
     /// By request: how many, and how long from arrival to answer.
@@ -30,6 +31,9 @@ final class BrokerMetrics {
         oldestTransactionSeconds = metrics.gauge(
             "flotilla_broker_oldest_transaction_seconds",
             help: "Age of the oldest open transaction; committed readers wait behind it.")
+        clockLeadSeconds = metrics.gauge(
+            "flotilla_broker_clock_lead_seconds",
+            help: "Jump of the machine's clock that is not believed yet; nothing expires by it.")
         appendSeconds = metrics.histogram(
             "flotilla_broker_append_seconds", help: "Time to append one produce request to the logs.",
             bounds: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1])

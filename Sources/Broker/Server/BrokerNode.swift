@@ -15,6 +15,9 @@ final class BrokerNode {
     private(set) lazy var fetches = FetchHandler(self)
     /// Every answer is encoded here; see `Session.answer`.
     var scratch = WireWriter(capacity: 64 * 1024)
+    private var expiryClock: ExpiryClock
+    private let expiryClockFile: ExpiryClockFile
+    private var expiryClockKept: Instant
     private var sessions: [ObjectIdentifier: Session] = [:]
     /// Topics whose deletion waits for the weather.
     var lingering: [String: LoopTimer] = [:]
@@ -30,11 +33,20 @@ final class BrokerNode {
         self.topics = topics
         self.log = log
         self.metrics = BrokerMetrics(metrics)
+        expiryClockFile = ExpiryClockFile(path: settings.dataDirectory + "/clock", disk: settings.disk)
+        let kept = expiryClockFile.read()
+        expiryClock = ExpiryClock(kept: kept, wall: settings.clock(), at: .now())
+        expiryClockKept = .now()
         budget = BufferBudget(bytesMax: settings.limits.bufferedBytesMax)
         coordination = try Coordination(
             groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
-            topics: topics, loop: loop, tears: settings.transactionTears)
+            topics: topics, loop: loop, expiryTime: expiryClock.time, tears: settings.transactionTears)
+        if kept?.isInDoubt == true, expiryClock.isInDoubt {
+            sayDoubt()
+        } else if expiryClock.isInDoubt {
+            log.info("the broker was away for more than a day; nothing expires by the clock for an hour")
+        }
         try coordination.start(log)
         for topic in topics.topics { adopt(topic) }
     }
@@ -81,10 +93,36 @@ final class BrokerNode {
 
     /// Every half second.
     func upkeep() {
-        topics.upkeep(now: .now())
+        readClocks()
+        topics.upkeep(now: expiryClock.time)
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
         metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
         scratch.reset()
+    }
+
+    /// Takes what the disk's threads have finished.
+    func deliver() {
+        topics.deliver(now: expiryClock.time)
+    }
+
+    private func readClocks() {
+        let steady = Instant.now()
+        let wasInDoubt = expiryClock.isInDoubt
+        expiryClock.observe(settings.clock(), at: steady)
+        coordination.expiryTime = expiryClock.time
+        metrics.clockLeadSeconds.set(Double(expiryClock.leadMilliseconds) / 1000)
+        if expiryClock.isInDoubt && !wasInDoubt { sayDoubt() }
+        let isKeepDue = steady.milliseconds(since: expiryClockKept) >= ExpiryClockFile.keepMilliseconds
+        if isKeepDue || expiryClock.isInDoubt != wasInDoubt {
+            expiryClockKept = steady
+            expiryClockFile.keep(expiryClock)
+        }
+    }
+
+    private func sayDoubt() {
+        log.error(
+            "the clock of this machine jumped ahead; nothing expires by it for an hour: check the clock",
+            .field("seconds", Int(expiryClock.leadMilliseconds / 1000)))
     }
 
     // MARK: Start and end
@@ -113,6 +151,7 @@ final class BrokerNode {
     }
 
     func close() {
+        expiryClockFile.keep(expiryClock)
         do throws(TopicStoreError) {
             try topics.close()
         } catch {

@@ -1,4 +1,5 @@
 internal import Glibc
+package import Telemetry
 
 /// How one broker runs. Every value has a default that suits a machine of one's own.
 package struct BrokerSettings: Sendable {
@@ -24,6 +25,8 @@ package struct BrokerSettings: Sendable {
     package var weather: (any BrokerWeather)?
     /// Every file operation, which a test can number, let fail, or let the process die at.
     package var disk = Disk()
+    /// The machine's clock, as far as it decides what has expired.
+    package var clock: @Sendable () -> WallTime = { .now() }
 
     /// The directory is the broker's own and goes with it.
     package var removesDataAtStop = false

@@ -96,7 +96,7 @@ package final class RunningBroker: Sendable {
                 path: settings.dataDirectory, flush: settings.flush, disk: settings.disk, log: log,
                 metrics: metrics
             ) { [weak owner] in
-                owner?.execute { $0.node.topics.deliver() }
+                owner?.execute { $0.node.deliver() }
             }
             let identity = Node(
                 host: settings.host, port: UInt16(settings.port), clusterID: topics.clusterID)

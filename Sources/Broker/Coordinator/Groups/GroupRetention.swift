@@ -21,7 +21,7 @@ extension GroupCoordinator {
 
     private func expiredOffsets(of group: Group) -> [TopicPartition] {
         guard group.state == .empty || group.state == .stable else { return [] }
-        let oldest = now.wall.milliseconds - settings.offsetsRetentionMilliseconds
+        let oldest = now.expiry.milliseconds - settings.offsetsRetentionMilliseconds
         return group.offsets.filter { partition, offset in
             guard !group.pending.values.contains(where: { $0.offsets[partition] != nil }) else {
                 return false

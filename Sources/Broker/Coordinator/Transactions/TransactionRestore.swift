@@ -53,7 +53,7 @@ extension TransactionCoordinator {
                 if facts.state.isPrepared { writeMarkers(transaction) }
                 guard facts.state == .ongoing else { continue }
                 let timeout = Int64(facts.timeoutMilliseconds)
-                let passed = now.wall.milliseconds - (facts.startedAt ?? now.wall).milliseconds
+                let passed = now.expiry.milliseconds - (facts.startedAt ?? now.expiry).milliseconds
                 let left = min(max(timeout - passed, 0), timeout)
                 schedule(transaction, at: now.steady.advanced(byMilliseconds: Int(left)))
             }
@@ -64,7 +64,7 @@ extension TransactionCoordinator {
     /// Forgets transactional ids at rest that nobody has used for long.
     func expireIDs() {
         expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
-        let oldest = now.wall.milliseconds - settings.idExpirationMilliseconds
+        let oldest = now.expiry.milliseconds - settings.idExpirationMilliseconds
         let unused = transactions.values.filter { transaction in
             let facts = transaction.facts
             let isAtRest = facts.state != .ongoing && !facts.state.isPrepared && !transaction.isChanging

@@ -32,7 +32,7 @@ struct ExpiryClockTests {
             }
         }
 
-        /// How far the expiry clock is ahead of the true time.
+        /// The lead of the expiry clock over the true time.
         var error: Int64 { clock.time.milliseconds - noon.milliseconds - steady }
     }
 

@@ -13,6 +13,8 @@ final class FaultyDisk: Sendable {
         var dieAt: Int?
         var failAt: Int?
         var isDead = false
+        /// Nothing that needs space happens.
+        var isFull = false
         /// Fails the next operation of a kind once.
         var failNext: (operation: Disk.Operation, fault: Disk.Fault)?
         /// Bytes of each file that a sync covered.
@@ -50,6 +52,8 @@ final class FaultyDisk: Sendable {
         }
     }
 
+    func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+
     func clearFailure() { state.withLock { $0.failNext = nil } }
 
     private static func step(
@@ -64,6 +68,9 @@ final class FaultyDisk: Sendable {
                 return .tear(bytes: Int(state.random.next(upperBound: UInt64(bytes + 1))), errno: EIO)
             }
             return .fail(EIO)
+        }
+        if state.isFull, [.create, .write, .rename, .makeDirectory].contains(operation) {
+            return .fail(ENOSPC)
         }
         if state.failAt == state.steps { return .fail(ENOSPC) }
         if let next = state.failNext, next.operation == operation {

@@ -87,6 +87,40 @@ struct LogBehaviourTests {
         #expect(files.filter { $0.hasSuffix(".log") || $0.hasSuffix(".deleted") }.count == 1)
     }
 
+    @Test func `retention frees space on a full disk, and the newest segment follows later`() throws {
+        let one = try OneLog(["segment.bytes": "200", "retention.ms": "60000", "segment.ms": "1000"])
+        for second in 0..<20 as Range<Int64> {
+            try one.log.append(timed("v", second), now: at(second))
+        }
+        one.upkeep(at: at(21))
+        let segments = one.log.segmentCount
+        #expect(segments > 3)
+        one.faulty.fill(true)
+        one.upkeep(at: at(900))
+        #expect(one.log.segmentCount == 1)
+        #expect(one.log.closed == nil)
+        let files = try Disk().names(in: one.log.directory)
+        #expect(files.filter { $0.hasSuffix(".log") || $0.hasSuffix(".deleted") }.count == 1)
+        one.faulty.fill(false)
+        one.upkeep(at: at(901))
+        #expect(one.log.logStartOffset == 20)
+        #expect(try one.log.append(timed("on", 901), now: at(901)).baseOffset == 20)
+    }
+
+    @Test func `a segment that cannot be removed is tried again, and the ones before it are gone`() throws {
+        let one = try OneLog(["segment.bytes": "200", "retention.ms": "60000"])
+        for second in 0..<20 as Range<Int64> {
+            try one.log.append(timed("v", second * 10), now: at(second * 10))
+        }
+        one.store.settle()
+        one.faulty.failNext(.remove, .fail(EIO))
+        one.upkeep(at: at(900))
+        one.upkeep(at: at(901))
+        #expect(one.log.logStartOffset == 20)
+        let files = try Disk().names(in: one.log.directory)
+        #expect(files.filter { $0.hasSuffix(".log") || $0.hasSuffix(".deleted") }.count == 1)
+    }
+
     @Test func `retention by size leaves at least that much`() throws {
         let one = try OneLog(["segment.bytes": "200", "retention.bytes": "500"])
         for _ in 0..<20 { try one.log.append(timed("v", 0)) }

@@ -18,6 +18,8 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
         return "cannot \(verb) \(path): \(reason); \(remedy)"
     }
 
+    var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
+
     private var verb: String {
         switch operation {
         case .makeDirectory: "make directory"

@@ -27,10 +27,10 @@ struct ExpiryClock: Equatable {
     private(set) var time: WallTime
     private var observed: Instant
     private var doubt: Doubt?
-    /// How far the machine's clock is ahead of this one while it is in doubt, else 0.
+    /// The lead of the machine's clock while it is in doubt, else 0.
     private(set) var leadMilliseconds: Int64 = 0
 
-    /// What one process leaves to the next.
+    /// The part that a process keeps for the next one.
     struct Kept: Equatable {
         var time: WallTime
         var isInDoubt: Bool
@@ -82,7 +82,7 @@ struct ExpiryClock: Equatable {
 /// The file that keeps the expiry clock across starts. A file that is lost or damaged costs only the
 /// protection of the next start, so it is not synced.
 struct ExpiryClockFile {
-    /// How often a running broker writes it.
+    /// The time between two writes.
     static let keepMilliseconds = 60_000
     private static let format: Int32 = 1
 

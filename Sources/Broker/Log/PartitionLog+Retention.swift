@@ -1,16 +1,19 @@
 internal import Telemetry
 
 extension PartitionLog {
-    /// Removes what the topic's settings no longer keep; returns files for a worker to remove.
-    func applyRetention(now: WallTime) throws(LogError) -> [String] {
+    /// Removes the segments that the topic's settings no longer keep; returns files for a worker to remove.
+    ///
+    /// Closed segments go first: that needs no space, and a roll does. On a full disk the roll fails, and
+    /// the freed space is what the next one needs.
+    func applyRetention(now: WallTime) -> [String] {
         guard closed == nil, !isCompacting else { return [] }
-        if isRollOverdue(now: now) { try roll() }
-        var count = 0
-        if settings.isDeleted { count = max(countExpired(now: now), countSurplus()) }
-        count = max(count, segments.dropLast().prefix { $0.endOffset <= logStartOffset }.count)
-        guard count > 0 else { return [] }
-        if count == segments.count { try roll() }
-        return try dropSegments(count)
+        let unwanted = settings.isDeleted ? max(countExpired(now: now), countSurplus()) : 0
+        let unreadable = segments.dropLast().prefix { $0.endOffset <= logStartOffset }.count
+        let isActiveExpired = unwanted == segments.count
+        var files = dropSegments(min(max(unwanted, unreadable), segments.count - 1))
+        guard isActiveExpired || isRollOverdue(now: now), (try? roll()) != nil else { return files }
+        if isActiveExpired { files += dropSegments(1) }
+        return files
     }
 
     /// A segment that nobody appends to must close too, to be compacted or removed.
@@ -39,29 +42,57 @@ extension PartitionLog {
     }
 
     /// Takes the first segments out of the log. The files get another name here, oldest first, so that
-    /// a crash in between leaves no hole; freeing their blocks can take long and is for a worker.
-    private func dropSegments(_ count: Int) throws(LogError) -> [String] {
+    /// a crash in between leaves no hole. Freeing their blocks can take long and is for a worker.
+    private func dropSegments(_ count: Int) -> [String] {
+        guard count > 0 else { return [] }
         var files: [String] = []
-        for segment in segments.prefix(count) {
-            environment.open.close(segment)
-            do throws(DiskError) {
-                try environment.disk.remove(segment.indexPath)
-                try environment.disk.rename(segment.path, to: segment.path + ".deleted")
-            } catch {
-                throw .disk(error)
+        var dropped = 0
+        do throws(DiskError) {
+            while dropped < count {
+                let segment = segments[0]
+                environment.open.close(segment)
+                if let left = try retire(segment) { files.append(left) }
+                segments.removeFirst()
+                flush.full.removeAll { $0 === segment }
+                logStartOffset = max(logStartOffset, segments[0].baseOffset)
+                dropped += 1
             }
-            files.append(segment.path + ".deleted")
-            segments.removeFirst()
-            flush.full.removeAll { $0 === segment }
-            logStartOffset = max(logStartOffset, segments[0].baseOffset)
+        } catch {
+            environment.counters.diskFailures.add()
+            sayRetentionFails(error)
         }
+        guard dropped > 0 else { return files }
         producers.forget(below: logStartOffset)
         checkpoints.demand()
         requestFlush()
+        isRetentionFailing = false
         environment.log.info(
             "removed segments", .field("topic", topic), .field("partition", Int(partition)),
-            .field("segments", count), .field("start", Int(logStartOffset)))
+            .field("segments", dropped), .field("start", Int(logStartOffset)))
         return files
+    }
+
+    /// Returns the new name of the file, or nil if it is gone at once: a full disk may have no space for
+    /// another name.
+    private func retire(_ segment: Segment) throws(DiskError) -> String? {
+        try environment.disk.remove(segment.indexPath)
+        let name = segment.path + ".deleted"
+        do throws(DiskError) {
+            try environment.disk.rename(segment.path, to: name)
+            return name
+        } catch {
+            guard error.isDiskFull else { throw error }
+            try environment.disk.remove(segment.path)
+            return nil
+        }
+    }
+
+    private func sayRetentionFails(_ error: DiskError) {
+        guard !isRetentionFailing else { return }
+        isRetentionFailing = true
+        environment.log.error(
+            "old segments cannot be removed and are tried again", .field("topic", topic),
+            .field("partition", Int(partition)), .field("error", error.description))
     }
 
     /// Makes records below `offset` unreadable; their segments go when all of their records are. It is

@@ -44,6 +44,8 @@ package final class PartitionLog {
     var incarnation = 0
     /// The last append failed; said once, not for every producer that tries again.
     var isFailing = false
+    /// The last removal of old segments failed; said once.
+    var isRetentionFailing = false
     /// Why the log takes and gives nothing, nil when it does.
     var closed: String?
 

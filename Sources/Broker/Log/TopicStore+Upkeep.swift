@@ -16,14 +16,8 @@ extension TopicStore {
     package func upkeep(now: WallTime) {
         saveOwedCatalog()
         for log in logs.values {
-            do throws(LogError) {
-                let files = try log.applyRetention(now: now)
-                if !files.isEmpty { worker.submit(.remove(files)) }
-            } catch {
-                environment.counters.diskFailures.add()
-                environment.log.error(
-                    "retention failed", .field("topic", log.topic), .field("error", error.description))
-            }
+            let files = log.applyRetention(now: now)
+            if !files.isEmpty { worker.submit(.remove(files)) }
             log.expireProducers(now: now)
             guard let plan = log.compactionPlan(now: now) else { continue }
             log.isCompacting = true

@@ -41,48 +41,85 @@ struct CoordinatorTopic {
         }
     }
 
-    /// Gives every record that is there to `restore`, in order.
+    /// Gives every record that can be read to `restore`, in order.
+    ///
+    /// Damage does not stop the broker: without the rest of its topics nothing works at all, and with
+    /// the records around the damage most groups and transactions go on.
     func replay(
         log messages: Log, _ restore: (CoordinatorRecord) -> CoordinatorRecord.Restored
     ) throws(LogError) {
         var writer = WireWriter(capacity: Self.replayBytes)
         var offset = log.logStartOffset
         var skipped = 0
-        while true {
+        var lost: Int64 = 0
+        while offset < log.highWatermark {
             writer.reset()
-            let result = try log.read(
-                from: offset, maxBytes: Self.replayBytes, committed: false, into: &writer)
-            guard result.bytes > 0 else { break }
-            try unsafe writer.withBytes { (raw) throws(LogError) in
-                try unsafe Self.records(in: raw) { if restore($0) != .applied { skipped += 1 } }
+            do throws(LogError) {
+                let result = try log.read(
+                    from: offset, maxBytes: Self.replayBytes, committed: false, into: &writer)
+                guard result.bytes > 0 else { break }
+                offset = result.nextOffset
+            } catch {
+                guard case .damaged = error else { throw error }
+                let next = max(offset + 1, try log.soundOffset(above: offset))
+                lost += next - offset
+                offset = next
+                continue
             }
-            offset = result.nextOffset
+            unsafe writer.withBytes { raw in
+                lost += unsafe Self.records(in: raw) { if restore($0) != .applied { skipped += 1 } }
+            }
         }
-        guard skipped > 0 else { return }
-        messages.warning(
-            "passed over records that this release cannot read", .field("topic", log.topic),
-            .field("records", skipped))
+        sayPassedOver(skipped: skipped, lost: lost, messages)
     }
 
-    /// `bytes` are whole batches that the log has checked, and that were written by `persist`.
+    private func sayPassedOver(skipped: Int, lost: Int64, _ messages: Log) {
+        if skipped > 0 {
+            messages.warning(
+                "passed over records that this release cannot read", .field("topic", log.topic),
+                .field("records", skipped))
+        }
+        guard lost > 0 else { return }
+        messages.error(
+            "damaged records of a coordinator are lost, and an older state holds: check groups and transactions",
+            .field("topic", log.topic), .field("offsets", Int(lost)))
+    }
+
+    /// `bytes` are whole batches that the log has checked. Returns the number of offsets whose records
+    /// are not what `persist` writes.
     private static func records(
         in bytes: UnsafeRawBufferPointer, _ body: (CoordinatorRecord) -> Void
-    ) throws(LogError) {
+    ) -> Int64 {
         var position = 0
+        var lost: Int64 = 0
         while position < bytes.count {
             let header = unsafe BatchHeader(UnsafeRawBufferPointer(rebasing: bytes[position...]))
             let range = position + BatchHeader.size..<position + header.totalSize
             position = range.upperBound
             let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             guard !header.isControl, header.codec == 0 else { continue }
-            var reader = unsafe RecordReader(records, count: Int(header.recordCount))
-            while let record = try reader.next() {
-                guard let key = record.key else { continue }
-                body(
-                    CoordinatorRecord(
-                        key: unsafe [UInt8](records[key]),
-                        value: record.value.map { unsafe [UInt8](records[$0]) }))
+            do throws(LogError) {
+                // Read whole first: a batch is what must happen together.
+                for record in try unsafe batch(records, count: Int(header.recordCount)) { body(record) }
+            } catch {
+                lost += header.nextOffset - header.baseOffset
             }
         }
+        return lost
+    }
+
+    private static func batch(
+        _ records: UnsafeRawBufferPointer, count: Int
+    ) throws(LogError) -> [CoordinatorRecord] {
+        var all: [CoordinatorRecord] = []
+        var reader = unsafe RecordReader(records, count: count)
+        while let record = try reader.next() {
+            guard let key = record.key else { continue }
+            all.append(
+                CoordinatorRecord(
+                    key: unsafe [UInt8](records[key]),
+                    value: record.value.map { unsafe [UInt8](records[$0]) }))
+        }
+        return all
     }
 }

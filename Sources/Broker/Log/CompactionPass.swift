@@ -70,7 +70,7 @@ struct CompactionPass {
             while true {
                 if keys.count >= plan.keysMax { return }
                 try checkStopping()
-                let isBatch = try unsafe reader.next { (header, batch) throws(LogError) in
+                let isBatch = try unsafe read(&reader, of: source) { (header, batch) throws(LogError) in
                     if header.nextOffset > plan.firstDirty, !header.isControl, !filter.isAborted(header) {
                         try unsafe note(header, batch)
                     }
@@ -79,7 +79,15 @@ struct CompactionPass {
                 if isBatch == nil { break }
                 mappedUpTo = max(mappedUpTo, reader.offset)
             }
+            mappedUpTo = max(mappedUpTo, source.endOffset)
         }
+    }
+
+    private func read(
+        _ reader: inout SegmentReader, of source: CompactionPlan.Source,
+        _ body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Bool
+    ) throws(LogError) -> Bool? {
+        source.isDamaged ? try unsafe reader.nextSkippingDamage(body) : try unsafe reader.next(body)
     }
 
     private mutating func note(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(LogError) {
@@ -101,11 +109,12 @@ struct CompactionPass {
         var size = 0
         for source in plan.sources where source.baseOffset < mappedUpTo {
             let isWide = sources.first.map { source.endOffset - $0.baseOffset > Int64(Int32.max) } ?? false
-            if size + source.size > plan.segmentBytes || isWide {
+            if size + source.size > plan.segmentBytes || isWide || source.isDamaged {
                 if let group = try write(sources) { groups.append(group) }
                 sources = []
                 size = 0
             }
+            guard !source.isDamaged else { continue }
             sources.append(source)
             size += source.size
         }

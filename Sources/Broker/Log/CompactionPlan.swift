@@ -6,6 +6,8 @@ struct CompactionPlan: Sendable {
         var baseOffset: Int64
         var endOffset: Int64
         var size: Int
+        /// Some batches are damaged. The file stays as it is, so that a person can still restore it.
+        var isDamaged = false
     }
 
     var log: Int

@@ -41,6 +41,14 @@ extension Disk {
         }
     }
 
+    /// Gives a file another name beside its own.
+    func link(_ path: String, to other: String) throws(DiskError) {
+        _ = try step(.rename, other)
+        guard unsafe Glibc.link(path, other) == 0 || errno == EEXIST else {
+            throw DiskError(.rename, path: path, code: errno)
+        }
+    }
+
     /// Removes a directory if it has no files. Returns whether it is gone.
     func removeEmptyDirectory(_ path: String) throws(DiskError) -> Bool {
         _ = try step(.remove, path)

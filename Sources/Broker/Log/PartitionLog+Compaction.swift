@@ -14,8 +14,12 @@ extension PartitionLog {
         let dirty = sources.filter { $0.endOffset > cleaned.firstDirty }
         let dirtyBytes = dirty.reduce(0) { $0 + $1.size }
         let allBytes = sources.reduce(0) { $0 + $1.size }
-        let removable = cleaned.removable(
-            now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
+        // A damaged segment is not rewritten, so a tombstone behind it still hides older records there.
+        let hasDamage = sources.contains { damagedSegments.contains($0.baseOffset) }
+        let removable =
+            hasDamage
+            ? 0
+            : cleaned.removable(now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
         let ratio = Double(dirtyBytes) / Double(max(1, allBytes))
         let oldest = dirty.compactMap(\.firstAppended).min() ?? .max
         let isOverdue =
@@ -24,7 +28,8 @@ extension PartitionLog {
         let isDirty = dirtyBytes > 0 && (ratio >= settings.minCleanableDirtyRatio || isOverdue)
         guard isDirty || removable > removedBelow else { return nil }
         return CompactionPlan(
-            log: id, incarnation: incarnation, directory: directory, sources: sources.map(\.source),
+            log: id, incarnation: incarnation, directory: directory,
+            sources: sources.map { $0.source(isDamaged: damagedSegments.contains($0.baseOffset)) },
             firstDirty: cleaned.firstDirty,
             removableBelow: removable, aborted: producers.aborted,
             lastBatches: producers.entries.compactMapValues(\.batches.last?.baseOffset),
@@ -51,8 +56,8 @@ extension PartitionLog {
         if let error = result.error {
             defer { removeLeftovers(result.leftovers) }
             nextCompaction = now.milliseconds + Self.compactionRetryMilliseconds
+            if case .damaged(let path, let offset) = error { return meetDamage(in: path, at: offset) }
             if case .disk = error { environment.counters.diskFailures.add() }
-            if case .damaged = error { environment.counters.damaged.add() }
             return environment.log.error(
                 "compaction failed", .field("topic", topic), .field("partition", Int(partition)),
                 .field("error", error.description))
@@ -74,6 +79,14 @@ extension PartitionLog {
         requestFlush()
     }
 
+    /// Leaves the damaged segment out of the passes that follow; the next one begins at once.
+    private func meetDamage(in path: String, at offset: Int64) {
+        guard let segment = segments.first(where: { $0.path == path }) else { return }
+        nextCompaction = 0
+        damagedSegments.insert(segment.baseOffset)
+        _ = damaged(at: offset, in: segment)
+    }
+
     /// Files of a pass that is not applied must be gone before any segment changes.
     private func removeLeftovers(_ paths: [String]) {
         guard !paths.isEmpty else { return }
@@ -88,7 +101,7 @@ extension PartitionLog {
         }
     }
 
-    private func exchange(_ group: CompactionResult.Group) throws(DiskError) {
+    func exchange(_ group: CompactionResult.Group) throws(DiskError) {
         guard let first = segments.firstIndex(where: { $0.baseOffset == group.sources[0].baseOffset }) else {
             preconditionFailure("segments stay while they are compacted")
         }
@@ -125,7 +138,7 @@ extension PartitionLog {
 }
 
 extension Segment {
-    fileprivate var source: CompactionPlan.Source {
-        .init(path: path, baseOffset: baseOffset, endOffset: endOffset, size: size)
+    fileprivate func source(isDamaged: Bool) -> CompactionPlan.Source {
+        .init(path: path, baseOffset: baseOffset, endOffset: endOffset, size: size, isDamaged: isDamaged)
     }
 }

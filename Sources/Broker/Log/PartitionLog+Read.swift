@@ -200,11 +200,4 @@ extension PartitionLog {
         segment.index = index
         return index
     }
-
-    func damaged(at offset: Int64, in segment: Segment) -> LogError {
-        environment.counters.damaged.add()
-        let error = LogError.damaged(path: segment.path, offset: offset)
-        environment.log.error("stored batch is damaged and is not served", .field("error", error.description))
-        return error
-    }
 }

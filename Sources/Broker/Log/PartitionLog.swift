@@ -46,6 +46,10 @@ package final class PartitionLog {
     var isFailing = false
     /// The last removal of old segments failed; said once.
     var isRetentionFailing = false
+    /// Damaged offsets that were reported.
+    var reportedDamage: Set<Int64> = []
+    /// Segments, by first offset, in which a compaction met damage: they stay as they are.
+    var damagedSegments: Set<Int64> = []
     /// Why the log takes and gives nothing, nil when it does.
     var closed: String?
 

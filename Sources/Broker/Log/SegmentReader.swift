@@ -47,6 +47,8 @@ struct SegmentReader {
         return result
     }
 
+    var path: String { file.path }
+
     private var flaw: LogError { .damaged(path: file.path, offset: offset) }
 
     private func unread<Result>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {

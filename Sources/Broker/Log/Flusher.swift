@@ -26,12 +26,21 @@ struct FlushRequest: Sendable {
 struct CheckpointFile: Sendable {
     var path: String
     var bytes: [UInt8]
+    /// The first offset of the segment that it points into.
+    var segment: Int64
+}
+
+enum CheckpointOutcome: Sendable {
+    case notAsked
+    case written(segment: Int64)
+    case failed(DiskError)
 }
 
 struct FlushResult: Sendable {
     var log: Int
     var endOffset: Int64
     var error: DiskError?
+    var checkpoint = CheckpointOutcome.notAsked
 }
 
 /// Group commit: syncs what the logs hand over, on threads of its own, and hands the results back in
@@ -107,8 +116,12 @@ package final class Flusher: Sendable {
             return result
         }
         guard let checkpoint = request.checkpoint else { return result }
-        // A checkpoint that cannot be written costs a longer recovery, nothing else.
-        try? disk.replace(checkpoint.path, with: checkpoint.bytes)
+        do throws(DiskError) {
+            try disk.replace(checkpoint.path, with: checkpoint.bytes)
+            result.checkpoint = .written(segment: checkpoint.segment)
+        } catch {
+            result.checkpoint = .failed(error)
+        }
         return result
     }
 

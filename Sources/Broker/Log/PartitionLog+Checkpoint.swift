@@ -1,12 +1,26 @@
+internal import Telemetry
+
 /// When the next checkpoint is due.
 struct CheckpointState {
     /// Bytes that recovery after a crash has to read at most, about.
     static let interval = 64 << 20
 
+    /// The checkpoint in the file.
+    enum OnDisk: Equatable {
+        case none
+        /// It may be one of several.
+        case unknown
+        /// It points into the segment with this first offset, or into a later one.
+        case pointing(Int64)
+    }
+
     private var bytesSince = 0
     private(set) var isDue = false
     /// The file on the disk says what is in memory.
     private(set) var isCurrent = false
+    private(set) var onDisk = OnDisk.unknown
+    /// The last write failed; upkeep asks for another one.
+    private(set) var hasFailed = false
 
     mutating func appended(bytes: Int) {
         bytesSince += bytes
@@ -27,6 +41,28 @@ struct CheckpointState {
         bytesSince = 0
         isDue = false
     }
+
+    mutating func found(_ onDisk: OnDisk) { self.onDisk = onDisk }
+
+    mutating func written(segment: Int64) {
+        onDisk = .pointing(segment)
+        hasFailed = false
+    }
+
+    /// The file has the old checkpoint or the new one, so the older of both counts.
+    mutating func writeFailed() {
+        if onDisk == .none { onDisk = .unknown }
+        hasFailed = true
+    }
+
+    /// Whether a start could read this segment from a position in its middle: then its file must stay.
+    func mayPoint(into segment: Segment) -> Bool {
+        switch onDisk {
+        case .none: false
+        case .unknown: true
+        case .pointing(let base): segment.baseOffset >= base
+        }
+    }
 }
 
 extension PartitionLog {
@@ -40,7 +76,32 @@ extension PartitionLog {
     func dueCheckpoint() -> CheckpointFile? {
         guard checkpoints.isDue else { return nil }
         checkpoints.taken()
-        return CheckpointFile(path: checkpointPath, bytes: checkpoint.encoded())
+        return CheckpointFile(
+            path: checkpointPath, bytes: checkpoint.encoded(), segment: active.baseOffset)
+    }
+
+    /// Takes the outcome of a write.
+    func checkpointed(_ outcome: CheckpointOutcome) {
+        switch outcome {
+        case .notAsked: break
+        case .written(let segment): checkpoints.written(segment: segment)
+        case .failed(let error):
+            if !checkpoints.hasFailed {
+                environment.log.warning(
+                    "checkpoint cannot be written and is tried again; a start now would read more",
+                    .field("topic", topic), .field("partition", Int(partition)),
+                    .field("error", error.description))
+            }
+            environment.counters.diskFailures.add()
+            checkpoints.writeFailed()
+        }
+    }
+
+    /// Asks again for a checkpoint that could not be written.
+    func retryCheckpoint() {
+        guard checkpoints.hasFailed, closed == nil else { return }
+        checkpoints.demand()
+        requestFlush()
     }
 
     /// Syncs everything and leaves a checkpoint at the very end, so that opening reads nothing.

@@ -36,12 +36,14 @@ extension PartitionLog {
             segmentBytes: settings.segmentBytes)
     }
 
-    /// Closed segments, all below the last stable offset, old enough.
+    /// Closed segments, all below the last stable offset, old enough. The checkpoint on the disk must
+    /// point behind them: in the new file its position would lie in the middle of a batch.
     private func cleanable(now: WallTime) -> [Segment] {
         let youngest = now.milliseconds - settings.minCompactionLagMilliseconds
         return Array(
             segments.dropLast().prefix { segment in
                 segment.endOffset <= min(lastStableOffset, durableOffset) && !segment.isDirty
+                    && !checkpoints.mayPoint(into: segment)
                     && (settings.minCompactionLagMilliseconds == 0 || segment.maxTimestamp <= youngest)
             })
     }

@@ -50,6 +50,7 @@ extension PartitionLog {
         flush.underWay.removeAll(keepingCapacity: true)
         guard closed == nil else { return }
         if let error = result.error { return flushFailed(error) }
+        checkpointed(result.checkpoint)
         if result.endOffset > durableOffset {
             durableOffset = result.endOffset
             advance()

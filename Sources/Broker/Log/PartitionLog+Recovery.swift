@@ -5,20 +5,21 @@ extension PartitionLog {
     /// the last sound one the log is cut. What was acknowledged was on disk in order, so it stays.
     package func open() throws(LogError) {
         recoveredAt = environment.clock().milliseconds
-        let checkpoint: Checkpoint?
+        let read: Checkpoint?
         do throws(DiskError) {
             try finishInterrupted()
             try findSegments()
-            let read = try readCheckpoint()
+            read = try readCheckpoint()
             if segments.isEmpty { try begin(behind: read) }
-            checkpoint = try read.flatMap { (read) throws(DiskError) in try fits(read) ? read : nil }
         } catch {
             throw .disk(error)
         }
-        if let checkpoint { logStartOffset = checkpoint.logStartOffset }
+        let checkpoint = try read.flatMap { (read) throws(LogError) in try fits(read) ? read : nil }
         try recover(from: checkpoint)
-        logStartOffset = max(logStartOffset, segments[0].baseOffset)
         endOffset = active.endOffset
+        // Records that were deleted stay deleted, whether the rest of the checkpoint fits or not.
+        let deleted = max(logStartOffset, read?.logStartOffset ?? 0)
+        logStartOffset = max(min(deleted, endOffset), segments[0].baseOffset)
         if checkpoint?.isEnd(of: active) ?? false, !flush.directoryIsDirty {
             checkpoints.opened()
         } else {
@@ -77,23 +78,46 @@ extension PartitionLog {
     }
 
     private func readCheckpoint() throws(DiskError) -> Checkpoint? {
-        guard let bytes = try environment.disk.contents(of: checkpointPath) else { return nil }
-        if let checkpoint = Checkpoint(bytes) { return checkpoint }
+        guard let bytes = try environment.disk.contents(of: checkpointPath) else {
+            checkpoints.found(.none)
+            return nil
+        }
+        if let checkpoint = Checkpoint(bytes) {
+            checkpoints.found(.pointing(checkpoint.segment))
+            return checkpoint
+        }
         environment.log.warning(
             "checkpoint is not sound, reading the whole log", .field("path", checkpointPath))
         return nil
     }
 
-    /// Whether what the checkpoint speaks of is there.
-    private func fits(_ checkpoint: Checkpoint) throws(DiskError) -> Bool {
+    /// Whether the checkpoint belongs to the segment as it is now: a batch ends at its position, and the
+    /// next one has its offset. A segment that was compacted since has other positions.
+    private func fits(_ checkpoint: Checkpoint) throws(LogError) -> Bool {
         if let segment = segments.first(where: { $0.baseOffset == checkpoint.segment }),
-            try environment.disk.size(segment.handle(environment.open)) >= checkpoint.position
+            try fileSize(of: segment) >= checkpoint.position, try ends(checkpoint, in: segment)
         {
             return true
         }
         environment.log.error(
-            "log is shorter than its checkpoint, reading all of it", .field("path", directory))
+            "checkpoint does not fit its log, reading all of it", .field("path", directory))
         return false
+    }
+
+    /// Reads from the last place in front of the checkpoint that its index knows. Damage there is not a
+    /// reason to read the whole log: after a power failure that would cut what lies behind the damage.
+    private func ends(_ checkpoint: Checkpoint, in segment: Segment) throws(LogError) -> Bool {
+        let entry = checkpoint.index.entries.last
+        var reader = try reader(
+            of: segment, position: Int(entry?.position ?? 0),
+            offset: segment.baseOffset + Int64(entry?.relativeOffset ?? 0), end: checkpoint.position)
+        while try unsafe reader.nextSkippingDamage({ (_, _) throws(LogError) in }) != nil {}
+        if reader.position == checkpoint.position { return reader.offset == checkpoint.offset }
+        let fileSize = try self.fileSize(of: segment)
+        guard fileSize > checkpoint.position else { return true }
+        var behind = try self.reader(
+            of: segment, position: checkpoint.position, offset: checkpoint.offset, end: fileSize)
+        return (try? unsafe behind.next { (_, _) in true }) == true
     }
 
     /// Makes the first segment of a log without any. If records were lost with the files, their offsets

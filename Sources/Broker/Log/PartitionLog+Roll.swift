@@ -34,6 +34,8 @@ extension PartitionLog {
         old.isActive = false
         segments.append(next)
         checkpoints.demand()
+        // A log without appends needs it too: its closed segments are compacted behind a checkpoint only.
+        requestFlush()
     }
 
     /// Makes the file of an empty segment to write to.

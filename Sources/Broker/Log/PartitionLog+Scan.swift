@@ -51,7 +51,7 @@ extension PartitionLog {
         return true
     }
 
-    private func fileSize(of segment: Segment) throws(LogError) -> Int {
+    func fileSize(of segment: Segment) throws(LogError) -> Int {
         do throws(DiskError) {
             return try environment.disk.size(segment.handle(environment.open))
         } catch {

@@ -18,6 +18,7 @@ extension TopicStore {
         for log in logs.values {
             let files = log.applyRetention(now: now)
             if !files.isEmpty { worker.submit(.remove(files)) }
+            log.retryCheckpoint()
             log.expireProducers(now: now)
             guard let plan = log.compactionPlan(now: now) else { continue }
             log.isCompacting = true

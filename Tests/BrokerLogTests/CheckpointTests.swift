@@ -1,0 +1,126 @@
+import Glibc
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Broker
+
+/// A checkpoint points into a file that compaction may replace.
+struct CheckpointTests {
+    private static let settings = [
+        "cleanup.policy": "compact", "segment.bytes": "1000000", "min.cleanable.dirty.ratio": "0.01",
+    ]
+
+    private func state(_ log: PartitionLog) throws -> [String: String] {
+        var state: [String: String] = [:]
+        try log.forEachBatch(from: 0) { batch in
+            for record in batch.records { state[record.keyText] = record.valueText }
+        }
+        return state
+    }
+
+    @Test(arguments: 1..<30)
+    func `a checkpoint from before a compaction is not believed`(_ position: Int) throws {
+        let directory = TestDirectory(inMemory: true)
+        var expected: [String: String] = [:]
+        var path = ""
+        do {
+            let store = try TopicStore(path: directory.path, bootID: "one") {}
+            let log = try store.create("t", partitions: 1, settings: Self.settings).partitions[0]
+            path = log.checkpointPath
+            var stale: [UInt8]?
+            for index in 0..<30 {
+                if index == position {
+                    log.checkpoints.demand()
+                    store.settle()
+                    stale = try Disk().contents(of: path)
+                }
+                let key = index < 3 ? "a" : "key \(index)"
+                try log.append(records("value \(index)", key: key))
+                expected[key] = "value \(index)"
+            }
+            store.settle()
+            try log.roll()
+            store.settle()
+            store.upkeep(now: at(10))
+            while store.worker.runOnce() {}
+            store.deliver(now: at(10))
+            store.settle()
+            #expect(try state(log) == expected)
+            #expect(try log.append(records("last", key: "last")).baseOffset == 30)
+            expected["last"] = "last"
+            store.settle()
+            try Disk().replace(path, with: stale ?? [])
+        }
+        // Another boot: bytes that are not a sound batch would be cut.
+        let store = try TopicStore(path: directory.path, bootID: "two") {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        #expect(log.endOffset == 31)
+        #expect(try state(log) == expected)
+    }
+
+    @Test func `a compaction waits until the checkpoint on the disk points behind it`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let isFailing = Mutex(false)
+        let disk = Disk { operation, path, _ in
+            let isCheckpoint = operation == .write && path.hasSuffix("/checkpoint.tmp")
+            return isCheckpoint && isFailing.withLock { $0 } ? .fail(ENOSPC) : nil
+        }
+        let store = try TopicStore(path: directory.path, disk: disk) {}
+        let log = try store.create("t", partitions: 1, settings: Self.settings).partitions[0]
+        for index in 0..<20 { try log.append(records("v\(index)", key: "k\(index % 3)")) }
+        store.settle()
+        isFailing.withLock { $0 = true }
+        try log.roll()
+        store.settle()
+        #expect(log.compactionPlan(now: at(10)) == nil)
+        #expect(log.checkpoints.hasFailed)
+        // It is not tried again at once and for ever.
+        #expect(!store.flusher.runOnce())
+        store.upkeep(now: at(11))
+        store.settle()
+        #expect(log.compactionPlan(now: at(12)) == nil)
+        isFailing.withLock { $0 = false }
+        store.upkeep(now: at(13))
+        store.settle()
+        #expect(log.compactionPlan(now: at(14)) != nil)
+    }
+
+    @Test func `damage in front of a checkpoint cuts nothing behind it`() throws {
+        for offset in 0..<10 as Range<Int64> {
+            let directory = TestDirectory(inMemory: true)
+            do {
+                let store = try TopicStore(path: directory.path, bootID: "one") {}
+                let log = try store.create("t", partitions: 1).partitions[0]
+                for index in 0..<10 { try log.append(records("v\(index)")) }
+                store.settle()
+                let position = try log.locate(offset, in: log.active).position
+                try store.close()
+                flip(log.active.path, position + 70, bit: 1)
+            }
+            let store = try TopicStore(path: directory.path, bootID: "two") {}
+            let log = try #require(store.topic(named: "t")).partitions[0]
+            #expect(log.endOffset == 10, "damage at \(offset)")
+        }
+    }
+
+    @Test func `records that were deleted stay deleted when the checkpoint does not fit`() throws {
+        let directory = TestDirectory(inMemory: true)
+        do {
+            let store = try TopicStore(path: directory.path, bootID: "one") {}
+            let log = try store.create("t", partitions: 1).partitions[0]
+            for index in 0..<10 { try log.append(records("v\(index)")) }
+            store.settle()
+            try log.deleteRecords(before: 6)
+            try store.close()
+            let bytes = try Disk().contents(of: log.checkpointPath)
+            var wrong = try #require(Checkpoint(bytes ?? []))
+            wrong.position -= 7
+            try Disk().replace(log.checkpointPath, with: wrong.encoded())
+        }
+        let store = try TopicStore(path: directory.path, bootID: "one") {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        #expect(log.logStartOffset == 6)
+        #expect(log.endOffset == 10)
+    }
+}

@@ -20,13 +20,31 @@ extension Command {
         guard !directory.isEmpty else {
             throw Refusal(status: .usage, "broker.data is not set; name a directory with --data")
         }
+        let isDryRun = invocation.options["--dry-run"] != nil
+        let isCatalogRepaired = try repairCatalog(in: directory, isDryRun: isDryRun, invocation)
+        guard !isDryRun || !isCatalogRepaired else { return }
+        let damage = try StoreRepair(path: directory).damage()
+        guard !damage.isEmpty else {
+            return print(isCatalogRepaired ? "start the broker" : "the data directory needs no repair")
+        }
+        print(damage.map(\.description).joined(separator: "\n"))
+        if isDryRun { return }
+        try invocation.confirm(orElse: "no batch was replaced")
+        let replaced = try TopicStore(path: directory) {}.replaceDamage()
+        print("\(replaced.count) ranges are replaced; each damaged file stays beside its log as .damaged")
+    }
+
+    /// Returns whether the catalog and the directories did not fit together.
+    private static func repairCatalog(
+        in directory: String, isDryRun: Bool, _ invocation: Invocation
+    ) throws -> Bool {
         let repair = try StoreRepair(path: directory)
         let plan = try repair.plan()
-        guard !plan.isEmpty else { return print("the data directory needs no repair") }
+        guard !plan.isEmpty else { return false }
         print(plan.sentences.joined(separator: "\n"))
-        if invocation.options["--dry-run"] != nil { return }
+        if isDryRun { return true }
         try invocation.confirm(orElse: "nothing was changed")
         try repair.carryOut(plan)
-        print("the data directory is repaired; start the broker")
+        return true
     }
 }

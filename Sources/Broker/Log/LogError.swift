@@ -50,7 +50,7 @@ package enum LogError: Error, Equatable, CustomStringConvertible {
         case .offsetOutOfRange(let offset, let from, let to):
             "offset \(offset) is outside of \(from) to \(to); choose where to begin again"
         case .damaged(let path, let offset):
-            "file \(path) is damaged at offset \(offset); delete the records up to there or restore the file"
+            "file \(path) is damaged at offset \(offset); restore the file, delete the records up to there, or stop the broker and use `flotilla repair`"
         case .disk(let error): error.description
         case .closed(let why): "log takes no records: \(why); send them again"
         }

@@ -8,6 +8,12 @@ package struct DamagedRange: Equatable, Sendable {
     package var to: Int64
 }
 
+extension DamagedRange: CustomStringConvertible {
+    package var description: String {
+        "file \(path) is damaged from offset \(from) to \(to - 1): an empty batch takes their place"
+    }
+}
+
 extension PartitionLog {
     /// Damaged offsets that are remembered, so that each is reported once and not for each read.
     private static let reportedDamageMax = 1_000
@@ -59,8 +65,8 @@ extension SegmentReader {
         return try unsafe next(body)
     }
 
-    /// Finds the damaged ranges from here to the end of the segment.
-    consuming func damage(until endOffset: Int64) throws(LogError) -> [DamagedRange] {
+    /// Finds the damaged ranges from here to the end of the file, and from there to `endOffset`.
+    consuming func damage(until endOffset: Int64?) throws(LogError) -> [DamagedRange] {
         var ranges: [DamagedRange] = []
         var expected = offset
         while let base = try unsafe nextSkippingDamage({ (header, _) throws(LogError) in
@@ -69,7 +75,9 @@ extension SegmentReader {
             if base > expected { ranges.append(DamagedRange(path: path, from: expected, to: base)) }
             expected = offset
         }
-        if expected < endOffset { ranges.append(DamagedRange(path: path, from: expected, to: endOffset)) }
+        if let endOffset, expected < endOffset {
+            ranges.append(DamagedRange(path: path, from: expected, to: endOffset))
+        }
         return ranges
     }
 }

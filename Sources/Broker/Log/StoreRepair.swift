@@ -39,6 +39,37 @@ package final class StoreRepair {
             rebuilding: ClusterID.random(using: &generator), found: found, using: &generator)
     }
 
+    /// Finds the damaged batches of all logs without a change to any file. Bytes behind the last sound
+    /// batch of a log are no damage: a start cuts them.
+    package func damage() throws(TopicStoreError) -> [DamagedRange] {
+        var found: [DamagedRange] = []
+        do throws(DiskError) {
+            for name in try disk.names(in: path + "/logs") where LogDirectory(name) != nil {
+                found += try damage(in: path + "/logs/" + name)
+            }
+        } catch {
+            throw .disk(error)
+        }
+        return found
+    }
+
+    private func damage(in directory: String) throws(DiskError) -> [DamagedRange] {
+        let bases = try disk.names(in: directory).filter { $0.hasSuffix(".log") }
+            .compactMap { Int64($0.dropLast(4)) }.sorted()
+        var found: [DamagedRange] = []
+        for (index, base) in bases.enumerated() {
+            let file = try disk.open(Segment.path(in: directory, from: base, suffix: "log"), writable: false)
+            let reader = SegmentReader(
+                disk: disk, file: file, position: 0, offset: base, end: try disk.size(file))
+            do throws(LogError) {
+                found += try reader.damage(until: index + 1 < bases.count ? bases[index + 1] : nil)
+            } catch {
+                if case .disk(let error) = error { throw error }
+            }
+        }
+        return found
+    }
+
     /// Carries a plan out. After a crash at any step, a new plan finds the steps that are left. The
     /// catalog comes last, when all directories that it names exist.
     package func carryOut(_ plan: RepairPlan) throws(TopicStoreError) {

@@ -279,4 +279,88 @@ struct LogBehaviourTests {
         }
         #expect(store.environment.open.count <= 4)
     }
+
+    @Test(arguments: [(1024, 128), (524_288, 128), (256, 32), (64, 16), (20, 16)])
+    func `open segments take a share of the descriptors`(_ descriptors: Int, _ limit: Int) {
+        #expect(OpenSegments.limit(ofDescriptors: descriptors) == limit)
+        #expect(OpenSegments.limitDefault >= 16)
+    }
+
+    @Test func `segments that nobody uses are closed, and opened again when they are needed`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let store = try TopicStore(path: directory.path) {}
+        let logs = try store.create("t", partitions: 40).partitions
+        for log in logs { try log.append(timed("v", 0)) }
+        store.settle()
+        #expect(store.environment.open.count == 40)
+        store.upkeep(now: at(0))
+        try logs[0].append(timed("w", 1))
+        store.settle()
+        store.upkeep(now: at(61))
+        #expect(store.environment.open.count == 1)
+        store.upkeep(now: at(122))
+        #expect(store.environment.open.count == 0)
+        for log in logs { #expect(try log.append(timed("w", 130)).baseOffset >= 1) }
+        store.settle()
+        for log in logs { #expect(try log.read(from: 0).count > 100) }
+    }
+
+    @Test func `at the system's pace closed segments are still synced before a checkpoint`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let faulty = FaultyDisk(seed: 1)
+        do {
+            let store = try TopicStore(
+                path: directory.path, flush: .os, disk: faulty.disk, openSegmentsMax: 4, bootID: "one"
+            ) {}
+            let logs = try store.create("t", partitions: 20).partitions
+            for log in logs { try log.append(timed("v", 0)) }
+            #expect(store.environment.open.count <= 4)
+            for log in logs { log.checkpoints.demand() }
+            for log in logs { log.requestFlush() }
+            store.settle()
+        }
+        faulty.losePower()
+        let store = try TopicStore(path: directory.path, bootID: "two") {}
+        #expect(store.topic(named: "t")?.partitions.map(\.endOffset) == Array(repeating: 1, count: 20))
+    }
+
+    @Test func `a roll without a descriptor closes other files and is done`() throws {
+        for operation in [Disk.Operation.create, .open] {
+            let one = try OneLog(["segment.bytes": "220"])
+            let other = try one.store.create("other", partitions: 1).partitions[0]
+            try other.append(timed("open", 0))
+            for _ in 0..<2 { try one.log.append(timed("fill", 0)) }
+            one.store.settle()
+            one.store.environment.open.closeClean()
+            _ = try other.read(from: 0)
+            one.faulty.failNext(operation, .fail(EMFILE))
+            try one.log.append(timed("more and more and more and more and more and more", 0))
+            one.faulty.clearFailure()
+            one.store.settle()
+            #expect(one.log.segmentCount == 2, "\(operation)")
+            #expect(one.log.highWatermark == 3)
+            #expect(try other.append(timed("on", 0)).baseOffset == 1)
+        }
+    }
+
+    @Test func `a sync that has no descriptor for the directory is done later and takes nothing back`()
+        throws
+    {
+        let one = try OneLog()
+        try one.log.append(timed("before", 0))
+        one.store.settle()
+        try one.log.roll()
+        let appended = try one.log.append(timed("v", 0))
+        var answer: LogError??
+        one.log.whenDurable(appended.nextOffset) { answer = .some($0) }
+        one.faulty.failNext(.syncDirectory, .fail(EMFILE))
+        one.store.settle()
+        #expect(answer == nil)
+        #expect(one.log.highWatermark == 1)
+        #expect(!one.store.flusher.runOnce())
+        one.store.upkeep(now: at(1))
+        one.store.settle()
+        #expect(answer == .some(nil))
+        #expect(one.log.highWatermark == 2)
+    }
 }

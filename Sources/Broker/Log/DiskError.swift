@@ -20,6 +20,8 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
 
     var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
 
+    var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+
     private var verb: String {
         switch operation {
         case .makeDirectory: "make directory"

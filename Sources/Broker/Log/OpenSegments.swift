@@ -1,19 +1,28 @@
-/// The segments of all logs that hold a file descriptor or an index in memory, at most `limit` of
-/// them: beyond it the one unused for longest gives both back.
-///
-/// Segments with bytes that are not synced stay open, so that a failed sync is reported where it happened.
-package final class OpenSegments {
-    package static let limitDefault = 512
+internal import Glibc
 
+/// The segments of all logs that hold a file descriptor or an index in memory.
+///
+/// There are at most `limit` of them; beyond that, the one that was not used for longest is closed. A
+/// segment without use for a minute or two is closed anyway. To open one again costs a system call.
+/// With `--flush every-ack`, segments with bytes that are not synced stay open, so that a failed sync is
+/// reported there.
+package final class OpenSegments {
     let disk: Disk
     private let limit: Int
+    private let keepsDirty: Bool
     private var clock: UInt64 = 0
+    private var clockAtSweep: UInt64 = 0
     private var segments: [Segment] = []
 
-    package init(disk: Disk, limit: Int = OpenSegments.limitDefault) {
+    package init(
+        disk: Disk, limit: Int = OpenSegments.limitDefault, flush: FlushPolicy = .everyAck
+    ) {
         self.disk = disk
         self.limit = limit
+        keepsDirty = flush == .everyAck
     }
+
+    private func mayClose(_ segment: Segment) -> Bool { !segment.isDirty || !keepsDirty }
 
     package var count: Int { segments.count }
 
@@ -25,11 +34,11 @@ package final class OpenSegments {
     func opened(_ segment: Segment) {
         segments.append(segment)
         guard segments.count > limit else { return }
-        var oldest: Int?
-        for (index, each) in segments.enumerated() where !each.isDirty && each !== segment {
-            if oldest.map({ each.lastUse < segments[$0].lastUse }) ?? true { oldest = index }
-        }
-        if let oldest { release(at: oldest) }
+        // Some at once, so that a search is not due for each file that is opened.
+        let uses = segments.filter { mayClose($0) && $0 !== segment }.map(\.lastUse).sorted()
+        guard !uses.isEmpty else { return }
+        let newest = uses[min(uses.count - 1, segments.count - limit + limit / Self.spareShare)]
+        closeClean { $0 !== segment && $0.lastUse <= newest }
     }
 
     func close(_ segment: Segment) {
@@ -43,5 +52,55 @@ package final class OpenSegments {
         segments.removeLast()
         segment.file = nil
         if !segment.isActive { segment.index = nil }
+    }
+}
+
+extension OpenSegments {
+    /// The most that are open by default.
+    private static let limitMax = 128
+    private static let limitMin = 16
+    /// The share of the limit that is free after a search.
+    private static let spareShare = 8
+    /// The share of the process's descriptors: connections and state files need the others.
+    private static let descriptorsShare = 8
+
+    /// A share of what the process may have, as it is now.
+    package static var limitDefault: Int {
+        var process = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &process) == 0 else {
+            return limitMin
+        }
+        return limit(ofDescriptors: Int(clamping: process.rlim_cur))
+    }
+
+    static func limit(ofDescriptors descriptors: Int) -> Int {
+        min(limitMax, max(limitMin, descriptors / descriptorsShare))
+    }
+
+    /// Closes the segments without use since the last sweep.
+    func sweep() {
+        closeClean { $0.lastUse <= clockAtSweep }
+        clockAtSweep = clock
+    }
+
+    /// Does what needs a descriptor. If the process has none left, it closes what can be closed and
+    /// tries once more: an append must not fail because others hold files open.
+    func withDescriptor<Result>(_ body: () throws(DiskError) -> Result) throws(DiskError) -> Result {
+        do throws(DiskError) {
+            return try body()
+        } catch {
+            guard error.isOutOfDescriptors, closeClean({ _ in true }) > 0 else { throw error }
+        }
+        return try body()
+    }
+
+    @discardableResult
+    func closeClean(_ isWanted: (Segment) -> Bool = { _ in true }) -> Int {
+        let before = segments.count
+        for index in segments.indices.reversed() {
+            let segment = segments[index]
+            if mayClose(segment), isWanted(segment) { release(at: index) }
+        }
+        return before - segments.count
     }
 }

@@ -109,9 +109,8 @@ extension PartitionLog {
         guard closed == nil else { return }
         guard !checkpoints.isCurrent else { return abandon("the broker is stopping") }
         do throws(DiskError) {
-            for file in flush.underWay + (flush.full + [active]).compactMap(\.file) {
-                try environment.disk.sync(file)
-            }
+            let dirty = (flush.full + [active]).filter(\.isDirty)
+            for file in try flush.underWay + files(of: dirty) { try environment.disk.sync(file) }
             if flush.directoryIsDirty || flush.isUnderWay { try environment.disk.syncDirectory(directory) }
             try environment.disk.replace(checkpointPath, with: checkpoint.encoded())
         } catch {
@@ -120,6 +119,12 @@ extension PartitionLog {
         }
         durableOffset = endOffset
         abandon("the broker is stopping")
+    }
+
+    func files(of segments: [Segment]) throws(DiskError) -> [OpenFile] {
+        var files: [OpenFile] = []
+        for segment in segments { files.append(try segment.handle(environment.open)) }
+        return files
     }
 
     /// Gives back everything in memory without touching the disk.

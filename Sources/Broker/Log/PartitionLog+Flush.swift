@@ -12,6 +12,10 @@ struct FlushState {
     var isUnderWay = false
     /// What the flusher has and has not answered for; closing syncs it once more.
     var underWay: [OpenFile] = []
+    /// The request that the flusher has.
+    var request: FlushRequest?
+    /// The process had no descriptor for it; upkeep hands it in again.
+    var isPostponed = false
     /// Full segments that no sync covers yet.
     var full: [Segment] = []
     /// A file was created since the last sync of the directory.
@@ -33,7 +37,13 @@ extension PartitionLog {
         guard !flush.isUnderWay, closed == nil, wanted || checkpoints.isDue else { return }
         var dirty = flush.full
         if active.isDirty { dirty.append(active) }
-        flush.underWay = dirty.compactMap(\.file)
+        do throws(DiskError) {
+            flush.underWay = try files(of: dirty)
+        } catch {
+            // Only with `--flush os`, where a segment with new bytes may be closed: nothing waits for it.
+            checkpointed(.failed(error))
+            return
+        }
         let request = FlushRequest(
             log: id, files: flush.underWay, directory: flush.directoryIsDirty ? directory : nil,
             endOffset: endOffset, checkpoint: dueCheckpoint())
@@ -41,12 +51,31 @@ extension PartitionLog {
         flush.full.removeAll(keepingCapacity: true)
         flush.directoryIsDirty = false
         flush.isUnderWay = true
+        flush.request = request
         environment.flusher.submit(request)
+    }
+
+    /// Hands in what had to wait for a descriptor.
+    func retryFlush() {
+        guard flush.isPostponed, let request = flush.request else { return }
+        flush.isPostponed = false
+        environment.flusher.submit(request)
+    }
+
+    /// The files of the request are synced, or none is lost by syncing them once more: only the directory
+    /// could not be opened.
+    private func postpone(_ error: DiskError) {
+        environment.counters.diskFailures.add()
+        sayFailing(error)
+        environment.open.closeClean()
+        flush.isPostponed = true
     }
 
     /// Takes the flusher's answer.
     func flushed(_ result: FlushResult) {
+        if closed == nil, let error = result.error, error.isOutOfDescriptors { return postpone(error) }
         flush.isUnderWay = false
+        flush.request = nil
         flush.underWay.removeAll(keepingCapacity: true)
         guard closed == nil else { return }
         if let error = result.error { return flushFailed(error) }
@@ -80,6 +109,7 @@ extension PartitionLog {
             .field("error", error.description))
         let waiters = flush.waiters
         flush.waiters = []
+        environment.open.closeClean()
         do throws(LogError) {
             try reopen(cuttingTo: environment.flush == .everyAck ? durableOffset : nil)
         } catch {

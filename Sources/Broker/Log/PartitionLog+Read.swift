@@ -187,7 +187,10 @@ extension PartitionLog {
         if let index = segment.index { return index }
         do throws(DiskError) {
             _ = try segment.handle(environment.open)
-            if let bytes = try environment.disk.contents(of: segment.indexPath),
+            let bytes = try environment.open.withDescriptor { () throws(DiskError) in
+                try environment.disk.contents(of: segment.indexPath)
+            }
+            if let bytes,
                 let summary = SegmentSummary(bytes), summary.size == segment.size
             {
                 segment.index = summary.index

@@ -65,8 +65,8 @@ extension PartitionLog {
 }
 
 extension TopicStore {
-    /// Replaces the damaged ranges of all logs by empty batches, on a store that serves nobody, and
-    /// closes the store. After a crash at any step a start finds each segment as it was or repaired.
+    /// Replaces the damaged ranges of all logs by empty batches, and closes the store, which must
+    /// have no clients. After a crash at any step a start finds each segment as it was or repaired.
     package func replaceDamage() throws(TopicStoreError) -> [DamagedRange] {
         var replaced: [DamagedRange] = []
         do throws(LogError) {

@@ -16,12 +16,14 @@ extension PartitionLog {
         let old = active
         let next = Segment(baseOffset: endOffset, directory: directory)
         do throws(DiskError) {
-            // Without its summary the old segment would be read through at the next start.
-            if let index = old.index {
-                let summary = SegmentSummary(old, index: index)
-                try environment.disk.replace(old.indexPath, with: summary.encoded(), durable: false)
+            try environment.open.withDescriptor { () throws(DiskError) in
+                // Without its summary the old segment would be read through at the next start.
+                if let index = old.index {
+                    let summary = SegmentSummary(old, index: index)
+                    try environment.disk.replace(old.indexPath, with: summary.encoded(), durable: false)
+                }
+                try create(next)
             }
-            try create(next)
         } catch {
             environment.counters.diskFailures.add()
             sayFailing(error)

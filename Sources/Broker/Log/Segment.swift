@@ -55,7 +55,9 @@ final class Segment {
     func handle(_ open: OpenSegments) throws(DiskError) -> OpenFile {
         open.used(self)
         if let file { return file }
-        let file = try open.disk.open(path, writable: isActive)
+        let file = try open.withDescriptor { () throws(DiskError) in
+            try open.disk.open(path, writable: isActive)
+        }
         self.file = file
         open.opened(self)
         return file

@@ -4,6 +4,9 @@ extension TopicStore {
     /// How often the owner should call `upkeep`.
     package static let upkeepMilliseconds = 500
 
+    /// A segment without use for one to two of these is closed.
+    private static let sweepMilliseconds: Int64 = 60_000
+
     /// Brings finished work to the logs; called on the loop thread after `wake`. `now` is the expiry
     /// clock's time: the times of compactions are compared with it later.
     package func deliver(now: WallTime) {
@@ -15,9 +18,14 @@ extension TopicStore {
     /// expiry clock's time.
     package func upkeep(now: WallTime) {
         saveOwedCatalog()
+        if now.isDue(nextSweep, within: Self.sweepMilliseconds) {
+            nextSweep = now.milliseconds + Self.sweepMilliseconds
+            environment.open.sweep()
+        }
         for log in logs.values {
             let files = log.applyRetention(now: now)
             if !files.isEmpty { worker.submit(.remove(files)) }
+            log.retryFlush()
             log.retryCheckpoint()
             log.expireProducers(now: now)
             guard let plan = log.compactionPlan(now: now) else { continue }

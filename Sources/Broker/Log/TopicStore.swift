@@ -25,6 +25,8 @@ package final class TopicStore {
     private(set) var topicsByName: [String: Topic] = [:]
     private(set) var logs: [Int: PartitionLog] = [:]
     private var nextLog = 0
+    /// The next time when unused segments are closed, by the expiry clock (ms).
+    var nextSweep: Int64 = 0
 
     /// Opens the directory, made if it is not there, and recovers every log in it. `wake` is called
     /// on other threads when `deliver` has something to do.
@@ -47,7 +49,7 @@ package final class TopicStore {
         }
         copies = CatalogCopies(in: path, disk)
         environment = LogEnvironment(
-            disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax),
+            disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax, flush: flush),
             flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake), flush: flush,
             machineStayedUp: stayedUp, clock: clock, log: log, counters: counters)
         catalog = TopicCatalog(clusterID: "")

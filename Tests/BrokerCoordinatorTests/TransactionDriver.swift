@@ -112,10 +112,16 @@ final class TransactionDriver {
 
     private func append(_ records: [CoordinatorRecord]) { history += records.map { .record($0) } }
 
-    func failMarkers() {
+    /// Writes all markers but that of the last partition and, with `groups`, those of the groups.
+    func failMarkers(groups: Bool = true) {
         guard !marking.isEmpty else { return }
-        let (id, _) = marking.removeFirst()
-        perform(coordinator.markersFailed(id, at: now))
+        let (id, markers) = marking.removeFirst()
+        let left = MarkersLeft(
+            partitions: Array(markers.partitions.suffix(1)), groups: groups ? markers.groups : [])
+        let written = MarkersLeft(
+            partitions: Array(markers.partitions.dropLast()), groups: groups ? [] : markers.groups)
+        if !written.isEmpty { history.append(.markers(markers.only(written))) }
+        perform(coordinator.markersFailed(id, left: left, at: now))
     }
 
     private func perform(_ actions: [TransactionAction]) {

@@ -147,4 +147,46 @@ struct TransactionErrorTests {
         #expect(driver.marked.map(\.commits) == [true])
         #expect(driver.ask(producer.add())?.error == ErrorCode.none)
     }
+
+    @Test func `only the partition that failed is marked again`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        for partition in 0..<4 as Range<Int32> { _ = driver.ask(producer.add("t", partition)) }
+        _ = driver.ask(producer.addOffsets())
+        driver.marksAtOnce = false
+        _ = driver.send(producer.end(commits: true))
+        driver.failMarkers(groups: false)
+        driver.pass(milliseconds: 150)
+        #expect(driver.marking.map(\.1.partitions) == [[TopicPartition(topic: "t", partition: 3)]])
+        #expect(driver.marking.map(\.1.groups) == [[]])
+        driver.markNext()
+        #expect(driver.marked.flatMap(\.partitions).map(\.partition).sorted() == [0, 1, 2, 3])
+        #expect(driver.marked.flatMap(\.groups) == ["g"])
+        #expect(driver.coordinator.unmarkedCount == 0)
+        // The next transaction marks all its partitions.
+        _ = driver.ask(producer.add("t", 1))
+        _ = driver.send(producer.end(commits: false))
+        driver.markNext()
+        #expect(driver.marked.last?.partitions.map(\.partition) == [1])
+    }
+
+    @Test func `markers that fail again and again are tried less and less often`() throws {
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        _ = driver.ask(producer.add())
+        driver.marksAtOnce = false
+        _ = driver.send(producer.end(commits: true))
+        var attempts = 0
+        for _ in 0..<600 {
+            driver.pass(milliseconds: 100)
+            guard !driver.marking.isEmpty else { continue }
+            attempts += 1
+            driver.failMarkers()
+        }
+        #expect((8..<16).contains(attempts))
+        #expect(driver.coordinator.unmarkedCount == 1)
+        driver.pass(milliseconds: 11_000)
+        driver.markNext()
+        #expect(driver.ask(producer.add())?.error == ErrorCode.none)
+    }
 }

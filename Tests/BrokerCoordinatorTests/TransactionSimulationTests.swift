@@ -47,7 +47,7 @@ struct TransactionSimulation {
     private var states: [String: TransactionFacts] = [:]
     private var decisions: [String: TransactionFacts] = [:]
     /// Of each name's prepared transaction: whether its markers have been written.
-    private var isMarked: [String: Bool] = [:]
+    private var marked: [String: Set<TopicPartition>] = [:]
 
     init(seed: UInt64) {
         dice = Dice(seed: seed)
@@ -180,9 +180,9 @@ struct TransactionSimulation {
             facts.state.isPrepared
         else { return "markers without a decision: \(markers)" }
         guard facts.epoch == markers.epoch, (facts.state == .prepareCommit) == markers.commits,
-            Set(markers.partitions) == facts.partitions
+            facts.partitions.isSuperset(of: markers.partitions)
         else { return "\(markers) do not carry out \(facts)" }
-        isMarked[name] = true
+        marked[name, default: []].formUnion(markers.partitions)
         return nil
     }
 
@@ -195,7 +195,7 @@ struct TransactionSimulation {
                 before.state == .prepareCommit ? TransactionState.completeCommit : .completeAbort
             let follows = after.state == completed || after.state == .ongoing || after.state == .empty
             guard follows else { return "\(before.state) was followed by \(after.state)" }
-            guard isMarked[name] == true else { return "\(name) went on without its markers" }
+            guard marked[name] == before.partitions else { return "\(name) went on without its markers" }
         }
         if let before, before.producerID == after.producerID, after.epoch < before.epoch {
             return "the epoch of \(name) went back"
@@ -203,7 +203,7 @@ struct TransactionSimulation {
         if after.state.isPrepared {
             guard before?.state == .ongoing else { return "\(name) was decided without being open" }
             decisions[name] = after
-            isMarked[name] = false
+            marked[name] = []
         }
         return nil
     }

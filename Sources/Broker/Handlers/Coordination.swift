@@ -18,13 +18,16 @@ final class Coordination {
     private var markers: [MarkersID: MarkersUnderWay] = [:]
     private var timer: LoopTimer?
     private var nextTick = Instant.distantFuture
+    private let log: Log
+    private var nextAlarm = Instant.now()
+    private static let alarmMilliseconds = 60_000
     /// The expiry clock, as the last upkeep read it.
     var expiryTime: WallTime
     private var now: Moment { Moment(steady: .now(), wall: .now(), expiry: expiryTime) }
 
     init(
         groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop,
-        expiryTime: WallTime, tears: TransactionTears? = nil
+        expiryTime: WallTime, log: Log, tears: TransactionTears? = nil
     ) {
         self.topics = topics
         self.tears = tears
@@ -35,13 +38,14 @@ final class Coordination {
             topics.log(partition.topic, partition.partition) != nil
         }
         self.expiryTime = expiryTime
+        self.log = log
         let now = Moment(steady: .now(), wall: .now(), expiry: expiryTime)
         groups = GroupCoordinator(at: now, partitionExists: exists)
         transactions = TransactionCoordinator(at: now, partitionExists: exists)
     }
 
     /// Reads both logs back; then timeouts run, and what was decided before is carried out.
-    func start(_ log: Log) throws(LogError) {
+    func start() throws(LogError) {
         try groupTopic.replay(log: log) { groups.restore($0) }
         try transactionTopic.replay(log: log) { transactions.restore($0) }
         timer = LoopTimer(on: loop) { [weak self] in self?.tick() }
@@ -122,7 +126,7 @@ final class Coordination {
                     perform(error == nil ? groups.persisted(id, at: now) : groups.failed(id, at: now))
                 }
             case .transactionEnded(let id, let durable):
-                settle(id, error: !durable)
+                settle(id) { if !durable { $0.left.groups = $0.groups } }
             }
         }
         scheduleTick()
@@ -149,23 +153,27 @@ final class Coordination {
 
     // MARK: Markers
 
-    /// One place of a transaction's end each, partitions and groups; the last one tells the coordinator.
+    /// The end of one transaction, in each of its partitions and groups; the last of them tells the coordinator.
     private struct MarkersUnderWay {
-        var left: Int
-        var hasFailed = false
+        /// Answers that are still to come.
+        var open: Int
+        let groups: [String]
+        var left = MarkersLeft()
     }
 
     private func write(_ end: TransactionMarkers, _ id: MarkersID) {
         // One more than there are, so that nothing settles before everything has begun.
-        markers[id] = MarkersUnderWay(left: end.partitions.count + 2)
+        markers[id] = MarkersUnderWay(open: end.partitions.count + 2, groups: end.groups)
         let time = WallTime.now()
         for partition in end.partitions {
-            append(end, to: partition, at: time) { [unowned self] error in settle(id, error: error) }
+            append(end, to: partition, at: time) { [unowned self] error in
+                settle(id) { if error { $0.left.partitions.append(partition) } }
+            }
         }
         perform(
             groups.endTransaction(
                 id, producerID: end.producerID, commits: end.commits, groups: end.groups, at: now))
-        settle(id, error: false)
+        settle(id) { _ in }
     }
 
     private func append(
@@ -186,24 +194,39 @@ final class Coordination {
         }
     }
 
-    private func settle(_ id: MarkersID, error: Bool) {
+    private func settle(_ id: MarkersID, _ note: (inout MarkersUnderWay) -> Void) {
         guard var underWay = markers[id] else { return }
-        underWay.left -= 1
-        underWay.hasFailed = underWay.hasFailed || error
+        underWay.open -= 1
+        note(&underWay)
         markers[id] = underWay
-        guard underWay.left == 0 else { return }
+        guard underWay.open == 0 else { return }
         markers[id] = nil
-        perform(
-            underWay.hasFailed
-                ? transactions.markersFailed(id, at: now) : transactions.markersWritten(id, at: now))
+        guard !underWay.left.isEmpty else { return perform(transactions.markersWritten(id, at: now)) }
+        sayUnmarked(underWay.left)
+        perform(transactions.markersFailed(id, left: underWay.left, at: now))
+    }
+
+    /// A person must act if this lasts: the log of a partition does not take its marker.
+    private func sayUnmarked(_ left: MarkersLeft) {
+        let steady = Instant.now()
+        guard steady >= nextAlarm else { return }
+        nextAlarm = steady.advanced(byMilliseconds: Self.alarmMilliseconds)
+        let place = left.partitions.first.map { "\($0.topic)-\($0.partition)" } ?? left.groups.first ?? ""
+        log.error(
+            "a transaction cannot be ended everywhere, its readers wait; look at the disk and at errors of that log",
+            .field("at", place), .field("partitions", left.partitions.count),
+            .field("groups", left.groups.count))
     }
 
     // MARK: What an operator wants to know
 
+    var unmarkedTransactions: Int { transactions.unmarkedCount }
+
     var oldestTransactionSeconds: Double {
         let now = WallTime.now().milliseconds
         let starts = transactions.transactions.values.compactMap { transaction in
-            transaction.facts.state == .ongoing ? transaction.facts.startedAt?.milliseconds : nil
+            let state = transaction.facts.state
+            return state == .ongoing || state.isPrepared ? transaction.facts.startedAt?.milliseconds : nil
         }
         return starts.min().map { Double(max(0, now - $0)) / 1000 } ?? 0
     }

@@ -10,6 +10,7 @@ final class BrokerMetrics {
     let parkedFetches: Gauge
     let partitions: Gauge
     let oldestTransactionSeconds: Gauge
+    let unmarkedTransactions: Gauge
     let clockLeadSeconds: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
@@ -30,7 +31,10 @@ final class BrokerMetrics {
         partitions = metrics.gauge("flotilla_broker_partitions", help: "Partitions of all topics.")
         oldestTransactionSeconds = metrics.gauge(
             "flotilla_broker_oldest_transaction_seconds",
-            help: "Age of the oldest open transaction; committed readers wait behind it.")
+            help: "Age of the oldest transaction that is not ended; committed readers wait behind it.")
+        unmarkedTransactions = metrics.gauge(
+            "flotilla_broker_unmarked_transactions",
+            help: "Decided transactions with a marker that could not be written yet; it is tried again.")
         clockLeadSeconds = metrics.gauge(
             "flotilla_broker_clock_lead_seconds",
             help: "Jump of the machine's clock that is not believed yet; nothing expires by it.")

@@ -41,13 +41,14 @@ final class BrokerNode {
         coordination = try Coordination(
             groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
-            topics: topics, loop: loop, expiryTime: expiryClock.time, tears: settings.transactionTears)
+            topics: topics, loop: loop, expiryTime: expiryClock.time, log: log,
+            tears: settings.transactionTears)
         if kept?.isInDoubt == true, expiryClock.isInDoubt {
             sayDoubt()
         } else if expiryClock.isInDoubt {
             log.info("the broker was away for more than a day; nothing expires by the clock for an hour")
         }
-        try coordination.start(log)
+        try coordination.start()
         for topic in topics.topics { adopt(topic) }
     }
 
@@ -97,6 +98,7 @@ final class BrokerNode {
         topics.upkeep(now: expiryClock.time)
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
         metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
+        metrics.unmarkedTransactions.set(Double(coordination.unmarkedTransactions))
         scratch.reset()
     }
 

@@ -10,6 +10,16 @@ final class Transaction {
     /// The markers under way, and who waits for them.
     var markers: MarkersID?
     var ending: ReplyToken?
+    /// The rest after the last attempt at the markers; nil before the first attempt.
+    var left: MarkersLeft?
+    /// Attempts that did not mark everything.
+    var failedAttempts = 0
+
+    /// Begins the markers of another decision.
+    func forgetAttempts() {
+        left = nil
+        failedAttempts = 0
+    }
 
     init(id: String, facts: TransactionFacts) {
         self.id = id

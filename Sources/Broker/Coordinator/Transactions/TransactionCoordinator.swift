@@ -75,10 +75,14 @@ final class TransactionCoordinator {
         enter(at: now) { complete(id) }
     }
 
-    /// Some of the markers named by `id` are not durable; they are asked for again a little later.
-    func markersFailed(_ id: MarkersID, at now: Moment) -> [TransactionAction] {
-        enter(at: now) { retryMarkers(id) }
+    /// Some of the markers named by `id` are not durable; only those are asked for again, later. A healthy
+    /// partition must not get another marker for each attempt at a broken one.
+    func markersFailed(_ id: MarkersID, left: MarkersLeft, at now: Moment) -> [TransactionAction] {
+        enter(at: now) { retryMarkers(id, left) }
     }
+
+    /// Transactions that are decided and could not be marked at the first attempt.
+    var unmarkedCount: Int { transactions.values.count { $0.failedAttempts > 0 } }
 
     func enter(at now: Moment, _ body: () -> Void) -> [TransactionAction] {
         self.now = now
@@ -102,12 +106,10 @@ final class TransactionCoordinator {
         transaction.markers = id
         marking[id] = transaction.id
         let facts = transaction.facts
-        actions.append(
-            .writeMarkers(
-                id,
-                TransactionMarkers(
-                    producerID: facts.producerID, epoch: facts.epoch, commits: facts.state == .prepareCommit,
-                    partitions: facts.partitions.sorted(), groups: facts.groups.sorted())))
+        let all = TransactionMarkers(
+            producerID: facts.producerID, epoch: facts.epoch, commits: facts.state == .prepareCommit,
+            partitions: facts.partitions.sorted(), groups: facts.groups.sorted())
+        actions.append(.writeMarkers(id, transaction.left.map { all.only($0) } ?? all))
     }
 
     func schedule(_ transaction: Transaction, at deadline: Instant) {

@@ -13,4 +13,19 @@ struct TransactionMarkers: Equatable, Sendable {
     let commits: Bool
     let partitions: [TopicPartition]
     let groups: [String]
+
+    /// The same decision for a part of them.
+    func only(_ left: MarkersLeft) -> TransactionMarkers {
+        TransactionMarkers(
+            producerID: producerID, epoch: epoch, commits: commits, partitions: left.partitions,
+            groups: left.groups)
+    }
+}
+
+/// The partitions and groups of a transaction that have no marker yet.
+struct MarkersLeft: Equatable, Sendable {
+    var partitions: [TopicPartition] = []
+    var groups: [String] = []
+
+    var isEmpty: Bool { partitions.isEmpty && groups.isEmpty }
 }

@@ -7,6 +7,12 @@ struct TransactionSettings: Sendable {
     var idExpirationCheckMilliseconds = 3_600_000
     /// How long after a failed append or marker the next attempt comes.
     var retryMilliseconds = 100
+    /// The longest wait between two attempts at the same markers.
+    var markerRetryMillisecondsMax = 10_000
+
+    func markerRetryMilliseconds(failedAttempts: Int) -> Int {
+        min(markerRetryMillisecondsMax, retryMilliseconds << min(max(failedAttempts - 1, 0), 16))
+    }
 
     /// Above it a new transactional id is refused with POLICY_VIOLATION.
     var transactionalIDsMax = 100_000

@@ -66,6 +66,7 @@ extension TransactionCoordinator {
         }
         if facts.state.isPrepared {
             transaction.deadline = nil
+            transaction.forgetAttempts()
             writeMarkers(transaction)
         }
     }
@@ -90,6 +91,7 @@ extension TransactionCoordinator {
             transaction.markers == id
         else { return }
         transaction.markers = nil
+        transaction.forgetAttempts()
         transaction.facts.state =
             transaction.facts.state == .prepareCommit ? .completeCommit : .completeAbort
         transaction.facts.partitions.removeAll()
@@ -107,13 +109,16 @@ extension TransactionCoordinator {
         reply(token, .end(TransactionResponse()))
     }
 
-    func retryMarkers(_ id: MarkersID) {
+    func retryMarkers(_ id: MarkersID, _ left: MarkersLeft) {
         guard let name = marking.removeValue(forKey: id), let transaction = transactions[name],
             transaction.markers == id
         else { return }
         transaction.markers = nil
+        transaction.left = left
+        transaction.failedAttempts += 1
         answerEnd(transaction)
-        schedule(transaction, at: now.steady.advanced(byMilliseconds: settings.retryMilliseconds))
+        let wait = settings.markerRetryMilliseconds(failedAttempts: transaction.failedAttempts)
+        schedule(transaction, at: now.steady.advanced(byMilliseconds: wait))
     }
 
     /// The deadline of a transactional id: an open transaction has run out of time, or markers are

@@ -112,7 +112,7 @@ final class TransactionDriver {
 
     private func append(_ records: [CoordinatorRecord]) { history += records.map { .record($0) } }
 
-    /// Writes all markers but that of the last partition and, with `groups`, those of the groups.
+    /// Writes all markers except the last partition's and, with `groups`, except the groups' markers.
     func failMarkers(groups: Bool = true) {
         guard !marking.isEmpty else { return }
         let (id, markers) = marking.removeFirst()

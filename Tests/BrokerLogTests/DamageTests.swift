@@ -26,7 +26,7 @@ struct DamageTests {
     }
 
     private func open(_ path: String, metrics: Metrics = Metrics()) throws -> (TopicStore, PartitionLog) {
-        let store = try TopicStore(path: path, metrics: metrics, bootID: "same") {}
+        let store = try TopicStore(path: path, metrics: metrics, bootID: "same", place: "here") {}
         if let topic = store.topic(named: "t") { return (store, topic.partitions[0]) }
         return (store, try store.create("t", partitions: 1, settings: Self.settings).partitions[0])
     }

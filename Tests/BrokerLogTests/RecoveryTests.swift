@@ -122,4 +122,74 @@ struct RecoveryTests {
             if expected == 100 { #expect(result.nextOffset == log.endOffset) }
         }
     }
+
+    @Test func `a copy that was made within one boot is not believed to be whole`() throws {
+        let original = TestDirectory(inMemory: true)
+        let path = try make(original) { log in
+            for index in 0..<10 { try log.append(records("v\(index)")) }
+        }
+        let copy = TestDirectory(inMemory: true)
+        copyTree(original.path, copy.path)
+        // Made while the broker wrote: a page of the log came later than the checkpoint says.
+        let file = copy.path + path.dropFirst(original.path.count) + "/00000000000000000000.log"
+        flip(file, 400, bit: 1)
+        unlink(copy.path + path.dropFirst(original.path.count) + "/checkpoint")
+        let store = try TopicStore(path: copy.path, bootID: "one") {}
+        #expect(!store.environment.machineStayedUp)
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        var read: Int64 = 0
+        while read < log.endOffset {
+            let batches = try StoredBatch.all(in: try log.read(from: read))
+            read = batches.last?.header.nextOffset ?? log.endOffset
+        }
+        #expect(read == log.endOffset)
+    }
+
+    private func reopen(_ directory: TestDirectory, _ flush: FlushPolicy, boot: String) throws -> Int64 {
+        let store = try TopicStore(path: directory.path, flush: flush, bootID: boot) {}
+        let log = try #require(store.topic(named: "t")).partitions[0]
+        return try log.append(records("next")).baseOffset
+    }
+
+    @Test func `at the system's pace no offset is used again after the machine went down`() throws {
+        for next in [FlushPolicy.os, .everyAck] {
+            let directory = TestDirectory(inMemory: true)
+            do {
+                let store = try TopicStore(path: directory.path, flush: .os, bootID: "one") {}
+                let log = try store.create("t", partitions: 1).partitions[0]
+                for _ in 0..<5 { try log.append(records("acknowledged")) }
+            }
+            // A killed process has lost nothing.
+            #expect(try reopen(directory, .os, boot: "one") == 5)
+            let after: Int64
+            do {
+                let store = try TopicStore(path: directory.path, flush: next, bootID: "two") {}
+                after = try #require(store.topic(named: "t")).partitions[0].append(records("next")).baseOffset
+                // A topic that is made now has lost nothing.
+                #expect(try store.create("new", partitions: 1).partitions[0].endOffset == 0)
+            }
+            #expect(after == 6 + PartitionLog.skippedOffsets)
+            #expect(try reopen(directory, next, boot: "two") == after + 1)
+            let store = try TopicStore(path: directory.path, bootID: "two") {}
+            let log = try #require(store.topic(named: "t")).partitions[0]
+            var values = 0
+            try log.forEachBatch(from: 0) { values += $0.records.count }
+            #expect(values == 8)
+            #expect(try StoredBatch.all(in: log.read(from: 100)).first?.records.isEmpty == true)
+        }
+    }
+
+    @Test func `an orderly stop or a sync for each answer keeps the offsets as they are`() throws {
+        for flush in [FlushPolicy.os, .everyAck] {
+            let directory = TestDirectory(inMemory: true)
+            do {
+                let store = try TopicStore(path: directory.path, flush: flush, bootID: "one") {}
+                let log = try store.create("t", partitions: 1).partitions[0]
+                for _ in 0..<5 { try log.append(records("v")) }
+                store.settle()
+                if flush == .os { try store.close() }
+            }
+            #expect(try reopen(directory, flush, boot: "two") == 5)
+        }
+    }
 }

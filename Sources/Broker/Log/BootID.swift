@@ -1,8 +1,8 @@
-/// Which life of the machine this is. A data directory remembers the last one that opened it: only
-/// if the machine went down in between can written pages be missing.
-package enum BootID {
-    private static let fileName = "boot"
+internal import CLinux
+internal import Glibc
 
+/// Identifies the time from one start of the machine to the next.
+package enum BootID {
     package static var current: String {
         let disk = Disk()
         guard let file = try? disk.open("/proc/sys/kernel/random/boot_id", writable: false) else { return "" }
@@ -12,16 +12,49 @@ package enum BootID {
         }
         return String(decoding: bytes.prefix(count ?? 0).prefix { $0 > 0x20 }, as: UTF8.self)
     }
+}
 
-    /// Whether this life was noted before. Where the system does not say, it never was.
-    static func isNoted(_ current: String, in directory: String, _ disk: Disk) throws(DiskError) -> Bool {
-        let known = try disk.contents(of: directory + "/" + fileName)
-        return !current.isEmpty && known == Array(current.utf8)
+/// The note in a data directory about the process that opened it last.
+///
+/// Only if the machine was down since can written pages be missing. A copy of the directory is not the
+/// directory: it may have been made while a broker wrote, so the note names the place too.
+struct BootNote: Equatable {
+    private static let fileName = "boot"
+
+    /// Empty if the system does not say.
+    var boot: String
+    /// The device and inode of a file that a copy does not share.
+    var place: String
+    var flush: FlushPolicy
+    /// All logs were synced and closed.
+    var isClosed = false
+
+    private var text: String { "\(boot) \(place) \(flush) \(isClosed ? "closed" : "open")" }
+
+    static func read(in directory: String, _ disk: Disk) throws(DiskError) -> BootNote? {
+        guard let bytes = try disk.contents(of: directory + "/" + fileName) else { return nil }
+        let words = String(decoding: bytes, as: UTF8.self).split(separator: " ").map(String.init)
+        guard words.count == 4 else { return nil }
+        return BootNote(
+            boot: words[0], place: words[1], flush: words[2] == "\(FlushPolicy.os)" ? .os : .everyAck,
+            isClosed: words[3] == "closed")
     }
 
-    /// Notes this life. Only for when every log was recovered and synced: a start that is killed before
-    /// would leave its successor in the belief that no written page can be missing.
-    static func note(_ current: String, in directory: String, _ disk: Disk) throws(DiskError) {
-        try disk.replace(directory + "/" + fileName, with: Array(current.utf8))
+    /// Writes the note. Only for when every log was recovered and synced: otherwise, after a kill during
+    /// the start, the next start would believe that no written page can be missing.
+    func save(in directory: String, _ disk: Disk) throws(DiskError) {
+        try disk.replace(directory + "/" + Self.fileName, with: Array(text.utf8))
+    }
+
+    /// Whether the machine did not go down since `earlier`, in the same directory.
+    func stayedUp(since earlier: BootNote?) -> Bool {
+        guard let earlier, !boot.isEmpty else { return false }
+        return boot == earlier.boot && place == earlier.place
+    }
+
+    /// Whether records that were acknowledged may be gone: their offsets must not be given again.
+    func mayHaveLostAcknowledged(since earlier: BootNote?) -> Bool {
+        guard let earlier, earlier.flush == .os, !earlier.isClosed else { return false }
+        return !stayedUp(since: earlier)
     }
 }

@@ -90,6 +90,24 @@ extension PartitionLog {
         environment.counters.appendedBytes.add(header.totalSize)
     }
 
+    /// Offsets that a log passes over when acknowledged records may be lost: more than it can have given
+    /// in the time for which the operating system keeps written pages.
+    static let skippedOffsets: Int64 = 10_000_000
+
+    /// Passes over offsets that may have been given before, with an empty batch. Readers and committed
+    /// offsets that are ahead of the log would take new records for those that they know.
+    func skipOffsets() throws(LogError) {
+        var header = BatchHeader(baseOffset: endOffset)
+        header.lastOffsetDelta = Int32(Self.skippedOffsets - 1)
+        let batch = BatchBuilder.assemble(header, [])
+        try unsafe batch.withBytes { (raw) throws(LogError) in
+            try unsafe write(BatchHeader(raw), raw, now: environment.clock())
+        }
+        environment.log.warning(
+            "acknowledged records may be lost with the machine, their offsets are not used again",
+            .field("topic", topic), .field("partition", Int(partition)), .field("next", Int(endOffset)))
+    }
+
     /// Cuts a half-written batch off. The next append would overwrite it, but a crash before that
     /// must find a clean end, and on a full disk the bytes are wanted back.
     private func undoWrite(_ segment: Segment, _ error: DiskError) {

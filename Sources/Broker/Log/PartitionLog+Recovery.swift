@@ -3,7 +3,9 @@ internal import Telemetry
 extension PartitionLog {
     /// Brings the log into memory: from the checkpoint on, every batch is read and checked; behind
     /// the last sound one the log is cut. What was acknowledged was on disk in order, so it stays.
-    package func open() throws(LogError) {
+    ///
+    /// With `skipsOffsets`, acknowledged records may be lost, so their offsets are not given again.
+    package func open(skipsOffsets: Bool = false) throws(LogError) {
         recoveredAt = environment.clock().milliseconds
         let read: Checkpoint?
         do throws(DiskError) {
@@ -20,6 +22,7 @@ extension PartitionLog {
         // Records that were deleted stay deleted, whether the rest of the checkpoint fits or not.
         let deleted = max(logStartOffset, read?.logStartOffset ?? 0)
         logStartOffset = max(min(deleted, endOffset), segments[0].baseOffset)
+        if skipsOffsets { try skipOffsets() }
         if checkpoint?.isEnd(of: active) ?? false, !flush.directoryIsDirty {
             checkpoints.opened()
         } else {

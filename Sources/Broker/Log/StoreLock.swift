@@ -18,6 +18,13 @@ final class StoreLock {
         throw .locked(path: path)
     }
 
+    /// The device and inode of the lock file, which is made once: a restored copy has others.
+    var place: String {
+        var status = stat()
+        guard unsafe fstat(file.descriptor, &status) == 0 else { return "" }
+        return "\(status.st_dev):\(status.st_ino)"
+    }
+
     /// Unlocks explicitly: a child that is being started may hold the descriptor a little longer.
     deinit { flock(file.descriptor, LOCK_UN) }
 }

@@ -20,6 +20,7 @@ package final class TopicStore {
     package let worker: DiskWorker
     var catalog: TopicCatalog
     let copies: CatalogCopies
+    private var bootNote: BootNote
     /// Whether the disk may have another catalog than memory, because a save failed.
     var owesCatalog = false
     private(set) var topicsByName: [String: Topic] = [:]
@@ -29,35 +30,42 @@ package final class TopicStore {
     var nextSweep: Int64 = 0
 
     /// Opens the directory, made if it is not there, and recovers every log in it. `wake` is called
-    /// on other threads when `deliver` has something to do.
+    /// on other threads when `deliver` has something to do. `place` replaces the directory's identity
+    /// in a test that works on a copy.
     package init(
         path: String, flush: FlushPolicy = .everyAck, disk: Disk = Disk(), log: Log = .silent,
         metrics: Metrics = Metrics(), openSegmentsMax: Int = OpenSegments.limitDefault,
-        bootID: String = BootID.current, clock: @escaping () -> WallTime = { .now() },
+        bootID: String = BootID.current, place: String? = nil, clock: @escaping () -> WallTime = { .now() },
         wake: @escaping @Sendable () -> Void
     ) throws(TopicStoreError) {
         self.path = path
         let counters = LogCounters(metrics)
         worker = DiskWorker(disk: disk, wake: wake)
-        let stayedUp: Bool
+        let noted: BootNote?
         try Self.makeDirectories(path, disk)
         lock = try StoreLock(path, disk)
         do throws(DiskError) {
-            stayedUp = try BootID.isNoted(bootID, in: path, disk)
+            noted = try BootNote.read(in: path, disk)
         } catch {
             throw .disk(error)
         }
+        bootNote = BootNote(boot: bootID, place: place ?? lock.place, flush: flush)
         copies = CatalogCopies(in: path, disk)
         environment = LogEnvironment(
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax, flush: flush),
             flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake), flush: flush,
-            machineStayedUp: stayedUp, clock: clock, log: log, counters: counters)
+            machineStayedUp: bootNote.stayedUp(since: noted),
+            clock: clock, log: log, counters: counters)
         catalog = TopicCatalog(clusterID: "")
         try openCatalog()
-        for entry in catalog.entries { try open(entry) }
-        guard !stayedUp else { return }
+        let skipsOffsets = bootNote.mayHaveLostAcknowledged(since: noted)
+        for entry in catalog.entries { try open(entry, skipsOffsets: skipsOffsets) }
+        if bootNote != noted { try save(bootNote) }
+    }
+
+    private func save(_ note: BootNote) throws(TopicStoreError) {
         do throws(DiskError) {
-            try BootID.note(bootID, in: path, disk)
+            try note.save(in: path, environment.disk)
         } catch {
             throw .disk(error)
         }
@@ -74,7 +82,7 @@ package final class TopicStore {
         }
     }
 
-    func open(_ entry: TopicCatalog.Entry) throws(TopicStoreError) {
+    func open(_ entry: TopicCatalog.Entry, skipsOffsets: Bool = false) throws(TopicStoreError) {
         let settings: TopicSettings
         do throws(TopicSettingError) {
             settings = try TopicSettings(entry.settings)
@@ -91,7 +99,7 @@ package final class TopicStore {
                     directory: path + "/logs/" + directory.name, settings: settings, environment: environment)
                 nextLog += 1
                 topic.partitions.append(log)
-                try log.open()
+                try log.open(skipsOffsets: skipsOffsets)
             }
         } catch {
             for log in topic.partitions { log.abandon("its topic could not be opened") }
@@ -131,5 +139,8 @@ extension TopicStore {
             }
         }
         if let failure { throw .log(failure) }
+        guard bootNote.flush == .os else { return }
+        bootNote.isClosed = true
+        try save(bootNote)
     }
 }

@@ -124,6 +124,16 @@ struct LogBehaviourTests {
         #expect(files.filter { $0.hasSuffix(".log") || $0.hasSuffix(".deleted") }.count == 1)
     }
 
+    @Test func `records without a time are kept from the time of the last write`() throws {
+        let one = try OneLog(["retention.ms": "60000"])
+        let bytes = BatchBuilder.batch([NewRecord(key: nil, value: [1])], time: -1)
+        try one.log.append(bytes, now: WallTime.now())
+        one.upkeep(at: WallTime.now())
+        #expect(one.log.logStartOffset == 0)
+        one.upkeep(at: WallTime(milliseconds: WallTime.now().milliseconds + 120_000))
+        #expect(one.log.logStartOffset == 1)
+    }
+
     @Test func `retention by size leaves at least that much`() throws {
         let one = try OneLog(["segment.bytes": "200", "retention.bytes": "500"])
         for _ in 0..<20 { try one.log.append(timed("v", 0)) }

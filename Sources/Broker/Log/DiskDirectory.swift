@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Telemetry
 
 extension Disk {
     /// Makes a directory. Returns false if it exists already.
@@ -39,6 +40,14 @@ extension Disk {
         guard unsafe rmdir(path) == 0 || errno == ENOENT else {
             throw DiskError(.remove, path: path, code: errno)
         }
+    }
+
+    /// Returns the time of the last write, or nil if the system does not say.
+    func lastWrite(of path: String) -> WallTime? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return WallTime(
+            milliseconds: Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000)
     }
 
     /// Gives a file another name beside its own.

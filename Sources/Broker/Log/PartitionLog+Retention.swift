@@ -27,8 +27,15 @@ extension PartitionLog {
         guard settings.retentionMilliseconds >= 0 else { return 0 }
         let oldest = now.milliseconds - settings.retentionMilliseconds
         return segments.prefix { segment in
-            segment.size > 0 && segment.maxTimestamp < oldest && segment.endOffset <= lastStableOffset
+            segment.size > 0 && segment.endOffset <= lastStableOffset
+                && newestTime(in: segment).map { $0 < oldest } ?? false
         }.count
+    }
+
+    /// The largest time of a record, or the time of the last write if no record has one, as on Kafka.
+    private func newestTime(in segment: Segment) -> Int64? {
+        segment.maxTimestamp >= 0
+            ? segment.maxTimestamp : environment.disk.lastWrite(of: segment.path)?.milliseconds
     }
 
     /// Oldest segments without which the log is still as large as it may be.

@@ -192,4 +192,26 @@ struct RecoveryTests {
             #expect(try reopen(directory, flush, boot: "two") == 5)
         }
     }
+
+    @Test func `segments behind a cut are counted and never overwritten`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let path = try make(directory, ["segment.bytes": "200"])
+        for round in 1...3 {
+            do {
+                let store = try TopicStore(path: directory.path, bootID: "one") {}
+                let log = try #require(store.topic(named: "t")).partitions[0]
+                for index in 0..<4 { try log.append(records("round \(round) \(index)")) }
+                store.settle()
+                try store.close()
+            }
+            unlink(path + "/checkpoint")
+            flip(path + "/00000000000000000000.log", 70, bit: 1)
+            let store = try TopicStore(path: directory.path, bootID: "\(round)") {}
+            let names = try Disk().names(in: path).filter { $0.hasSuffix(".cut") }
+            #expect(store.setAsideFiles == names.count)
+            #expect(names.count >= round)
+            let log = try #require(store.topic(named: "t")).partitions[0]
+            #expect(log.setAsideFiles == names.count)
+        }
+    }
 }

@@ -53,7 +53,7 @@ extension Disk {
     /// Gives a file another name beside its own.
     func link(_ path: String, to other: String) throws(DiskError) {
         _ = try step(.rename, other)
-        guard unsafe Glibc.link(path, other) == 0 || errno == EEXIST else {
+        guard unsafe Glibc.link(path, other) == 0 else {
             throw DiskError(.rename, path: path, code: errno)
         }
     }

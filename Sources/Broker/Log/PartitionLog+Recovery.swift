@@ -63,7 +63,9 @@ extension PartitionLog {
     }
 
     private func findSegments() throws(DiskError) {
-        for name in try environment.disk.names(in: directory) where name.hasSuffix(".log") {
+        let names = try environment.disk.names(in: directory)
+        setAsideFiles = names.count(where: SetAsideFile.isOne)
+        for name in names where name.hasSuffix(".log") {
             guard let base = Int64(name.dropLast(4)), base >= 0 else { continue }
             segments.append(Segment(baseOffset: base, directory: directory))
         }
@@ -163,9 +165,11 @@ extension PartitionLog {
         do throws(DiskError) {
             for segment in segments[(index + 1)...].reversed() {
                 environment.open.close(segment)
-                try environment.disk.rename(segment.path, to: segment.path + ".cut")
-                environment.log.error(
-                    "segment lies behind a cut and was set aside", .field("path", segment.path))
+                let aside = SetAsideFile.cut.path(
+                    for: segment, among: try environment.disk.names(in: directory))
+                try environment.disk.rename(segment.path, to: aside)
+                setAsideFiles += 1
+                environment.log.error("segment lies behind a cut and was set aside", .field("path", aside))
             }
         } catch {
             throw .disk(error)

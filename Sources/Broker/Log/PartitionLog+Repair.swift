@@ -29,7 +29,9 @@ extension PartitionLog {
                 disk: disk, path: cleaned, directory: directory, baseOffset: segment.baseOffset)
             try copySound(from: &reader, to: &writer)
             let summary = try writer.finish(at: segment.endOffset)
-            try disk.link(segment.path, to: segment.path + ".damaged")
+            let aside = SetAsideFile.damaged.path(for: segment, among: try disk.names(in: directory))
+            try disk.link(segment.path, to: aside)
+            setAsideFiles += 1
             try disk.rename(cleaned, to: swap)
             try disk.syncDirectory(directory)
             try exchange(.init(sources: [source], swapPath: swap, summary: summary))

@@ -46,6 +46,8 @@ package final class PartitionLog {
     var isFailing = false
     /// The last removal of old segments failed; said once.
     var isRetentionFailing = false
+    /// Files in the directory that the log no longer reads.
+    var setAsideFiles = 0
     /// Damaged offsets that were reported.
     var reportedDamage: Set<Int64> = []
     /// Segments, by first offset, in which a compaction met damage: they stay as they are.

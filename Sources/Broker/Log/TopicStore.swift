@@ -121,6 +121,9 @@ package final class TopicStore {
 extension TopicStore {
     package var topics: [Topic] { topicsByName.values.sorted { $0.name < $1.name } }
 
+    /// Files beside the logs that no log reads.
+    package var setAsideFiles: Int { logs.values.reduce(0) { $0 + $1.setAsideFiles } }
+
     package func topic(named name: String) -> Topic? { topicsByName[name] }
 
     package func topic(_ id: TopicID) -> Topic? { topicsByName.values.first { $0.id == id } }

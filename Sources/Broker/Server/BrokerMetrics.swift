@@ -12,6 +12,7 @@ final class BrokerMetrics {
     let oldestTransactionSeconds: Gauge
     let unmarkedTransactions: Gauge
     let clockLeadSeconds: Gauge
+    let setAsideFiles: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
     /// By request: how many, and how long from arrival to answer.
@@ -38,6 +39,9 @@ final class BrokerMetrics {
         clockLeadSeconds = metrics.gauge(
             "flotilla_broker_clock_lead_seconds",
             help: "Jump of the machine's clock that is not believed yet; nothing expires by it.")
+        setAsideFiles = metrics.gauge(
+            "flotilla_broker_set_aside_files",
+            help: "Files *.cut and *.damaged that no log reads; delete them when they were looked at.")
         appendSeconds = metrics.histogram(
             "flotilla_broker_append_seconds", help: "Time to append one produce request to the logs.",
             bounds: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1])

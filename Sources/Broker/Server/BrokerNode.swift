@@ -98,6 +98,7 @@ final class BrokerNode {
         topics.upkeep(now: expiryClock.time)
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
         metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
+        metrics.setAsideFiles.set(Double(topics.setAsideFiles))
         metrics.unmarkedTransactions.set(Double(coordination.unmarkedTransactions))
         scratch.reset()
     }

@@ -1,0 +1,20 @@
+/// A file that a log no longer reads and that a person may want to look at: segments behind a cut, and
+/// segments from before a repair. It stays until a person or the deletion of the topic removes it.
+enum SetAsideFile: String, CaseIterable {
+    case cut
+    case damaged
+
+    static func isOne(_ name: String) -> Bool { allCases.contains { name.hasSuffix("." + $0.rawValue) } }
+
+    /// Returns a name that no earlier file has: what was set aside before is not overwritten.
+    func path(for segment: Segment, among names: [String]) -> String {
+        let taken = Set(names.map { segment.directory + "/" + $0 })
+        var path = segment.path + "." + rawValue
+        var number = 2
+        while taken.contains(path) {
+            path = "\(segment.path).\(number).\(rawValue)"
+            number += 1
+        }
+        return path
+    }
+}

@@ -115,8 +115,16 @@ final class FetchHandler: TurnHook {
 
     private func answer(_ parked: ParkedFetch) {
         parked.exchange.answer { writer in
-            FetchResponse.write(parked, to: &writer, limits: node.settings.limits)
+            FetchResponse.write(parked, to: &writer, limits: limits)
         }
+    }
+
+    /// Clients that do not read must not fill the memory with their answers: each still gets on by one
+    /// batch.
+    private var limits: SessionLimits {
+        var limits = node.settings.limits
+        limits.fetchBytesMax = min(limits.fetchBytesMax, max(0, limits.unsentBytesMax - node.unsentBytes))
+        return limits
     }
 
     /// For a reader that wants more than a byte at a time: reads what there is, and throws it away
@@ -124,7 +132,7 @@ final class FetchHandler: TurnHook {
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)
-        let read = FetchResponse.write(parked, to: &writer, limits: node.settings.limits)
+        let read = FetchResponse.write(parked, to: &writer, limits: limits)
         guard read.bytes >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else { return false }
         leave(parked)
         parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }

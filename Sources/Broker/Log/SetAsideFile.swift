@@ -6,7 +6,7 @@ enum SetAsideFile: String, CaseIterable {
 
     static func isOne(_ name: String) -> Bool { allCases.contains { name.hasSuffix("." + $0.rawValue) } }
 
-    /// Returns a name that no earlier file has: what was set aside before is not overwritten.
+    /// Returns a name that no earlier file has, so that no file is overwritten.
     func path(for segment: Segment, among names: [String]) -> String {
         let taken = Set(names.map { segment.directory + "/" + $0 })
         var path = segment.path + "." + rawValue

@@ -12,6 +12,7 @@ final class BrokerMetrics {
     let oldestTransactionSeconds: Gauge
     let unmarkedTransactions: Gauge
     let clockLeadSeconds: Gauge
+    let unsentBytes: Gauge
     let setAsideFiles: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
@@ -39,6 +40,8 @@ final class BrokerMetrics {
         clockLeadSeconds = metrics.gauge(
             "flotilla_broker_clock_lead_seconds",
             help: "Jump of the machine's clock that is not believed yet; nothing expires by it.")
+        unsentBytes = metrics.gauge(
+            "flotilla_broker_unsent_bytes", help: "Bytes of answers that wait for their clients to read.")
         setAsideFiles = metrics.gauge(
             "flotilla_broker_set_aside_files",
             help: "Files *.cut and *.damaged that no log reads; delete them when they were looked at.")

@@ -18,6 +18,8 @@ final class BrokerNode {
     private var expiryClock: ExpiryClock
     private let expiryClockFile: ExpiryClockFile
     private var expiryClockKept: Instant
+    /// Bytes of answers that no kernel has taken yet, on all connections.
+    var unsentBytes = 0
     private var sessions: [ObjectIdentifier: Session] = [:]
     /// Topics whose deletion waits for the weather.
     var lingering: [String: LoopTimer] = [:]
@@ -98,6 +100,7 @@ final class BrokerNode {
         topics.upkeep(now: expiryClock.time)
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
         metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
+        metrics.unsentBytes.set(Double(unsentBytes))
         metrics.setAsideFiles.set(Double(topics.setAsideFiles))
         metrics.unmarkedTransactions.set(Double(coordination.unmarkedTransactions))
         scratch.reset()

@@ -20,6 +20,8 @@ final class Session: TCPConnectionDelegate, TurnHook {
     private var isFull = false
     private var isPaused = false
     private var lacksMemory = false
+    /// The part of the node's count that belongs to this connection.
+    private var countedUnsent = 0
     private(set) var isClosed = false
     private var lastActivity: Instant
     private(set) lazy var peerHost = connection.peer?.host ?? "unknown"
@@ -53,11 +55,13 @@ final class Session: TCPConnectionDelegate, TurnHook {
     func writable() {
         isFull = false
         lastActivity = connection.loop.now
+        countUnsent(connection.bytesWaiting)
         hook()
     }
 
     func closed(_ reason: TCPCloseReason) {
         isClosed = true
+        countUnsent(0)
         node.budget.forget(self)
         node.budget.release(heldBytes)
         for exchange in owed.removeAll() { exchange.abandon() }
@@ -192,6 +196,12 @@ final class Session: TCPConnectionDelegate, TurnHook {
         node.metrics.observe(exchange, now: connection.loop.now)
         guard faults == nil else { return unsafe sendFaulty(answer, of: exchange) }
         if unsafe !connection.send(answer) { isFull = true }
+        countUnsent(connection.bytesWaiting)
+    }
+
+    private func countUnsent(_ bytes: Int) {
+        node.unsentBytes += bytes - countedUnsent
+        countedUnsent = bytes
     }
 
     private func sendFaulty(_ answer: UnsafeRawBufferPointer, of exchange: Exchange) {
@@ -206,6 +216,8 @@ final class Session: TCPConnectionDelegate, TurnHook {
 
     /// Called every few seconds: closes what stands still, gives back the memory of what is quiet.
     func sweep(now: Instant) {
+        // The kernel takes bytes without a word unless the connection was full.
+        if !isClosed { countUnsent(connection.bytesWaiting) }
         let isStuck = kept.count > 0 && owed.isEmpty || isFull
         let limit = isStuck ? limits.stallSecondsMax : limits.idleSecondsMax
         let isQuiet = now.seconds(since: lastActivity)

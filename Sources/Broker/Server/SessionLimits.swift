@@ -11,6 +11,9 @@ package struct SessionLimits: Sendable {
     /// Memory of the requests that are arriving, on all connections together; above it connections
     /// are not read on.
     package var bufferedBytesMax = 256 * 1024 * 1024
+    /// Answers that no client has taken yet, on all connections together; above it a Fetch answer has one
+    /// batch only.
+    package var unsentBytesMax = 256 * 1024 * 1024
     /// Records in one Fetch answer, whatever the client asks for; one batch is always given whole.
     package var fetchBytesMax = 16 * 1024 * 1024
     /// And their number, by offsets: well-compressed records are small here and large at the client,

@@ -1,3 +1,4 @@
+import Telemetry
 import Testing
 
 @testable import Broker
@@ -83,6 +84,34 @@ struct DepartureTests {
             broker.broker.stop()
             #expect(try clients[1].isClosedByPeer())
             #expect(try withBroker(nil, isAlive))
+        }
+    }
+
+    @Test func `clients that do not read get small answers, and still get on`() throws {
+        let settings = try temporary { $0.limits.unsentBytesMax = 16 << 20 }
+        try withBroker(settings) { broker in
+            let writer = try broker.client()
+            _ = try writer.create("t", settings: ["max.message.bytes": "2000000", "retention.ms": "-1"])
+            let value = String(repeating: "x", count: 1_000_000)
+            for number: Int32 in 0..<16 {
+                writer.produce("t", value, correlation: number)
+                #expect(try produced(try writer.receive().body).error == ErrorCode.none)
+            }
+            let clients = try (0..<8).map { _ in try broker.client() }
+            for client in clients {
+                client.fetch("t", from: 0, wait: 0, bytesMax: 16 << 20, correlation: 1)
+                // Answered one after the other: the connection beside it is served behind it.
+                writer.askVersions(correlation: 2)
+                _ = try writer.receive()
+            }
+            try waitUntil { broker.shows("flotilla_broker_requests_total{api=\"fetch\"} 8") }
+            try waitUntil { !broker.shows("flotilla_broker_unsent_bytes 0") }
+            let line = broker.metrics.render().split(separator: "\n")
+                .first { $0.hasPrefix("flotilla_broker_unsent_bytes ") }
+            let unsent = try #require(line.flatMap { Double($0.split(separator: " ")[1]) })
+            #expect(unsent < 20_000_000)
+            let last = try fetched(try #require(clients.last).receive().body)
+            #expect(last.records.count > 1_000_000)
         }
     }
 }

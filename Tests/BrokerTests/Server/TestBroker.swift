@@ -82,17 +82,20 @@ extension RawClient {
         }
     }
 
-    func fetch(_ topic: String, from offset: Int64, wait: Int32, bytesMin: Int32 = 1, correlation: Int32) {
+    func fetch(
+        _ topic: String, from offset: Int64, wait: Int32, bytesMin: Int32 = 1, bytesMax: Int32 = 1 << 20,
+        correlation: Int32
+    ) {
         send(.fetch, 4, correlation: correlation) { w in
             w.int32(-1)
             w.int32(wait)
             w.int32(bytesMin)
-            w.int32(1 << 20)
+            w.int32(bytesMax)
             w.int8(0)
             w.topics([TopicPartitions(topic: topic, partitions: [0 as Int32])]) { w, partition in
                 w.int32(partition)
                 w.int64(offset)
-                w.int32(1 << 20)
+                w.int32(bytesMax)
             }
         }
     }

@@ -55,6 +55,28 @@ struct DurabilityTests {
         }
     }
 
+    @Test func `a new partition costs one sync, and a prepared close costs none`() throws {
+        let directory = TestDirectory(inMemory: true)
+        let journal = Journal()
+        func syncs() -> Int { journal.all.filter { $0.hasPrefix("sync") }.count }
+        do {
+            let store = try TopicStore(path: directory.path, disk: journal.disk) {}
+            journal.forget()
+            let logs = try store.create("t", partitions: 100).partitions
+            #expect(syncs() <= 106)
+            for log in logs { try log.append(records("v")) }
+            store.settle()
+            for log in logs { try log.append(records("w")) }
+            store.prepareClose()
+            store.settle()
+            journal.forget()
+            try store.close()
+            #expect(syncs() == 0)
+        }
+        let again = try TopicStore(path: directory.path, disk: journal.disk) {}
+        #expect(again.topic(named: "t")?.partitions.map(\.endOffset) == Array(repeating: 2, count: 100))
+    }
+
     @Test func `a duplicate is answered when its first copy is on the disk, and not before`() throws {
         let one = try OneLog()
         let batch = Self.batch("v")

@@ -28,11 +28,13 @@ struct CheckpointFile: Sendable {
     var bytes: [UInt8]
     /// The first offset of the segment that it points into.
     var segment: Int64
+    /// The log's changes that it includes.
+    var changes: Int
 }
 
 enum CheckpointOutcome: Sendable {
     case notAsked
-    case written(segment: Int64)
+    case written(CheckpointFile)
     case failed(DiskError)
 }
 
@@ -118,7 +120,7 @@ package final class Flusher: Sendable {
         guard let checkpoint = request.checkpoint else { return result }
         do throws(DiskError) {
             try disk.replace(checkpoint.path, with: checkpoint.bytes)
-            result.checkpoint = .written(segment: checkpoint.segment)
+            result.checkpoint = .written(checkpoint)
         } catch {
             result.checkpoint = .failed(error)
         }

@@ -15,6 +15,8 @@ struct CheckpointState {
     }
 
     private var bytesSince = 0
+    /// Counts what a checkpoint would have to say, to know whether a written one is still current.
+    private(set) var changes = 0
     private(set) var isDue = false
     /// The file on the disk says what is in memory.
     private(set) var isCurrent = false
@@ -24,6 +26,7 @@ struct CheckpointState {
 
     mutating func appended(bytes: Int) {
         bytesSince += bytes
+        changes += 1
         isCurrent = false
         if bytesSince >= Self.interval { isDue = true }
     }
@@ -31,6 +34,7 @@ struct CheckpointState {
     /// Something changed that must not wait for many bytes.
     mutating func demand() {
         isDue = true
+        changes += 1
         isCurrent = false
     }
 
@@ -44,9 +48,10 @@ struct CheckpointState {
 
     mutating func found(_ onDisk: OnDisk) { self.onDisk = onDisk }
 
-    mutating func written(segment: Int64) {
+    mutating func written(segment: Int64, changes: Int) {
         onDisk = .pointing(segment)
         hasFailed = false
+        isCurrent = changes == self.changes
     }
 
     /// The file has the old checkpoint or the new one, so the older of both counts.
@@ -77,14 +82,15 @@ extension PartitionLog {
         guard checkpoints.isDue else { return nil }
         checkpoints.taken()
         return CheckpointFile(
-            path: checkpointPath, bytes: checkpoint.encoded(), segment: active.baseOffset)
+            path: checkpointPath, bytes: checkpoint.encoded(), segment: active.baseOffset,
+            changes: checkpoints.changes)
     }
 
     /// Takes the outcome of a write.
     func checkpointed(_ outcome: CheckpointOutcome) {
         switch outcome {
         case .notAsked: break
-        case .written(let segment): checkpoints.written(segment: segment)
+        case .written(let file): checkpoints.written(segment: file.segment, changes: file.changes)
         case .failed(let error):
             if !checkpoints.hasFailed {
                 environment.log.warning(
@@ -100,6 +106,14 @@ extension PartitionLog {
     /// Asks again for a checkpoint that could not be written.
     func retryCheckpoint() {
         guard checkpoints.hasFailed, closed == nil else { return }
+        checkpoints.demand()
+        requestFlush()
+    }
+
+    /// Asks for the sync and the checkpoint that `close` needs, so that the flusher's threads do it for
+    /// many logs side by side.
+    func prepareClose() {
+        guard closed == nil, !checkpoints.isCurrent else { return }
         checkpoints.demand()
         requestFlush()
     }

@@ -50,9 +50,12 @@ extension PartitionLog {
     }
 
     /// What a dead process wrote may be in memory only. Everything below a checkpoint was synced.
+    ///
+    /// The file of a new log is empty, so only its name is synced. Without that, a power failure could take
+    /// the first segment away and leave the second one.
     private func syncAll(from checkpoint: Checkpoint?) throws(LogError) {
         do throws(DiskError) {
-            for segment in segments where segment.endOffset > checkpoint?.offset ?? 0 {
+            for segment in segments where segment.endOffset > max(segment.baseOffset, checkpoint?.offset ?? 0) {
                 try environment.disk.sync(segment.handle(environment.open))
             }
             try environment.disk.syncDirectory(directory)

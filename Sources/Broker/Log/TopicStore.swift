@@ -131,6 +131,11 @@ extension TopicStore {
     /// The thread that syncs; the owner runs it.
     package var flusher: Flusher { environment.flusher }
 
+    /// Hands the work of `close` to the flusher's threads. Its results come with `deliver`.
+    package func prepareClose() {
+        for log in logs.values { log.prepareClose() }
+    }
+
     /// Syncs and closes every log, so that the next start reads nothing.
     package func close() throws(TopicStoreError) {
         var failure: LogError?

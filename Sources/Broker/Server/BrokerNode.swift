@@ -158,6 +158,7 @@ final class BrokerNode {
 
     func close() {
         expiryClockFile.keep(expiryClock)
+        deliver()
         do throws(TopicStoreError) {
             try topics.close()
         } catch {

@@ -116,7 +116,10 @@ package final class RunningBroker: Sendable {
         served.execute { $0.node.drain() }
         let deadline = Instant.now().advanced(byMilliseconds: Self.drainMillisecondsMax)
         while Instant.now() < deadline, served.perform({ $0.node.owesAppends }) == true { usleep(1_000) }
-        _ = served.perform { $0.node.closeConnections() }
+        _ = served.perform {
+            $0.node.closeConnections()
+            $0.node.topics.prepareClose()
+        }
         disk.stop()
         served.stop { $0.close() }
         if settings.removesDataAtStop { Self.removeTree(settings.dataDirectory) }

@@ -38,6 +38,35 @@ struct TopicStoreTests {
         #expect(try logDirectories(directory).count == 4)
     }
 
+    private func modes(_ path: String) throws -> [String: mode_t] {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return [:] }
+        var modes = [path: status.st_mode & 0o777]
+        guard status.st_mode & S_IFMT == S_IFDIR else { return modes }
+        for name in try Disk().names(in: path) { modes.merge(try self.modes(path + "/" + name)) { $1 } }
+        return modes
+    }
+
+    @Test func `only the owner may read the data, and an open directory of an older release is closed`()
+        throws
+    {
+        let directory = TestDirectory(inMemory: true)
+        let path = directory.path + "/data"
+        do {
+            let store = try TopicStore(path: path) {}
+            try store.create("t", partitions: 1).partitions[0].append(records("v"))
+            store.settle()
+            try store.close()
+        }
+        for (path, mode) in try modes(path) { #expect(mode & 0o077 == 0, "\(path)") }
+        chmod(path, 0o755)
+        do { _ = try TopicStore(path: path) {} }
+        #expect(try modes(path)[path] == 0o700)
+        chmod(path, 0o750)
+        do { _ = try TopicStore(path: path) {} }
+        #expect(try modes(path)[path] == 0o750)
+    }
+
     @Test func `a topic made anew has none of the old one's records`() throws {
         let directory = TestDirectory()
         let store = try TopicStore(path: directory.path) {}

@@ -35,7 +35,7 @@ package struct Disk: Sendable {
         let operation: Operation = create ? .create : .open
         _ = try step(operation, path)
         let access = writable ? O_RDWR : O_RDONLY
-        let descriptor = unsafe linux_open(path, access | (create ? O_CREAT : 0), 0o644)
+        let descriptor = unsafe linux_open(path, access | (create ? O_CREAT : 0), 0o600)
         guard descriptor >= 0 else { throw DiskError(operation, path: path, code: errno) }
         return OpenFile(descriptor: descriptor, path: path)
     }

@@ -3,13 +3,26 @@ internal import Glibc
 internal import Telemetry
 
 extension Disk {
+    /// Only the owner may look into the records: they hold push tokens and secrets.
+    private static let directoryMode: mode_t = 0o700
+
     /// Makes a directory. Returns false if it exists already.
     @discardableResult
     package func makeDirectory(_ path: String) throws(DiskError) -> Bool {
         _ = try step(.makeDirectory, path)
-        if unsafe mkdir(path, 0o755) == 0 { return true }
+        if unsafe mkdir(path, Self.directoryMode) == 0 { return true }
         guard errno == EEXIST else { throw DiskError(.makeDirectory, path: path, code: errno) }
         return false
+    }
+
+    /// Takes away the rights that an older release gave to all users. A directory with other rights than
+    /// those was set by a person and stays as it is.
+    func closeToOthers(_ path: String) throws(DiskError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & 0o777 == 0o755 else { return }
+        guard unsafe chmod(path, Self.directoryMode) == 0 || errno == EPERM else {
+            throw DiskError(.makeDirectory, path: path, code: errno)
+        }
     }
 
     /// The directory that holds a file or another directory.

@@ -76,6 +76,7 @@ package final class TopicStore {
     static func makeDirectories(_ path: String, _ disk: Disk) throws(TopicStoreError) {
         do throws(DiskError) {
             if try disk.makeDirectory(path) { try disk.syncDirectory(disk.parent(of: path)) }
+            try disk.closeToOthers(path)
             if try disk.makeDirectory(path + "/logs") { try disk.syncDirectory(path) }
         } catch {
             throw .disk(error)

@@ -147,24 +147,28 @@ extension PartitionLog {
         while index < segments.count {
             let segment = segments[index]
             if index > 0, segment.baseOffset != segments[index - 1].endOffset {
-                return try cut(after: index - 1, why: "a segment is missing")
+                return try cut(after: index - 1)
             }
-            var isWhole = true
+            var tornFileSize: Int?
             if let checkpoint, segment.baseOffset < checkpoint.segment {
                 try summarise(segment, endOffset: segments[index + 1].baseOffset)
             } else {
-                isWhole = try scan(
+                tornFileSize = try scan(
                     segment, from: checkpoint,
                     nextSegment: index + 1 < segments.count ? segments[index + 1].baseOffset : nil)
             }
-            if !isWhole { return try cut(after: index, why: "its tail is torn") }
+            if let tornFileSize {
+                try cut(after: index)
+                return try cutTail(of: segment, fileSize: tornFileSize)
+            }
             index += 1
         }
         try becomeActive()
     }
 
-    /// Drops the segments behind a cut.
-    private func cut(after index: Int, why: StaticString) throws(LogError) {
+    /// Sets the segments behind a cut aside, the newest first, before the last one that stays is cut: a
+    /// crash at any step leaves a log without a hole, which begins where it began.
+    private func cut(after index: Int) throws(LogError) {
         do throws(DiskError) {
             for segment in segments[(index + 1)...].reversed() {
                 environment.open.close(segment)
@@ -174,6 +178,7 @@ extension PartitionLog {
                 setAsideFiles += 1
                 environment.log.error("segment lies behind a cut and was set aside", .field("path", aside))
             }
+            if index + 1 < segments.count { try environment.disk.syncDirectory(directory) }
         } catch {
             throw .disk(error)
         }

@@ -2,13 +2,14 @@ internal import Telemetry
 
 extension PartitionLog {
     /// Reads a segment from the checkpoint on, if that lies in it, else from its beginning, and takes
-    /// over every sound batch. False if the segment ended before its file did; the rest is cut off.
+    /// over every sound batch. Returns the size of the file if the segment ends before it, for the caller
+    /// to cut the rest off.
     ///
     /// Unsound bytes are a torn tail, unless the machine was not down in between and sound batches
     /// follow them: then something else damaged what had been written well, and only that is lost.
     func scan(
         _ segment: Segment, from checkpoint: Checkpoint?, nextSegment: Int64?
-    ) throws(LogError) -> Bool {
+    ) throws(LogError) -> Int? {
         segment.index = SegmentIndex()
         if let checkpoint, checkpoint.segment == segment.baseOffset {
             segment.index = checkpoint.index
@@ -28,9 +29,7 @@ extension PartitionLog {
             reader.skip(to: sound)
             segment.skipDamage(to: sound.offset, position: sound.position)
         }
-        guard segment.size < fileSize else { return true }
-        try cutTail(of: segment, fileSize: fileSize)
-        return false
+        return segment.size < fileSize ? fileSize : nil
     }
 
     /// False if the reader stopped in front of bytes that are not a sound batch.
@@ -87,7 +86,7 @@ extension PartitionLog {
         min(max(header.maxTimestamp, 0), now)
     }
 
-    private func cutTail(of segment: Segment, fileSize: Int) throws(LogError) {
+    func cutTail(of segment: Segment, fileSize: Int) throws(LogError) {
         environment.counters.recoveredBytesCut.add(fileSize - segment.size)
         environment.log.warning(
             "cut a torn tail", .field("path", segment.path), .field("bytes", fileSize - segment.size),

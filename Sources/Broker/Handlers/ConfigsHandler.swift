@@ -33,7 +33,7 @@ struct ConfigsHandler {
             answer.message =
                 "resources of kind \(resource.kind) have no settings here; ask for topics or brokers"
         }
-        // An empty list is what older clients send for "all".
+        // Older clients send an empty list for "all".
         if let names, !names.isEmpty { answer.settings.removeAll { !names.contains($0.name) } }
         return answer
     }
@@ -94,7 +94,7 @@ struct ConfigsHandler {
                 outcome.message = "setting \(change.name): operation \(change.step) is unknown"
                 return outcome
             }
-            // What is given before it is worked on, and what comes of it because steps add up.
+            // Checks the given value first, and the result later, because incremental steps add up.
             var message = SettingLength.refusal(change.name, change.value)
             if message == nil {
                 let value = Self.value(of: change, step, now: overrides[change.name])

@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Connects the coordinators, which decide, with the connections that ask and the logs that
-/// remember: carries out what they want done, and tells them when it is.
+/// The link between the coordinators, which decide, and the connections and logs. It carries out the
+/// coordinators' actions and reports the results to them.
 final class Coordination {
     private let topics: TopicStore
     private let loop: EventLoop
@@ -11,8 +11,8 @@ final class Coordination {
     private let groupTopic: CoordinatorTopic
     private let transactionTopic: CoordinatorTopic
     private let tears: TransactionTears?
-    /// Who waits for which answer. An exchange whose client is gone stays until the coordinator
-    /// answers it, which it does for every token.
+    /// The open request of each token. It stays until the coordinator answers, even if its client is
+    /// gone; the coordinator answers every token.
     private var exchanges: [ReplyToken: Exchange] = [:]
     private var tokens: UInt64 = 0
     private var markers: [MarkersID: MarkersUnderWay] = [:]
@@ -21,7 +21,7 @@ final class Coordination {
     private let log: Log
     private var nextAlarm = Instant.now()
     private static let alarmMilliseconds = 60_000
-    /// The expiry clock, as the last upkeep read it.
+    /// The time of the expiry clock at the last upkeep.
     var expiryTime: WallTime
     private var now: Moment { Moment(steady: .now(), wall: .now(), expiry: expiryTime) }
 
@@ -44,7 +44,8 @@ final class Coordination {
         transactions = TransactionCoordinator(at: now, partitionExists: exists)
     }
 
-    /// Reads both logs back; then timeouts run, and what was decided before is carried out.
+    /// Restores both coordinators from their topics, starts their timeouts, and completes decided
+    /// transactions.
     func start() throws(LogError) {
         try groupTopic.replay(log: log) { groups.restore($0) }
         try transactionTopic.replay(log: log) { transactions.restore($0) }
@@ -81,7 +82,8 @@ final class Coordination {
         perform(transactions.handle(request, from: caller(exchange), at: now))
     }
 
-    /// Offsets within a transaction concern both: one knows whether it is open, the other keeps them.
+    /// Handles offsets within a transaction, which concern both coordinators: one knows whether the
+    /// transaction is open, the other keeps the offsets.
     func handle(_ request: TxnOffsetCommitRequest, _ exchange: Exchange) {
         let producer = TransactionCoordinator.Producer(
             of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
@@ -92,12 +94,12 @@ final class Coordination {
         handle(.transactionalCommit(request), exchange)
     }
 
-    /// Offsets of a topic that is gone must not meet a new one of its name.
+    /// Forgets the offsets of a deleted topic, which mean nothing to a new topic of that name.
     func topicDeleted(_ name: String) {
         perform(groups.topicDeleted(name, at: now))
     }
 
-    /// Nil when a transactional batch may be appended to the partition.
+    /// Returns nil if a transactional batch may be appended to the partition.
     func refusal(
         _ transactionalID: String?, producer id: Int64, epoch: Int16, _ partition: TopicPartition
     ) -> ErrorCode? {
@@ -153,16 +155,17 @@ final class Coordination {
 
     // MARK: Markers
 
-    /// The end of one transaction, in each of its partitions and groups; the last of them tells the coordinator.
+    /// The end of one transaction in its partitions and groups. After the last result, the coordinator is
+    /// informed.
     private struct MarkersUnderWay {
-        /// Answers that are still to come.
+        /// Number of results that are still missing.
         var open: Int
         let groups: [String]
         var left = MarkersLeft()
     }
 
     private func write(_ end: TransactionMarkers, _ id: MarkersID) {
-        // One more than there are, so that nothing settles before everything has begun.
+        // One more than there are results, so that the end is not reached before all parts have begun.
         markers[id] = MarkersUnderWay(open: end.partitions.count + 2, groups: end.groups)
         let time = WallTime.now()
         for partition in end.partitions {
@@ -180,7 +183,7 @@ final class Coordination {
         _ end: TransactionMarkers, to partition: TopicPartition, at now: WallTime,
         done: @escaping (_ error: Bool) -> Void
     ) {
-        // A partition that was deleted meanwhile needs no marker.
+        // A partition that was deleted in the meantime needs no marker.
         guard let log = topics.log(partition.topic, partition.partition) else { return done(false) }
         let isTorn = tears?(partition.topic, partition.partition) ?? false
         do throws(LogError) {
@@ -188,7 +191,7 @@ final class Coordination {
                 producerID: end.producerID, epoch: end.epoch, commit: end.commits && !isTorn, now: now)
             log.whenDurable(appended.nextOffset) { done($0 != nil) }
         } catch {
-            // Fenced: a newer epoch writes there already, so this transaction was ended before.
+            // A newer epoch writes there already, so this transaction was ended before.
             if case .fencedProducer = error { return done(false) }
             done(true)
         }
@@ -206,7 +209,7 @@ final class Coordination {
         perform(transactions.markersFailed(id, left: underWay.left, at: now))
     }
 
-    /// A person must act if this lasts: the log of a partition does not take its marker.
+    /// Logs once a minute that a marker cannot be written. If that lasts, a person must act.
     private func sayUnmarked(_ left: MarkersLeft) {
         let steady = Instant.now()
         guard steady >= nextAlarm else { return }

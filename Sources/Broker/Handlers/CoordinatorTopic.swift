@@ -1,12 +1,13 @@
 internal import Telemetry
 
-/// The log behind a coordinator: one partition of an internal topic, in which a batch is what must
-/// happen together, and the newest record of a key is the state.
+/// The log of a coordinator: one partition of an internal topic. The records of one batch take effect
+/// together, and the newest record of a key is the state.
 struct CoordinatorTopic {
     static let groups = "__consumer_offsets"
     static let transactions = "__transaction_state"
     static let names: Set = [groups, transactions]
-    /// Compacted, in segments small enough to be compacted soon, and with room for the largest group.
+    /// Settings for a compacted topic with segments that are soon compacted, and with batches for the
+    /// largest group.
     static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "33554432", "max.message.bytes": "67108864",
     ]
@@ -25,8 +26,7 @@ struct CoordinatorTopic {
         self.log = log
     }
 
-    /// Appends records as one batch, and says when they are durable or that they never will be.
-    /// `done` may be called at once.
+    /// Appends records as one batch. Calls `done` when they are durable or lost, possibly at once.
     func persist(_ records: [CoordinatorRecord], _ done: @escaping (LogError?) -> Void) {
         let now = WallTime.now()
         let batch = BatchBuilder.batch(
@@ -99,7 +99,7 @@ struct CoordinatorTopic {
             let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             guard !header.isControl, header.codec == 0 else { continue }
             do throws(LogError) {
-                // Read whole first: a batch is what must happen together.
+                // The batch is read whole first, because its records take effect together.
                 for record in try unsafe batch(records, count: Int(header.recordCount)) { body(record) }
             } catch {
                 lost += header.nextOffset - header.baseOffset

@@ -1,20 +1,20 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Answers readers: at once when there is something for them, else when something comes or their
-/// patience ends. Records go from the file into the answer as they lie there.
+/// The handler of Fetch. It answers at once if there are records, else when records come or the wait
+/// ends. It copies stored batches into the answer unchanged.
 final class FetchHandler: TurnHook {
     private unowned let node: BrokerNode
-    /// Who waits for which log. Where nobody does now somebody did, and will again in a moment: those that read to
-    /// the end of a quiet log come back as often as their waits end.
+    /// The waiting readers of each log. An empty entry stays, because the readers of a quiet log come
+    /// back after each wait.
     private var waiting: [Int: [ParkedFetch]] = [:]
     private var woken: [ParkedFetch] = []
     private var parkedCount = 0
 
-    /// No client needs to be left without an answer for longer.
+    /// Limit for the wait of a client.
     private static let waitMillisecondsMax: Int32 = 60_000
-    /// Waits end together, at multiples of so much, up to a fifth later than asked for: the readers of quiet logs then
-    /// come and go side by side, in a few turns of the loop.
+    /// Waits end together, at multiples of this time and up to a fifth late. So the readers of quiet logs
+    /// need few turns of the loop.
     private static let stepMillisecondsMax = 100
     private static let stepShare = 5
 
@@ -23,7 +23,7 @@ final class FetchHandler: TurnHook {
     }
 
     func handle(_ request: FetchRequest, _ exchange: Exchange) {
-        // We never make sessions: a client that names one talks to another incarnation.
+        // The broker makes no fetch sessions, so a client that names one means another broker.
         guard request.sessionID == 0 else {
             return exchange.answer { writer in
                 FetchResponse.writeError(.fetchSessionIDNotFound, to: &writer, version: exchange.version)
@@ -42,7 +42,7 @@ final class FetchHandler: TurnHook {
         }
     }
 
-    /// By topic and partition of the request; nothing in the product.
+    /// Errors from the test's weather, by topic and partition of the request; nil in the product.
     private func refusals(of request: FetchRequest) -> [[ErrorCode?]]? {
         guard node.settings.weather != nil else { return nil }
         return request.topics.map { topic in
@@ -80,13 +80,13 @@ final class FetchHandler: TurnHook {
         node.metrics.parkedFetches.set(Double(parkedCount))
     }
 
-    /// The log's topic was deleted: its readers are told at once.
+    /// Answers the waiting readers of a log whose topic was deleted.
     func lost(_ log: PartitionLog) {
         advanced(log)
         for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.lose(log) }
     }
 
-    /// More of this log may be read. Readers are looked at once at the end of the turn.
+    /// Notes that readers may see more of this log. They are checked once, at the end of the turn.
     func advanced(_ log: PartitionLog) {
         guard let readers = waiting[log.id] else { return }
         for parked in readers where !parked.isWoken {
@@ -119,16 +119,16 @@ final class FetchHandler: TurnHook {
         }
     }
 
-    /// Clients that do not read must not fill the memory with their answers: each still gets on by one
-    /// batch.
+    /// Limits for an answer now. Clients that do not read must not fill the memory with answers, but each
+    /// answer has at least one batch.
     private var limits: SessionLimits {
         var limits = node.settings.limits
         limits.fetchBytesMax = min(limits.fetchBytesMax, max(0, limits.unsentBytesMax - node.unsentBytes))
         return limits
     }
 
-    /// For a reader that wants more than a byte at a time: reads what there is, and throws it away
-    /// if it is not enough.
+    /// Answers a reader with a minimum of bytes. Reads the available records and drops them if they are
+    /// not enough.
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)

@@ -1,4 +1,4 @@
-/// Writes the answer to a reader, reading the records straight into it.
+/// The encoder of a Fetch answer, which reads the records straight into it.
 enum FetchResponse {
     static func writeError(_ error: ErrorCode, to writer: inout WireWriter, version: Int16) {
         writer.int32(0)
@@ -9,21 +9,21 @@ enum FetchResponse {
         writer.longLength(0)
     }
 
-    /// What is still allowed in one answer, and what is in it.
+    /// The free space and the content of one answer.
     struct Room {
         fileprivate var bytesLeft: Int
         fileprivate var recordsLeft: Int64
         fileprivate(set) var bytes = 0
 
-        /// A limit of ours ended it, so waiting brings no more.
+        /// Whether a limit of the broker ended the answer. Then a wait would not add records.
         var isFull: Bool { bytesLeft <= 0 || recordsLeft <= 0 }
-        /// A partition has more for this reader than its read gave: its segment ends, or the next
-        /// batch does not fit. Waiting does not change that; reading on does.
+        /// Whether a partition has more records than its read gave, because its segment ended or the next
+        /// batch did not fit. Another read gives them; a wait does not.
         fileprivate(set) var hasMore = false
     }
 
-    /// At most what the client and the limits allow, but the first partition that has anything always
-    /// gives a whole batch, however large: a reader must get on.
+    /// Writes the answer within the limits of the client and of the broker. The first partition with
+    /// records always gives a whole batch of any size, so that a reader makes progress.
     @discardableResult
     static func write(_ parked: ParkedFetch, to writer: inout WireWriter, limits: SessionLimits) -> Room {
         let request = parked.request
@@ -84,7 +84,7 @@ enum FetchResponse {
             room.bytesLeft -= result.bytes
             room.recordsLeft -= result.records
             let limit = request.readsCommitted ? result.lastStableOffset : result.highWatermark
-            // Only behind a record: a reader that is given nothing would come again at once.
+            // Only after a record: a reader with an empty answer would ask again at once.
             if room.bytes > 0, result.nextOffset < limit { room.hasMore = true }
         } catch {
             writer.truncate(to: start)
@@ -110,8 +110,8 @@ enum FetchResponse {
         if version >= 5 { writer.int64(log?.logStartOffset ?? -1) }
     }
 
-    /// Which transactions were aborted is known only when the records have been read, and stands
-    /// before them: in the rare case that there are any, the records move.
+    /// Inserts the aborted transactions in front of the records. They are known only after the read, so
+    /// in this rare case the records move.
     private static func insert(
         _ aborted: [AbortedTransaction], at offset: Int, in writer: inout WireWriter
     ) {
@@ -126,7 +126,8 @@ enum FetchResponse {
     }
 }
 
-/// One leader for ever, so a client's idea of the epoch is right, unknown to it, or from elsewhere.
+/// The check of a client's leader epoch. There is one leader for ever, so a larger epoch comes from
+/// another cluster.
 enum LeaderEpoch {
     static func error(_ epoch: Int32) -> ErrorCode? {
         epoch > Node.leaderEpoch ? .unknownLeaderEpoch : nil

@@ -1,4 +1,4 @@
-/// Tells clients what there is. Asking for a topic that is not there never makes it.
+/// The handler of Metadata. A request never creates a topic.
 struct MetadataHandler {
     unowned let node: BrokerNode
 
@@ -10,7 +10,7 @@ struct MetadataHandler {
         exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
     }
 
-    /// What a topic is looked up by: the name if there is one.
+    /// Finds a topic by its name, or by its id if the request has no name.
     private enum Wanted: Hashable {
         case name(String)
         case id(TopicID)

@@ -1,4 +1,4 @@
-/// Where a log begins and ends, and what was written when.
+/// The handler of requests about offsets: list them, find them by time or epoch, and delete records.
 struct OffsetsHandler {
     unowned let node: BrokerNode
 
@@ -83,7 +83,7 @@ struct OffsetsHandler {
             answer.error = .unknownTopicOrPartition
             return answer
         }
-        // A compacted topic holds the newest of each key, wherever it lies.
+        // A compacted topic keeps the newest record of each key at any offset, so a prefix cannot go.
         guard log.settings.isDeleted else {
             answer.error = .policyViolation
             return answer

@@ -1,15 +1,15 @@
 internal import Lifecycle
 
-/// A reader's wish, with the logs that it names.
+/// A Fetch request with the logs that it names.
 final class ParkedFetch {
     let request: FetchRequest
     let exchange: Exchange
-    /// By topic and partition of the request; nil where there is no such partition.
+    /// The logs by topic and partition of the request; nil for an unknown partition.
     private(set) var targets: [[PartitionLog?]]
     private(set) var logs: [PartitionLog]
-    /// Likewise, why a partition gives nothing; none as a rule.
+    /// The errors of refusing partitions, by topic and partition of the request.
     private let refusals: [[ErrorCode?]]?
-    /// Set while it waits.
+    /// The timer of its wait, nil if it does not wait.
     var timer: LoopTimer?
     var isWoken = false
 
@@ -24,20 +24,20 @@ final class ParkedFetch {
         self.refusals = refusals
     }
 
-    /// Why a partition of the request gives nothing: by its index.
+    /// Returns the error of a partition of the request, by its index.
     func error(topic: Int, partition: Int) -> ErrorCode? {
         if let error = refusals?[topic][partition] { return error }
         guard let log = targets[topic][partition] else { return .unknownTopicOrPartition }
         return FetchResponse.error(request.topics[topic].partitions[partition], log)
     }
 
-    /// The log's topic was deleted.
+    /// Removes a log whose topic was deleted.
     func lose(_ log: PartitionLog) {
         targets = targets.map { logs in logs.map { $0 === log ? nil : $0 } }
         logs.removeAll { $0 === log }
     }
 
-    /// Whether an answer would say anything: an error, or a byte where a byte is enough.
+    /// Whether the answer is ready: it has an error, or a byte if one byte is enough.
     var isReady: Bool {
         var isEmpty = true
         for (topicIndex, topic) in request.topics.enumerated() {

@@ -1,5 +1,5 @@
-/// The answer to one produce request in the making: it leaves when every partition's append is
-/// durable or refused.
+/// The incomplete answer to one Produce request. It leaves when every partition's append is durable or
+/// refused.
 final class PendingProduce {
     struct Index {
         var topic: Int
@@ -9,7 +9,7 @@ final class PendingProduce {
     private let exchange: Exchange
     private let acks: Int16
     private var response: ProduceResponse
-    /// Appends that are not durable yet, and one for the loop that begins them.
+    /// Number of appends that are not durable yet, plus one until all have begun.
     private var open = 1
     private var hasFailed = false
 
@@ -51,7 +51,7 @@ final class PendingProduce {
         }
     }
 
-    /// Every append has been tried.
+    /// Notes that every append has begun.
     func begun() {
         close()
     }
@@ -65,7 +65,7 @@ final class PendingProduce {
         guard open == 0 else { return }
         guard acks != 0 else {
             exchange.answerNothing()
-            // Without answers a closed connection is all that a producer can notice.
+            // A producer without answers can only notice a closed connection.
             if hasFailed { exchange.disconnect() }
             return
         }

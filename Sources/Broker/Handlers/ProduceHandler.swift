@@ -1,15 +1,15 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Appends what producers send, and answers when it is as safe as they asked for.
+/// The handler of Produce. It appends batches and answers when they are as safe as the producer asked
+/// for.
 ///
-/// The bytes go from where they were received to the log, once; nothing is decoded here but the
-/// batches' headers, by the log. An answer to acks=-1 never leaves before the log says that the
-/// records are durable.
+/// The bytes go from the receive buffer to the log in one copy, and the log decodes only their headers.
+/// An answer to acks=-1 never leaves before the records are durable.
 struct ProduceHandler {
     unowned let node: BrokerNode
 
-    /// Why a batch does not reach the log, beyond what the log itself refuses.
+    /// The reason why a batch does not reach the log. The log itself refuses batches for further reasons.
     private struct Refusal: Error {
         var code: ErrorCode
         var message: String
@@ -78,8 +78,8 @@ struct ProduceHandler {
         }
     }
 
-    /// A batch outside of any transaction that its coordinator knows would hold committed readers
-    /// back for ever: nobody would write its marker.
+    /// Refuses a batch outside of a transaction that the coordinator knows. Without a transaction it
+    /// would get no marker, and committed readers would wait for ever.
     private func checkTransaction(
         of header: BatchHeader, asking request: ProduceRequest, in log: PartitionLog
     ) throws(Refusal) {

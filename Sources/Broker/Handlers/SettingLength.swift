@@ -1,9 +1,9 @@
-/// How long the value of a topic's setting may be: far above any that means something, and far
-/// below what would make descriptions of many topics large.
+/// The limit for the length of a topic's setting. It is far above any useful value, and it keeps
+/// descriptions of many topics small.
 enum SettingLength {
     static let bytesMax = 255
 
-    /// Nil when the value may be set; else why not, in a sentence.
+    /// Returns the reason for a refusal as a sentence, or nil.
     static func refusal(_ name: String, _ value: String?) -> String? {
         guard let length = value?.utf8.count, length > bytesMax else { return nil }
         return "topic setting \(name) has a value of \(length) bytes; give at most \(bytesMax)"

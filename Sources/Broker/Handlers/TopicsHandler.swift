@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// Creates and deletes topics.
+/// The handler that creates and deletes topics.
 struct TopicsHandler {
     unowned let node: BrokerNode
 
@@ -39,7 +39,7 @@ struct TopicsHandler {
             node.adopt(topic)
             answer.id = topic.id
             answer.settings = ConfigsHandler.settings(of: topic)
-            // Debug, because an installation begins with two dozen at once, and says how many it made.
+            // Debug level, because a new installation creates two dozen topics and logs their number.
             node.log.debug(
                 "topic created", .field("topic", topic.name), .field("partitions", topic.partitions.count))
         } catch {
@@ -101,8 +101,8 @@ struct TopicsHandler {
         node.log.info("topic deleted", .field("topic", name))
     }
 
-    /// Refused: a key's partition is its hash over their number, and with another number the same key
-    /// would lie in two partitions.
+    /// Refuses more partitions. A key's partition depends on their number, so the same key would be in
+    /// two partitions.
     func createPartitions(_ names: [String], _ exchange: Exchange) {
         let outcomes = names.map { name in
             guard node.topics.topic(named: name) != nil else {

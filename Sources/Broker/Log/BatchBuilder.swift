@@ -1,4 +1,4 @@
-/// A record to be written by the broker itself (coordinators, compaction, tests).
+/// A record that the broker itself writes: for coordinators, compaction and tests.
 package struct NewRecord: Equatable, Sendable {
     package var key: [UInt8]?
     package var value: [UInt8]?
@@ -42,7 +42,7 @@ package enum BatchBuilder {
         return assemble(header, body)
     }
 
-    /// The record that ends a transaction.
+    /// Returns the batch with the control record that ends a transaction.
     static func marker(
         producerID: Int64, epoch: Int16, commit: Bool, coordinatorEpoch: Int32, time: Int64
     ) -> [UInt8] {
@@ -54,7 +54,7 @@ package enum BatchBuilder {
             transactional: true, control: true)
     }
 
-    /// Header and records as one batch, length and checksum set.
+    /// Returns the header and the records as one batch, with its length and checksum.
     static func assemble(_ header: BatchHeader, _ body: [UInt8]) -> [UInt8] {
         var header = header
         header.batchLength = Int32(BatchHeader.size - BatchHeader.lengthPrefix + body.count)

@@ -6,7 +6,7 @@ package struct BatchHeader: Equatable, Sendable {
     package static let size = 61
     /// Bytes in front of what `batchLength` counts.
     static let lengthPrefix = 12
-    /// Where the part under the checksum begins.
+    /// The first byte that the checksum covers.
     static let checked = 21
 
     package var baseOffset: Int64
@@ -23,7 +23,7 @@ package struct BatchHeader: Equatable, Sendable {
     package var baseSequence: Int32
     package var recordCount: Int32
 
-    /// `bytes` must hold `size` bytes; they may mean anything.
+    /// Reads the fields. `bytes` must hold `size` bytes, of any content.
     package init(_ bytes: UnsafeRawBufferPointer) {
         baseOffset = unsafe bytes.big(at: 0)
         batchLength = unsafe bytes.big(at: 8)
@@ -88,7 +88,7 @@ extension BatchHeader {
     package var hasProducer: Bool { producerID >= 0 }
 }
 
-/// Sequence numbers of producers count to the largest 32-bit number and go on with 0.
+/// Sequence numbers of producers, which count to the largest 32-bit number and continue with 0.
 package enum Sequence {
     package static func adding(_ delta: Int32, to sequence: Int32) -> Int32 {
         guard sequence >= 0, delta >= 0 else { return sequence }

@@ -1,16 +1,16 @@
-/// Takes whole, sound batches from the front of bytes that were read, up to a limit offset.
+/// A scan over bytes from a segment, which takes whole, sound batches up to a limit offset.
 struct BatchScan {
-    /// The offset at which the next batch must begin; behind the scan, where the next read begins.
+    /// The offset that the next batch must have. After the scan, the next read begins here.
     private(set) var expected: Int64
-    /// Batches from here on are not for this reader.
+    /// The end of the reader's range.
     let limit: Int64
     /// Records after which no further batch is taken.
     let recordsMax: Int64
     /// Bytes of batches taken.
     private(set) var taken = 0
-    /// Set when not even the first batch fits: its size.
+    /// Size of the first batch, if it does not fit into the bytes.
     private(set) var neededBytes: Int?
-    /// The scan stopped at bytes that are not what was written.
+    /// Whether the scan stopped at a damaged batch.
     private(set) var isDamaged = false
 
     init(expected: Int64, limit: Int64, recordsMax: Int64 = .max) {
@@ -20,7 +20,8 @@ struct BatchScan {
     }
 
     var nextOffset: Int64 { expected }
-    /// Records in the batches taken. Not their offsets: most of a compacted log's stand for nothing.
+    /// Number of records in the taken batches. Offsets cannot be counted instead: in a compacted log most
+    /// of them have no record.
     private(set) var records: Int64 = 0
 
     mutating func run(_ bytes: UnsafeRawBufferPointer) {

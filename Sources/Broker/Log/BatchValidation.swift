@@ -1,9 +1,9 @@
 extension BatchHeader {
-    /// Records of one batch, so that a hostile count cannot buy memory with a few bytes.
+    /// Limit for the record count of one batch. Without it, a few hostile bytes could allocate gigabytes.
     package static let recordsMax = 10_000_000
 
-    /// Parses what a producer sent and checks that it is exactly one sound batch: lengths, format,
-    /// checksum, counts. The records inside are looked at by `RecordReader` where a topic needs it.
+    /// Parses the bytes of a producer and checks that they are exactly one sound batch: lengths, format,
+    /// checksum and counts. `RecordReader` checks the records inside, for topics that need it.
     package static func parse(received bytes: UnsafeRawBufferPointer) throws(LogError) -> BatchHeader {
         guard bytes.count >= size else {
             throw .corruptBatch("it has \(bytes.count) bytes, fewer than a header")
@@ -20,7 +20,7 @@ extension BatchHeader {
         return header
     }
 
-    /// What is wrong with the fields by themselves, nil if nothing.
+    /// The first field with an impossible value, as a sentence; nil if all are possible.
     var flaw: String? {
         if magic != 2 { return "its format is \(magic), only 2 is known" }
         if totalSize < Self.size { return "its length is \(batchLength)" }
@@ -30,7 +30,7 @@ extension BatchHeader {
         return nil
     }
 
-    /// What a producer's batch must be beyond a stored one: compaction leaves holes, producers do not.
+    /// Checks rules that hold only for batches from producers: compaction leaves holes in a stored batch.
     func checkProduced() throws(LogError) {
         guard recordCount > 0, lastOffsetDelta == recordCount - 1 else {
             throw .invalidRecord("it says \(recordCount) records and \(lastOffsetDelta) as its last offset")
@@ -45,13 +45,14 @@ extension BatchHeader {
         }
     }
 
-    /// `bytes` is the whole batch, or more.
+    /// Whether the checksum matches. `bytes` begins with the whole batch.
     func checksumHolds(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe CRC32C.of(UnsafeRawBufferPointer(rebasing: bytes[Self.checked..<totalSize])) == crc
     }
 
-    /// Whether stored bytes are the whole batch that must come at `offset`; they are never served otherwise.
-    /// The fields outside of the checksum have one right value each: offsets have no gaps.
+    /// Whether stored bytes are the whole batch that belongs at `offset`. The broker never serves other
+    /// bytes. The checksum does not cover the base offset and the epoch, but each has only one right
+    /// value.
     func isSound(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
         flaw == nil && baseOffset == offset && leaderEpoch == 0 && totalSize <= bytes.count
             && (unsafe checksumHolds(bytes))

@@ -16,17 +16,17 @@ package enum BootID {
 
 /// The note in a data directory about the process that opened it last.
 ///
-/// Only if the machine was down since can written pages be missing. A copy of the directory is not the
-/// directory: it may have been made while a broker wrote, so the note names the place too.
+/// Written pages can be missing only if the machine was down since then. A copy of the directory may have
+/// been made while a broker wrote, so the note also names the place.
 struct BootNote: Equatable {
     private static let fileName = "boot"
 
-    /// Empty if the system does not say.
+    /// The boot id; empty if the system does not give one.
     var boot: String
     /// The device and inode of a file that a copy does not share.
     var place: String
     var flush: FlushPolicy
-    /// All logs were synced and closed.
+    /// Whether all logs were synced and closed.
     var isClosed = false
 
     private var text: String { "\(boot) \(place) \(flush) \(isClosed ? "closed" : "open")" }

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// `withUnsafeBytes` that keeps the type of what it throws.
+    /// Calls `withUnsafeBytes` and keeps the type of the thrown error.
     func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -10,7 +10,7 @@ package enum CRC32C {
         unsafe bytes.withUnsafeBytes { unsafe of($0) }
     }
 
-    /// Without the processor's instruction, to compare the two.
+    /// Computes the checksum without the processor's instruction; a test compares both.
     static func byTable(_ bytes: [UInt8]) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe crc32c_extend_by_table(0, $0.baseAddress, $0.count) }
     }

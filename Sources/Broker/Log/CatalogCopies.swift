@@ -32,10 +32,10 @@ struct CatalogCopies {
         }
     }
 
-    /// The catalog to go by, nil for a data directory that has none and no logs either.
+    /// Returns the valid catalog, or nil for a new data directory, which has no catalog and no logs.
     ///
-    /// A read that fails is not a missing file: it may succeed later, and then the file knows more
-    /// than the second copy. So the broker does not start until a person has looked at it.
+    /// A read that fails is not a missing file: it may succeed later, and then the file knows more than
+    /// the second copy. So the broker does not start until a person has looked at it.
     static func choose(
         first: Copy, second: Copy, hasLogs: Bool, of copies: CatalogCopies
     ) throws(TopicStoreError) -> TopicCatalog? {

@@ -1,5 +1,5 @@
-/// What a log writes down now and then, so that opening it after a crash reads only what came since.
-/// Everything below `position` of `segment` was on disk before this was written.
+/// The state of a log at one position. After a crash, the broker reads only the batches behind it.
+/// Everything below `position` of `segment` was on the disk before the checkpoint was written.
 struct Checkpoint: Equatable {
     static let format: Int32 = 1
     static let fileName = "checkpoint"
@@ -8,7 +8,7 @@ struct Checkpoint: Equatable {
     var segment: Int64
     var position: Int
     var offset: Int64
-    /// The segment as of then.
+    /// The segment's values at that time.
     var maxTimestamp: Int64
     var firstAppended: Int64
     var index: SegmentIndex
@@ -37,7 +37,7 @@ struct Checkpoint: Equatable {
         self = read
     }
 
-    /// Nothing came behind it.
+    /// Whether no batch follows the checkpoint.
     func isEnd(of active: Segment) -> Bool {
         segment == active.baseOffset && position == active.size && offset == active.endOffset
     }

@@ -1,22 +1,23 @@
-/// When which part of a compacted log was first compacted: tombstones and transaction markers go
-/// only after their grace time has passed since then, so that a reader under way still meets them.
+/// The times at which each part of a compacted log was first compacted. Tombstones and transaction
+/// markers stay for a grace time after that, so that a slow reader still sees them.
 struct CleanedUpTo: Equatable {
     struct Pass: Equatable {
-        /// Everything below was compacted.
+        /// The pass compacted all offsets below this one.
         var offset: Int64
-        /// Wall clock, ms.
+        /// Time of the pass by the expiry clock, in milliseconds since 1970.
         var time: Int64
     }
 
-    /// Passes remembered; of more, the second newest goes, which delays a removal and never hastens it.
+    /// Limit for the remembered passes. Beyond it, the second newest is forgotten, which can delay a
+    /// removal and never hastens one.
     static let passesMax = 64
 
     private(set) var passes: [Pass] = []
 
-    /// Where the part begins that no pass has seen.
+    /// The first offset that no pass has compacted.
     var firstDirty: Int64 { passes.last?.offset ?? 0 }
 
-    /// Below this offset, what was only kept for its grace may go.
+    /// Returns the offset below which tombstones and markers have had their grace time.
     func removable(now: Int64, grace: Int64) -> Int64 {
         passes.last { $0.time <= now &- grace }?.offset ?? 0
     }
@@ -29,7 +30,7 @@ struct CleanedUpTo: Equatable {
         passes.append(Pass(offset: offset, time: time))
     }
 
-    /// The log was cut.
+    /// Forgets the part of the log that was cut off.
     mutating func truncate(to offset: Int64) {
         while let last = passes.last, last.offset > offset {
             passes.removeLast()

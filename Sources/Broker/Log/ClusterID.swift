@@ -1,4 +1,4 @@
-/// The name of a data directory among others, as clients see it: 16 random bytes in 22 characters.
+/// The cluster id that clients see: 16 random bytes in 22 characters. Each data directory has its own.
 enum ClusterID {
     static func random(using generator: inout some RandomNumberGenerator) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

@@ -1,5 +1,5 @@
-/// The compression of a batch's records. The broker stores batches as they come; it looks inside
-/// only where a topic's rules need the keys, and compresses only what compaction writes anew.
+/// The compression of a batch's records. The broker stores batches as they come. It decompresses them
+/// only if a topic's rules need the keys, and compresses only batches that compaction rewrites.
 enum Codec: Int {
     case none = 0
     case gzip = 1
@@ -7,11 +7,11 @@ enum Codec: Int {
     case lz4 = 3
     case zstd = 4
 
-    /// Bytes that one batch may decompress to. A batch beyond it is refused where it is looked into:
-    /// a few kilobytes must not buy gigabytes.
+    /// Limit for the decompressed bytes of one batch. Without it, a few kilobytes could allocate
+    /// gigabytes.
     static let decompressedMax = 256 << 20
 
-    /// The records of a batch in the clear.
+    /// Returns the decompressed records of a batch.
     func decompress(_ bytes: UnsafeRawBufferPointer) throws(LogError) -> [UInt8] {
         let plain: [UInt8]? =
             switch self {
@@ -25,8 +25,8 @@ enum Codec: Int {
         return plain
     }
 
-    /// What compaction writes for a batch that came in this codec, and the codec it then has. Snappy
-    /// becomes plain: every client reads that, and nothing here can write Snappy.
+    /// Compresses the records of a batch that compaction rewrites, and returns the codec it used. Snappy
+    /// batches become uncompressed, because the broker cannot write Snappy.
     func compress(_ plain: [UInt8]) -> (bytes: [UInt8], codec: Codec) {
         let compressed: [UInt8]? =
             switch self {

@@ -1,19 +1,19 @@
-/// Decides what of each batch survives a compaction. Batches are shown to it in order, from the
-/// log's start, because a marker may go only when no record of its transaction is left.
+/// The decision which records of each batch survive a compaction. It must see all batches in order from
+/// the log's start, because a marker may go only if no record of its transaction is left.
 struct CompactionFilter {
     enum Kept {
         case whole
         case rewritten([UInt8])
-        /// No record stays, but the producer's newest sequence does: a batch without records.
+        /// A batch without records, which keeps the producer's newest sequence.
         case onlyProducer(BatchHeader)
         case nothing
     }
 
     private let removableBelow: Int64
     private let lastBatches: [Int64: Int64]
-    /// By producer, in order.
+    /// Aborted transactions of each producer, in the order of the log.
     private let aborted: [Int64: [Producers.Aborted]]
-    /// Producers with a transactional record kept since their last marker.
+    /// Producers whose current transaction has a record that stays.
     private var withRecords: Set<Int64> = []
 
     init(_ plan: CompactionPlan) {
@@ -78,7 +78,8 @@ struct CompactionFilter {
         if count == header.recordCount { return .whole }
         if count == 0 { return .nothing }
         let compressed = (Codec(rawValue: header.codec) ?? .none).compress(body)
-        // Records left over cost less than a batch that grew; the next pass may find it smaller.
+        // A rewritten batch may be larger than the original. Then the original stays, with its superseded
+        // records.
         guard BatchHeader.size + compressed.bytes.count < header.totalSize else { return .whole }
         var rest = header
         rest.attributes = (header.attributes & ~0x07) | Int16(compressed.codec.rawValue)
@@ -99,7 +100,8 @@ struct CompactionFilter {
 }
 
 extension BatchHeader {
-    /// The same offsets and producer without records. Not transactional: no marker need follow.
+    /// The same offsets and producer without records. The batch is not transactional, so it needs no
+    /// marker.
     fileprivate var emptied: BatchHeader {
         var header = BatchHeader(
             baseOffset: baseOffset, producerID: producerID, producerEpoch: producerEpoch,

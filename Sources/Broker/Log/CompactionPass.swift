@@ -1,19 +1,19 @@
-/// Compacts the closed segments of one log, on a worker thread: keeps the newest record of every
-/// key, drops aborted records, and lets tombstones and markers go when their time has come.
+/// The compaction of one log's closed segments, on a worker thread. It keeps the newest record of every
+/// key, drops aborted records, and drops tombstones and markers after their grace time.
 ///
 /// It reads the old files and writes new ones beside them; only the last step, on the loop thread,
-/// exchanges them. It must never change what lies at or above the first offset it has not mapped.
+/// exchanges them. It must never change records at or above the first offset that it has not mapped.
 struct CompactionPass {
     private let plan: CompactionPlan
     private let disk: Disk
-    /// Asked for each batch: a broker that stops does not wait for a pass.
+    /// Checked for each batch, so that a stopping broker does not wait for a pass.
     private let isStopping: () -> Bool
     private var keys = KeyMap()
-    /// Records from here on were not looked at and stay.
+    /// The pass has not read the keys from this offset on, so those records stay.
     private var mappedUpTo: Int64
     private var filter: CompactionFilter
-    /// Every file this pass gave a name to. If it fails, none may stay: a later start would put a finished
-    /// group over segments that have changed since.
+    /// Every file that this pass has made. If the pass fails, all must go: otherwise a later start would
+    /// put a finished group over segments that have changed since then.
     private var made: [String] = []
 
     init(_ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool) {
@@ -41,7 +41,7 @@ struct CompactionPass {
         return result
     }
 
-    /// Removes what a failed pass has written; returns what may still be there.
+    /// Removes the files of a failed pass; returns those that may still exist.
     private func removeMade() -> [String] {
         guard !made.isEmpty else { return [] }
         do throws(DiskError) {
@@ -63,7 +63,7 @@ struct CompactionPass {
         }
     }
 
-    /// Notes the newest offset of each key in the part that was not compacted before.
+    /// Notes the newest offset of each key in the part that no pass has compacted.
     private mutating func mapKeys() throws(LogError) {
         for source in plan.sources where source.endOffset > plan.firstDirty {
             var reader = try reader(source)
@@ -102,7 +102,7 @@ struct CompactionPass {
         }
     }
 
-    /// Neighbouring segments that fit into one are written as one.
+    /// Writes neighboring segments as one if they fit into one.
     private mutating func rewrite() throws(LogError) -> [CompactionResult.Group] {
         var groups: [CompactionResult.Group] = []
         var sources: [CompactionPlan.Source] = []
@@ -122,7 +122,7 @@ struct CompactionPass {
         return groups
     }
 
-    /// Writes one group; nil if it would be what is there already.
+    /// Writes one group. Returns nil if nothing would change.
     private mutating func write(_ sources: [CompactionPlan.Source]) throws(LogError) -> CompactionResult
         .Group?
     {
@@ -156,7 +156,7 @@ struct CompactionPass {
         }
     }
 
-    /// Writes what stays of a batch; whether that differs from the batch.
+    /// Writes the records of a batch that stay. Returns whether that changes the batch.
     private mutating func copy(
         _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, to writer: inout SegmentWriter
     ) throws(LogError) -> Bool {

@@ -1,12 +1,13 @@
-/// What a compaction needs to know, taken from the log on the loop thread: closed files and plain
-/// values, so that a worker can run it while the log goes on.
+/// The input of a compaction, taken from the log on the loop thread. It has only closed files and plain
+/// values, so that a worker can run the pass while the log takes appends.
 struct CompactionPlan: Sendable {
     struct Source: Sendable, Equatable {
         var path: String
         var baseOffset: Int64
         var endOffset: Int64
         var size: Int
-        /// Some batches are damaged. The file stays as it is, so that a person can still restore it.
+        /// Whether some batches are damaged. Such a file stays as it is, so that a person can still
+        /// restore it.
         var isDamaged = false
     }
 
@@ -15,20 +16,20 @@ struct CompactionPlan: Sendable {
     var directory: String
     /// All closed segments that may be compacted, from the log's start on.
     var sources: [Source]
-    /// Records below were compacted before: their keys need not be looked at again.
+    /// The pass need not read keys below this offset: an earlier pass compacted them.
     var firstDirty: Int64
-    /// Tombstones and markers below have had their grace time.
+    /// Tombstones and markers below this offset have had their grace time.
     var removableBelow: Int64
     var aborted: [Producers.Aborted]
-    /// The base offset of each known producer's last batch: its sequence must survive.
+    /// The base offset of each known producer's last batch, whose sequence must survive.
     var lastBatches: [Int64: Int64]
     var segmentBytes: Int
     var keysMax = KeyMap.keysMax
 }
 
-/// What a compaction made: files that wait to take the place of others.
+/// The result of a compaction: files that wait to replace others.
 struct CompactionResult: Sendable {
-    /// One new segment in place of some neighbours.
+    /// One new segment that replaces some neighbors.
     struct Group: Sendable {
         var sources: [CompactionPlan.Source]
         var swapPath: String
@@ -36,10 +37,10 @@ struct CompactionResult: Sendable {
     }
 
     var log: Int
-    /// Of the log when the pass was planned: files of another fit no more.
+    /// The log's incarnation when the pass was planned. The files fit no other incarnation.
     var incarnation: Int
     var groups: [Group] = []
-    /// Everything below is compacted now.
+    /// The pass has compacted all offsets below this one.
     var cleanedUpTo: Int64 = 0
     var removedBelow: Int64 = 0
     var error: LogError?

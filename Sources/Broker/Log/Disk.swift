@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// Every file operation of the broker goes through here, one call each, so that a test can number
-/// them and let the process "die" before, after or in the middle of any one.
+/// All file operations of the broker. A test can number them and let the process "die" before, after or
+/// within each of them.
 ///
 /// In production `fault` is nil and costs a branch. It must never be set outside tests.
 package struct Disk: Sendable {
@@ -11,11 +11,11 @@ package struct Disk: Sendable {
             lock
     }
 
-    /// What a test makes of an operation.
+    /// The fault that a test injects into an operation.
     package enum Fault: Sendable {
         /// The operation does not happen and reports this `errno`.
         case fail(Int32)
-        /// A write stores only so many bytes and then reports this `errno`.
+        /// A write stores only this many bytes and then reports this `errno`.
         case tear(bytes: Int, errno: Int32)
     }
 
@@ -97,7 +97,7 @@ package struct Disk: Sendable {
         }
     }
 
-    /// Reads until the buffer is full or the file ends; returns how much it read.
+    /// Reads until the buffer is full or the file ends. Returns the number of bytes.
     package func read(
         _ file: OpenFile, at position: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(DiskError) -> Int {
@@ -149,7 +149,7 @@ package struct Disk: Sendable {
         guard unsafe Glibc.rename(old, new) == 0 else { throw DiskError(.rename, path: old, code: errno) }
     }
 
-    /// Removing what is not there is done already.
+    /// Removes a file. A file that does not exist is no error.
     package func remove(_ path: String) throws(DiskError) {
         _ = try step(.remove, path)
         guard unsafe unlink(path) == 0 || errno == ENOENT else {

@@ -31,7 +31,7 @@ extension Disk {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The names in a directory, sorted, without the two dots.
+    /// Returns the sorted names in a directory, without `.` and `..`.
     package func names(in path: String) throws(DiskError) -> [String] {
         _ = try step(.list, path)
         guard let directory = unsafe opendir(path) else { throw DiskError(.list, path: path, code: errno) }
@@ -102,7 +102,7 @@ extension Disk {
         return bytes
     }
 
-    /// Replaces a file so that after a crash either the old bytes or the new ones are there.
+    /// Replaces a file. After a crash it has either the old bytes or the new ones.
     package func replace(_ path: String, with bytes: [UInt8], durable: Bool = true) throws(DiskError) {
         let temporary = path + ".tmp"
         try remove(temporary)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file operation that failed: which, on what, why, and what a person does about it.
+/// A failed file operation, with its path, its reason and its remedy.
 package struct DiskError: Error, Equatable, CustomStringConvertible {
     package let operation: Disk.Operation
     package let path: String

@@ -1,10 +1,10 @@
 internal import Lifecycle
 
-/// Work on files that the loop thread must not wait for: compaction, and freeing removed files. One
-/// thread, one job after the other; results are handed back in a batch.
+/// The thread for long work on files: compaction, and the removal of files. It runs one job after the
+/// other and gives the results back in a batch.
 ///
-/// Jobs are bounded by their makers: one compaction a log, and removals that retention or a
-/// deletion has asked for.
+/// The queue is bounded by its users: one compaction for each log, and the removals of retention and
+/// deletions.
 package final class DiskWorker: Sendable {
     enum Job: Sendable {
         case compact(CompactionPlan)
@@ -40,7 +40,7 @@ package final class DiskWorker: Sendable {
         }
     }
 
-    /// One job; false if there is none.
+    /// Runs one job. Returns false without a job.
     @discardableResult
     package func runOnce() -> Bool {
         let job = state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
@@ -50,7 +50,7 @@ package final class DiskWorker: Sendable {
             let result = CompactionPass.run(plan, disk: disk) { self.state.withLock { $0.stopping } }
             state.withLock { $0.results.append(result) }
             wake()
-        // What cannot be removed now is removed at the next start.
+        // Files that cannot be removed now are removed at the next start.
         case .remove(let paths):
             for path in paths { try? disk.remove(path) }
         case .removeDirectories(let paths):
@@ -59,7 +59,7 @@ package final class DiskWorker: Sendable {
         return true
     }
 
-    /// Runs jobs until `stop`; a compaction under way is given up and leaves the log as it was.
+    /// Runs jobs until `stop`. A compaction under way is given up and leaves the log as it was.
     package func run() {
         while !state.withLock({ $0.stopping }) {
             if !runOnce() { work.wait() }

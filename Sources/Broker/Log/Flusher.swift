@@ -3,23 +3,23 @@ internal import Lifecycle
 internal import Synchronization
 package import Telemetry
 
-/// When an append counts as safe, and who may read it.
+/// The moment at which an append counts as safe and readers may see it.
 package enum FlushPolicy: Sendable, Equatable {
-    /// When its bytes are on the disk; appends of a few milliseconds share one sync.
+    /// Its bytes are on the disk. Appends of a few milliseconds share one sync.
     case everyAck
-    /// At once: the operating system writes when it likes. A crash of the process loses nothing; a
-    /// crash of the machine loses what was acknowledged in the last half minute or so.
+    /// At once; the operating system writes later. A crash of the process loses nothing. A crash of the
+    /// machine can lose acknowledged records of the last half minute.
     case os
 }
 
-/// Files to sync, so that a log's offsets below `endOffset` are on disk.
+/// The files to sync before a log's offsets below `endOffset` are on the disk.
 struct FlushRequest: Sendable {
     var log: Int
     var files: [OpenFile]
-    /// Names in this directory are to be made durable too.
+    /// The directory to sync as well, if a file was created in it.
     var directory: String?
     var endOffset: Int64
-    /// Written when the files are synced.
+    /// The checkpoint to write after the sync.
     var checkpoint: CheckpointFile?
 }
 
@@ -45,12 +45,12 @@ struct FlushResult: Sendable {
     var checkpoint = CheckpointOutcome.notAsked
 }
 
-/// Group commit: syncs what the logs hand over, on threads of its own, and hands the results back in
-/// batches. While a log's sync is under way, its next one gathers; syncs of different logs run side
-/// by side, because the file system carries out together what it is asked for together (twelve
-/// files: 35 ms one after the other, 4 ms by four threads).
+/// The group commit: it syncs the files of the logs on its threads and gives the results back in batches.
+/// While a log's sync is under way, its appends gather for the next one. Syncs of different logs run side
+/// by side, because the file system combines them (twelve files: 35 ms one after the other, 4 ms by four
+/// threads).
 ///
-/// A log has at most one request here, so the queue is bounded by the number of partitions.
+/// A log has at most one request in the queue, so the number of partitions bounds it.
 package final class Flusher: Sendable {
     private struct State {
         var requests: [FlushRequest] = []
@@ -65,13 +65,13 @@ package final class Flusher: Sendable {
     private let work = WakeSignal()
     private let rounds = Atomic<Int>(0)
 
-    /// Requests carried out so far.
+    /// Number of requests so far.
     package var roundsCount: Int { rounds.load(ordering: .relaxed) }
 
-    /// How many threads should `run`: more gain nothing.
+    /// Number of threads that should call `run`. More threads gain nothing.
     package static let threads = 4
 
-    /// `wake` is called on the flusher's thread when results are there to be taken.
+    /// The flusher calls `wake` on its thread when there are results.
     package init(disk: Disk, syncSeconds: Histogram? = nil, wake: @escaping @Sendable () -> Void) {
         self.disk = disk
         self.syncSeconds = syncSeconds
@@ -90,7 +90,7 @@ package final class Flusher: Sendable {
         }
     }
 
-    /// Syncs what has waited longest. Returns whether there was anything.
+    /// Carries out the oldest request. Returns whether there was one.
     @discardableResult
     package func runOnce() -> Bool {
         let request = state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
@@ -103,7 +103,7 @@ package final class Flusher: Sendable {
             state.results.append(result)
             return state.results.count == 1
         }
-        // Results that nobody has taken yet were announced by the first of them.
+        // The first result of a batch has already announced it.
         if isFirst { wake() }
         return true
     }
@@ -127,13 +127,13 @@ package final class Flusher: Sendable {
         return result
     }
 
-    /// Syncs until `stop`, and then what is left. On any number of threads at once.
+    /// Syncs until `stop`, and then the rest. Any number of threads may call it.
     package func run() {
         while !state.withLock({ $0.stopping }) {
             if !runOnce() { work.wait() }
         }
         while runOnce() {}
-        // The next thread is to hear of the end, too.
+        // Wakes the next thread, so that it ends too.
         work.raise()
     }
 

@@ -1,13 +1,13 @@
-/// Where a decompressor writes: grows as needed, up to a limit.
+/// The output of a decompressor, which grows up to a limit.
 enum GrowingOutput {
     enum Step {
-        /// So many bytes were written and there is more to come.
+        /// The step wrote this many bytes and has more.
         case more(Int)
         case done(Int)
         case failed
     }
 
-    /// Calls `step` with free room until it is done; nil if it failed or wanted more than `max`.
+    /// Calls `step` with free space until it is done. Returns nil if it failed or needed more than `max`.
     static func fill(
         expecting: Int, max: Int, _ step: (UnsafeMutableRawBufferPointer) -> Step
     ) -> [UInt8]? {
@@ -24,7 +24,7 @@ enum GrowingOutput {
             }
             switch result {
             case .more(let written):
-                // A stream that neither ends nor gives anything is cut off.
+                // A stream that neither ends nor gives bytes counts as failed.
                 idle = written == 0 ? idle + 1 : 0
                 guard idle < 4 else { return nil }
                 used += written

@@ -1,15 +1,15 @@
-/// The newest offset of each key, for one compaction pass: 24 bytes a key whatever its length.
+/// The newest offset of each key, for one compaction pass: 24 bytes for each key of any length.
 ///
-/// Keys are told apart by 128 bits of a hash with a random seed; that two keys of one topic share
-/// them, and one loses its record, is less likely than any hardware fault.
+/// It compares keys by 128 bits of a hash with a random seed. If two keys shared them, one would lose its
+/// record; a hardware fault is more likely.
 struct KeyMap {
-    /// Keys of one pass; when they are reached the pass ends there and the next goes on.
+    /// Limit for the keys of one pass. The pass ends there, and the next one continues.
     static let keysMax = 1_000_000
 
     private struct Slot {
         var high: UInt64 = 0
         var low: UInt64 = 0
-        /// -1: free.
+        /// -1 means free.
         var offset: Int64 = -1
     }
 
@@ -38,7 +38,7 @@ struct KeyMap {
         return (UInt64(bitPattern: Int64(first.finalize())), UInt64(bitPattern: Int64(second.finalize())))
     }
 
-    /// The key's slot, or the free one where it belongs.
+    /// Returns the key's slot, or the free slot for it.
     private func find(_ hash: (high: UInt64, low: UInt64)) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash.low) & mask

@@ -1,6 +1,6 @@
 package import Telemetry
 
-/// What an operator wants to know of the disk.
+/// Metrics of the disk.
 package struct LogCounters: Sendable {
     let appendedBytes: Counter
     let damaged: Counter

@@ -1,4 +1,4 @@
-/// The directory of one partition's log: its name says to which topic it belongs.
+/// The directory of one partition's log. Its name contains the topic.
 struct LogDirectory: Hashable, Comparable {
     var topic: String
     var partition: Int32

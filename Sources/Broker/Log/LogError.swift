@@ -1,4 +1,4 @@
-/// Why a log does not do what it was asked to. `code` is what the client is told.
+/// The reason why a log refuses a call. The client gets `code`.
 package enum LogError: Error, Equatable, CustomStringConvertible {
     /// The bytes are not one whole, sound record batch.
     case corruptBatch(String)
@@ -11,10 +11,10 @@ package enum LogError: Error, Equatable, CustomStringConvertible {
     case fencedProducer(producer: Int64, epoch: Int16, current: Int16)
     case invalidTransactionState(producer: Int64)
     case offsetOutOfRange(offset: Int64, from: Int64, to: Int64)
-    /// Stored bytes that are not what was written.
+    /// Stored bytes that differ from the written ones.
     case damaged(path: String, offset: Int64)
     case disk(DiskError)
-    /// The log lost what was not yet on disk, or its topic is being deleted.
+    /// The log could not be opened again after an error, or its topic was deleted.
     case closed(String)
 
     package var code: ErrorCode {

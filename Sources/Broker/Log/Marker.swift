@@ -1,6 +1,6 @@
 /// The control record that ends a transaction.
 enum Marker {
-    /// Whether it commits; nil if it is another control record.
+    /// Returns whether the marker commits, or nil for another control record.
     static func commits(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) -> Bool? {
         let body = unsafe UnsafeRawBufferPointer(rebasing: batch[BatchHeader.size..<header.totalSize])
         var reader = unsafe RecordReader(body, count: Int(header.recordCount))

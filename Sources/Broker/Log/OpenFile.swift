@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// An open file descriptor, closed when its last holder lets go: a reader or a sync under way on
-/// another thread keeps the file open although the log has closed or replaced it.
+/// An open file descriptor, closed with its last reference. A reader or a sync on another thread keeps
+/// the file open after the log has closed or replaced it.
 package final class OpenFile: Sendable {
     package let descriptor: Int32
     package let path: String

@@ -34,7 +34,7 @@ package final class OpenSegments {
     func opened(_ segment: Segment) {
         segments.append(segment)
         guard segments.count > limit else { return }
-        // Some at once, so that a search is not due for each file that is opened.
+        // Closes several at once, so that not every open has to search.
         let uses = segments.filter { mayClose($0) && $0 !== segment }.map(\.lastUse).sorted()
         guard !uses.isEmpty else { return }
         let newest = uses[min(uses.count - 1, segments.count - limit + limit / Self.spareShare)]
@@ -64,7 +64,7 @@ extension OpenSegments {
     /// The share of the process's descriptors: connections and state files need the others.
     private static let descriptorsShare = 8
 
-    /// A share of what the process may have, as it is now.
+    /// The limit for the process as it is now.
     package static var limitDefault: Int {
         var process = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &process) == 0 else {
@@ -83,8 +83,8 @@ extension OpenSegments {
         clockAtSweep = clock
     }
 
-    /// Does what needs a descriptor. If the process has none left, it closes what can be closed and
-    /// tries once more: an append must not fail because others hold files open.
+    /// Calls `body`, which needs a descriptor. If the process has none left, it closes unused segments
+    /// and calls `body` once more: an append must not fail because others hold files open.
     func withDescriptor<Result>(_ body: () throws(DiskError) -> Result) throws(DiskError) -> Result {
         do throws(DiskError) {
             return try body()

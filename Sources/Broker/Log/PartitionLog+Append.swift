@@ -1,18 +1,18 @@
 package import Telemetry
 
-/// Where a batch went.
+/// The place of an appended batch.
 package struct Appended: Equatable, Sendable {
     package var baseOffset: Int64
-    /// The append is safe when the log is durable to here.
+    /// The append is safe when the log is durable up to this offset.
     package var nextOffset: Int64
-    /// The time the broker gave the records (ms), -1 if they keep their own.
+    /// The time that the broker gave the records, in milliseconds since 1970; -1 if they keep their own.
     package var logAppendTime: Int64
-    /// The batch was here already; nothing was written.
+    /// Whether the log had the batch already and wrote nothing.
     package var isDuplicate: Bool
 }
 
 extension PartitionLog {
-    /// Appends one batch as a producer sent it. On any error nothing was appended.
+    /// Appends one batch from a producer. On any error, nothing is appended.
     package func append(_ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError) -> Appended {
         try checkOpen()
         var header = try unsafe BatchHeader.parse(received: batch)
@@ -20,7 +20,7 @@ extension PartitionLog {
         guard batch.count <= settings.maxMessageBytes else {
             throw .batchTooLarge(bytes: batch.count, limit: settings.maxMessageBytes)
         }
-        // -1 stands for no time. What is less than that would overflow where ages are computed.
+        // -1 means no time. Smaller values would overflow when ages are computed.
         guard settings.usesAppendTime || header.maxTimestamp >= -1 else {
             throw .timestampOutOfRange(header.maxTimestamp)
         }
@@ -62,7 +62,8 @@ extension PartitionLog {
         return Appended(baseOffset: offset, nextOffset: endOffset, logAppendTime: -1, isDuplicate: false)
     }
 
-    /// Writes the header as it is now, and the body as it came, at the end; rolls before if it must.
+    /// Writes this header and the body of the batch at the end of the log. Rolls first if the segment is
+    /// full.
     private func write(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError)
     {
         try rollIfDue(adding: header, now: now)
@@ -108,8 +109,8 @@ extension PartitionLog {
             .field("topic", topic), .field("partition", Int(partition)), .field("next", Int(endOffset)))
     }
 
-    /// Cuts a half-written batch off. The next append would overwrite it, but a crash before that
-    /// must find a clean end, and on a full disk the bytes are wanted back.
+    /// Cuts off a half-written batch. The next append would overwrite it, but a start after a crash needs
+    /// a clean end, and a full disk needs the bytes.
     private func undoWrite(_ segment: Segment, _ error: DiskError) {
         environment.counters.diskFailures.add()
         sayFailing(error)
@@ -117,7 +118,7 @@ extension PartitionLog {
         do throws(DiskError) {
             try environment.disk.truncate(file, to: segment.size)
         } catch {
-            // The file keeps a torn tail: the next write goes over it, recovery cuts it.
+            // The file keeps a torn tail. The next write overwrites it, or recovery cuts it.
             segment.isDirty = true
         }
     }
@@ -126,7 +127,7 @@ extension PartitionLog {
         guard !isFailing else { return }
         isFailing = true
         environment.log.error(
-            "appends fail, producers are told to try again", .field("topic", topic),
+            "appends fail, and producers try again", .field("topic", topic),
             .field("partition", Int(partition)), .field("error", error.description))
     }
 
@@ -135,7 +136,7 @@ extension PartitionLog {
         requestFlush()
     }
 
-    /// Opens what has become readable.
+    /// Lets readers see the records that became durable.
     func advance() {
         lastStableOffset = max(lastStableOffset, producers.stableOffset(highWatermark: highWatermark))
         onAdvance?()

@@ -1,8 +1,8 @@
 internal import Telemetry
 
-/// When the next checkpoint is due.
+/// The state of a log's checkpoint: whether one is due, and which one the disk has.
 struct CheckpointState {
-    /// Bytes that recovery after a crash has to read at most, about.
+    /// Approximate limit for the bytes that recovery reads after a crash.
     static let interval = 64 << 20
 
     /// The checkpoint in the file.
@@ -18,10 +18,10 @@ struct CheckpointState {
     /// Counts what a checkpoint would have to say, to know whether a written one is still current.
     private(set) var changes = 0
     private(set) var isDue = false
-    /// The file on the disk says what is in memory.
+    /// Whether the checkpoint on the disk is the state in memory.
     private(set) var isCurrent = false
     private(set) var onDisk = OnDisk.unknown
-    /// The last write failed; upkeep asks for another one.
+    /// Whether the last write failed. Upkeep then asks for another one.
     private(set) var hasFailed = false
 
     mutating func appended(bytes: Int) {
@@ -77,7 +77,7 @@ extension PartitionLog {
         Checkpoint(logStartOffset: logStartOffset, active: active, producers: producers, cleaned: cleaned)
     }
 
-    /// The state as of now, for the flusher to write when all of it is on disk.
+    /// Returns the current state if a checkpoint is due. The flusher writes it after the sync.
     func dueCheckpoint() -> CheckpointFile? {
         guard checkpoints.isDue else { return nil }
         checkpoints.taken()
@@ -141,7 +141,7 @@ extension PartitionLog {
         return files
     }
 
-    /// Gives back everything in memory without touching the disk.
+    /// Releases all memory and files without a change on the disk.
     func abandon(_ why: String) {
         closed = why
         for segment in segments { environment.open.close(segment) }

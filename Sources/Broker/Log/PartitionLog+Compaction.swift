@@ -1,10 +1,10 @@
 internal import Telemetry
 
 extension PartitionLog {
-    /// The wait after a compaction that failed.
+    /// The wait after a failed compaction.
     static let compactionRetryMilliseconds: Int64 = 60_000
 
-    /// What should be compacted now, nil if nothing or if it is not worth it yet.
+    /// Returns the compaction that is due now, or nil.
     func compactionPlan(now: WallTime) -> CompactionPlan? {
         guard settings.isCompacted, !isCompacting, closed == nil,
             now.isDue(nextCompaction, within: Self.compactionRetryMilliseconds)
@@ -36,8 +36,9 @@ extension PartitionLog {
             segmentBytes: settings.segmentBytes)
     }
 
-    /// Closed segments, all below the last stable offset, old enough. The checkpoint on the disk must
-    /// point behind them: in the new file its position would lie in the middle of a batch.
+    /// Returns the closed segments that are old enough and below the last stable offset. The checkpoint
+    /// on the disk must point behind them: in the new file its position would lie in the middle of a
+    /// batch.
     private func cleanable(now: WallTime) -> [Segment] {
         let youngest = now.milliseconds - settings.minCompactionLagMilliseconds
         return Array(
@@ -67,7 +68,7 @@ extension PartitionLog {
         do throws(DiskError) {
             for group in result.groups { try exchange(group) }
         } catch {
-            // Which files are in place is not known now; opening the directory anew finds out.
+            // Some files may be in place and some not. The next start finishes the exchange.
             environment.log.error(
                 "compacted files could not be put in place", .field("error", error.description))
             return abandon("its files are half exchanged; start the broker again")
@@ -89,7 +90,7 @@ extension PartitionLog {
         _ = damaged(at: offset, in: segment)
     }
 
-    /// Files of a pass that is not applied must be gone before any segment changes.
+    /// Removes the files of a pass that is not applied. They must be gone before any segment changes.
     private func removeLeftovers(_ paths: [String]) {
         guard !paths.isEmpty else { return }
         do throws(DiskError) {
@@ -118,8 +119,8 @@ extension PartitionLog {
         segments.replaceSubrange(range, with: [segment])
     }
 
-    /// Finishes what compaction or deletion had begun when the process ended. A pass that is under way
-    /// while the log is opened anew keeps its files: the worker may remove them at any moment.
+    /// Finishes the compactions and deletions that the last process had begun. If a pass is under way
+    /// during a reopening, its files stay, because the worker may remove them at any moment.
     func finishInterrupted() throws(DiskError) {
         let names = try environment.disk.names(in: directory).filter {
             !isCompacting || !($0.hasSuffix(".cleaned") || $0.hasSuffix(".swap"))

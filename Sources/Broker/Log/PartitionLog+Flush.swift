@@ -1,20 +1,20 @@
 internal import Telemetry
 
-/// What is on its way to the disk, and who waits for it.
+/// The sync that is under way, the data for the next one, and the waiting clients.
 struct FlushState {
     struct Waiter {
         var offset: Int64
         var done: (LogError?) -> Void
     }
 
-    /// In order of offset, except for duplicates, which wait for what is under way.
+    /// In order of offset, except for duplicates, which wait for their first copy.
     var waiters: [Waiter] = []
     var isUnderWay = false
-    /// What the flusher has and has not answered for; closing syncs it once more.
+    /// The files of the sync that is under way. Closing the log syncs them once more.
     var underWay: [OpenFile] = []
-    /// The request that the flusher has.
+    /// The request that is under way.
     var request: FlushRequest?
-    /// The process had no descriptor for it; upkeep hands it in again.
+    /// Whether the request waits for a descriptor. Upkeep submits it again.
     var isPostponed = false
     /// Full segments that no sync covers yet.
     var full: [Segment] = []
@@ -23,8 +23,8 @@ struct FlushState {
 }
 
 extension PartitionLog {
-    /// Calls `done` on the loop thread when everything below `offset` is safe, or with the error that
-    /// took it back: then it was not appended and the client must send it again.
+    /// Calls `done` on the loop thread when all records below `offset` are safe. With an error, the
+    /// records are gone and the client must send them again.
     package func whenDurable(_ offset: Int64, _ done: @escaping (LogError?) -> Void) {
         if let closed { return done(.closed(closed)) }
         if offset <= highWatermark { return done(nil) }
@@ -55,15 +55,14 @@ extension PartitionLog {
         environment.flusher.submit(request)
     }
 
-    /// Hands in what had to wait for a descriptor.
+    /// Submits the request that had to wait for a descriptor.
     func retryFlush() {
         guard flush.isPostponed, let request = flush.request else { return }
         flush.isPostponed = false
         environment.flusher.submit(request)
     }
 
-    /// The files of the request are synced, or none is lost by syncing them once more: only the directory
-    /// could not be opened.
+    /// Only the directory could not be opened, so all files are synced, and a second sync does no harm.
     private func postpone(_ error: DiskError) {
         environment.counters.diskFailures.add()
         sayFailing(error)
@@ -71,7 +70,7 @@ extension PartitionLog {
         flush.isPostponed = true
     }
 
-    /// Takes the flusher's answer.
+    /// Takes the result of a request.
     func flushed(_ result: FlushResult) {
         if closed == nil, let error = result.error, error.isOutOfDescriptors { return postpone(error) }
         flush.isUnderWay = false
@@ -99,9 +98,9 @@ extension PartitionLog {
         for waiter in done { waiter.done(nil) }
     }
 
-    /// After a failed sync nobody knows which unsynced bytes reached the disk, and the system will
-    /// not say so again: everything above the last good sync is taken back, unless it was promised
-    /// without a sync, and the rest is read and checked anew.
+    /// Reopens the log after a failed sync. The unsynced bytes may or may not be on the disk, and the
+    /// system reports the failure only once. So the log is cut at the last good sync, unless appends are
+    /// acknowledged without a sync, and the rest is read and checked again.
     private func flushFailed(_ error: DiskError) {
         environment.counters.diskFailures.add()
         environment.log.error(

@@ -1,6 +1,6 @@
 extension PartitionLog {
-    /// A compacted topic keeps the newest record of each key, so every record must have one. This is
-    /// the one place where an append decompresses.
+    /// Refuses records without a key in a compacted topic, which keeps the newest record of each key. No
+    /// other append decompresses a batch.
     func checkKeys(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(LogError) {
         let plain = try unsafe header.plainRecords(batch)
         try unsafe plain.withBytes { (raw) throws(LogError) in

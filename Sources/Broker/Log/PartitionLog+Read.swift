@@ -1,16 +1,16 @@
 internal import Telemetry
 
-/// What a read found besides the bytes.
+/// The result of a read, besides the bytes.
 package struct ReadResult: Equatable, Sendable {
     package var bytes = 0
-    /// Records in the batches that were read, those before the offset asked for included.
+    /// Number of records in the batches, including those before the requested offset.
     package var records: Int64 = 0
-    /// Where the next read begins.
+    /// The offset of the next read.
     package var nextOffset: Int64
     package var highWatermark: Int64
     package var lastStableOffset: Int64
     package var logStartOffset: Int64
-    /// For a committed reader: by first offset, in the range that was read.
+    /// For a committed reader: the aborted transactions in the range, by first offset.
     package var aborted: [AbortedTransaction] = []
 }
 
@@ -20,12 +20,12 @@ package struct AbortedTransaction: Equatable, Sendable {
 }
 
 extension PartitionLog {
-    /// Bytes that one read gives at most, unless a single batch is larger.
+    /// Limit for the bytes of one read, unless a single batch is larger.
     package static let readMax = 16 << 20
 
-    /// Appends whole batches from the one that holds `offset` on to the writer: at least one if there
-    /// is any, otherwise at most `maxBytes`, and none more once `maxRecords` are there. Each checksum
-    /// is checked here, on the bytes that go out: what does not check is not served, whenever the damage was done.
+    /// Appends whole batches to the writer, from the batch that holds `offset` on. It gives at least one
+    /// batch if there is one, at most `maxBytes`, and stops after `maxRecords`. It checks the checksums
+    /// of the bytes that it gives, so it finds any damage.
     package func read(
         from offset: Int64, maxBytes: Int, maxRecords: Int64 = .max, committed: Bool, atLeastOne: Bool = true,
         into writer: inout WireWriter
@@ -76,7 +76,7 @@ extension PartitionLog {
         var start = try locate(offset, in: segment)
         var scan = try scan(start, limit: limit, room: room, records: records, in: segment, into: &writer)
         while scan.isDamaged && scan.taken == 0 && start.offset < offset {
-            // Its header may claim offsets that belong to sound batches behind it.
+            // The damaged header may claim offsets of the sound batches behind it.
             let next = try findSound(behind: start, upTo: offset, in: segment)
             start = try walk(from: next, to: offset, in: segment)
             scan = try self.scan(
@@ -111,7 +111,7 @@ extension PartitionLog {
         return scan
     }
 
-    /// The batch that holds `offset`: from a recent read, else from the index and the headers behind it.
+    /// Finds the batch that holds `offset`, by a recent read or by the index and the headers behind it.
     func locate(_ offset: Int64, in segment: Segment) throws(LogError) -> ReadPositions.Position {
         if let known = positions.find(offset, segment: segment) { return known }
         var start = ReadPositions.Position(
@@ -142,8 +142,8 @@ extension PartitionLog {
         }
     }
 
-    /// Walking met something that is not the next batch: either it is damaged, or the length or the
-    /// count of offsets of the one before is.
+    /// Returns the damaged batch after a walk over headers failed: the present one, or the one before
+    /// with a wrong length or offset count.
     private func culprit(
         _ previous: ReadPositions.Position, _ start: ReadPositions.Position, in segment: Segment
     ) throws(LogError) -> ReadPositions.Position {
@@ -152,7 +152,7 @@ extension PartitionLog {
         return (try? unsafe reader.next { (_, _) in true }) == true ? start : previous
     }
 
-    /// Sound batches behind damage are still given to whoever asks for them.
+    /// Finds the next sound batch, because readers still get the batches behind damage.
     private func findSound(
         behind start: ReadPositions.Position, upTo offset: Int64, in segment: Segment
     ) throws(LogError) -> ReadPositions.Position {
@@ -181,7 +181,7 @@ extension PartitionLog {
         }
     }
 
-    /// The segment's index, read or made again if it is not in memory.
+    /// Returns the segment's index. If it is not in memory, it is read or made again.
     func index(of segment: Segment) throws(LogError) -> SegmentIndex {
         environment.open.used(segment)
         if let index = segment.index { return index }

@@ -1,8 +1,8 @@
 internal import Telemetry
 
 extension PartitionLog {
-    /// Brings the log into memory: from the checkpoint on, every batch is read and checked; behind
-    /// the last sound one the log is cut. What was acknowledged was on disk in order, so it stays.
+    /// Brings the log into memory. It reads and checks every batch from the checkpoint on, and cuts the
+    /// log behind the last sound one. Acknowledged records were on the disk in order, so they stay.
     ///
     /// With `skipsOffsets`, acknowledged records may be lost, so their offsets are not given again.
     package func open(skipsOffsets: Bool = false) throws(LogError) {
@@ -33,7 +33,7 @@ extension PartitionLog {
         lastStableOffset = producers.stableOffset(highWatermark: highWatermark)
     }
 
-    /// Forgets what is in memory and opens again, without anything from `offset` on.
+    /// Forgets the state in memory and opens the log again, without the records from `offset` on.
     func reopen(cuttingTo offset: Int64?) throws(LogError) {
         for segment in segments { environment.open.close(segment) }
         segments = []
@@ -49,13 +49,15 @@ extension PartitionLog {
         try open()
     }
 
-    /// What a dead process wrote may be in memory only. Everything below a checkpoint was synced.
+    /// Syncs the pages of a dead process, which may be in memory only. Everything below a checkpoint was
+    /// synced.
     ///
-    /// The file of a new log is empty, so only its name is synced. Without that, a power failure could take
-    /// the first segment away and leave the second one.
+    /// The file of a new log is empty, so only its name is synced. Without that, a power failure could
+    /// take the first segment away and leave the second one.
     private func syncAll(from checkpoint: Checkpoint?) throws(LogError) {
         do throws(DiskError) {
-            for segment in segments where segment.endOffset > max(segment.baseOffset, checkpoint?.offset ?? 0) {
+            for segment in segments where segment.endOffset > max(segment.baseOffset, checkpoint?.offset ?? 0)
+            {
                 try environment.disk.sync(segment.handle(environment.open))
             }
             try environment.disk.syncDirectory(directory)
@@ -73,7 +75,7 @@ extension PartitionLog {
             segments.append(Segment(baseOffset: base, directory: directory))
         }
         segments.sort { $0.baseOffset < $1.baseOffset }
-        // Only the newest may be empty; another is what a failed roll could not take back.
+        // Only the newest segment may be empty. Another empty one is left from a failed roll.
         for segment in segments.dropLast() where try isEmpty(segment) {
             environment.open.close(segment)
             try environment.disk.remove(segment.path)
@@ -128,8 +130,8 @@ extension PartitionLog {
         return (try? unsafe behind.next { (_, _) in true }) == true
     }
 
-    /// Makes the first segment of a log without any. If records were lost with the files, their offsets
-    /// are not given a second time: readers and committed offsets would take new records for old ones.
+    /// Makes the first segment of a log that has none. If records were lost with their files, their
+    /// offsets are not used again: readers and committed offsets would take new records for old ones.
     private func begin(behind checkpoint: Checkpoint?) throws(DiskError) {
         let first = Segment(
             baseOffset: max(logStartOffset, checkpoint?.offset ?? 0), directory: directory)
@@ -137,7 +139,7 @@ extension PartitionLog {
         segments = [first]
     }
 
-    /// Reads every segment from the checkpoint on; the ones before only by their summaries.
+    /// Reads every segment from the checkpoint on, and only the summaries of the earlier ones.
     private func recover(from checkpoint: Checkpoint?) throws(LogError) {
         if let checkpoint {
             producers = checkpoint.producers

@@ -16,13 +16,14 @@ extension PartitionLog {
         return files
     }
 
-    /// A segment that nobody appends to must close too, to be compacted or removed.
+    /// Whether the newest segment is old enough to close. Without appends it must close too, to be
+    /// compacted or removed.
     private func isRollOverdue(now: WallTime) -> Bool {
         guard active.size > 0, let first = active.firstAppended else { return false }
         return now.milliseconds - first >= settings.segmentMilliseconds
     }
 
-    /// Oldest segments whose newest record is too old. Only what is on disk and stable counts.
+    /// Counts the oldest segments whose newest record is too old. Only durable and stable records count.
     private func countExpired(now: WallTime) -> Int {
         guard settings.retentionMilliseconds >= 0 else { return 0 }
         let oldest = now.milliseconds - settings.retentionMilliseconds
@@ -38,7 +39,7 @@ extension PartitionLog {
             ? segment.maxTimestamp : environment.disk.lastWrite(of: segment.path)?.milliseconds
     }
 
-    /// Oldest segments without which the log is still as large as it may be.
+    /// Counts the oldest segments that exceed the size limit of the log.
     private func countSurplus() -> Int {
         guard settings.retentionBytes >= 0 else { return 0 }
         var left = size
@@ -102,8 +103,8 @@ extension PartitionLog {
             .field("partition", Int(partition)), .field("error", error.description))
     }
 
-    /// Makes records below `offset` unreadable; their segments go when all of their records are. It is
-    /// durable with the next checkpoint, which is asked for here.
+    /// Makes records below `offset` unreadable. A segment goes when all its records are below. The next
+    /// checkpoint, requested here, makes it durable.
     package func deleteRecords(before offset: Int64) throws(LogError) {
         try checkOpen()
         guard offset >= 0, offset <= highWatermark else {

@@ -11,7 +11,7 @@ extension PartitionLog {
         if isFull || isOld || isWide { try roll() }
     }
 
-    /// Closes the segment that is written to and begins another.
+    /// Closes the active segment and begins another.
     func roll() throws(LogError) {
         let old = active
         let next = Segment(baseOffset: endOffset, directory: directory)
@@ -27,7 +27,7 @@ extension PartitionLog {
         } catch {
             environment.counters.diskFailures.add()
             sayFailing(error)
-            // The old segment grows on: an empty file in the middle of it must not stay.
+            // The old segment goes on growing, so an empty file within its range must not stay.
             environment.open.close(next)
             try? environment.disk.remove(next.path)
             throw .disk(error)

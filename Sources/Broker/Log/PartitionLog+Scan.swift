@@ -5,8 +5,8 @@ extension PartitionLog {
     /// over every sound batch. Returns the size of the file if the segment ends before it, for the caller
     /// to cut the rest off.
     ///
-    /// Unsound bytes are a torn tail, unless the machine was not down in between and sound batches
-    /// follow them: then something else damaged what had been written well, and only that is lost.
+    /// Unsound bytes are a torn tail. But if the machine was up since then and sound batches follow, the
+    /// bytes were damaged later, and only they are lost.
     func scan(
         _ segment: Segment, from checkpoint: Checkpoint?, nextSegment: Int64?
     ) throws(LogError) -> Int? {
@@ -72,7 +72,7 @@ extension PartitionLog {
 
     /// Takes a stored batch into the producers' state, as its append did.
     private func replay(_ header: BatchHeader, _ bytes: UnsafeRawBufferPointer) throws(LogError) {
-        // Not the records' times alone: a producer of old records is not idle, and its retry is due now.
+        // The time of recovery counts too: a producer of old records is not idle, and may retry now.
         let used = max(header.maxTimestamp, recoveredAt)
         guard header.isControl else { return producers.appended(header, now: used) }
         guard let commit = unsafe Marker.commits(header, bytes) else { return }
@@ -81,7 +81,8 @@ extension PartitionLog {
             at: header.baseOffset, timestamp: used)
     }
 
-    /// When a stored batch came, as far as it can be told: its time is its producer's word.
+    /// Returns the arrival time of a stored batch. Its timestamp comes from the producer, so it is only
+    /// believed within limits.
     private func arrival(of header: BatchHeader, now: Int64) -> Int64 {
         min(max(header.maxTimestamp, 0), now)
     }
@@ -100,7 +101,7 @@ extension PartitionLog {
         }
     }
 
-    /// Fills in what a closed segment's summary says, or what reading it through says.
+    /// Fills in the values of a closed segment from its summary, or by reading the segment.
     func summarise(_ segment: Segment, endOffset: Int64) throws(LogError) {
         let fileSize = try fileSize(of: segment)
         do throws(DiskError) {
@@ -117,8 +118,8 @@ extension PartitionLog {
         _ = try rebuiltIndex(of: segment)
     }
 
-    /// Reads a closed segment through. Damage in it stays where it is, to be reported by whoever reads
-    /// there: the batches behind it are as good as before.
+    /// Reads a closed segment from start to end. Damage in it stays, and a read there reports it; the
+    /// batches behind it are still good.
     func rebuiltIndex(of segment: Segment) throws(LogError) -> SegmentIndex {
         var index = SegmentIndex()
         var maxTimestamp: Int64 = -1

@@ -5,7 +5,7 @@ package struct TimedOffset: Equatable, Sendable {
 }
 
 extension PartitionLog {
-    /// The first record whose timestamp is `time` or later, among those that may be read; nil if none.
+    /// Returns the first readable record with a timestamp of `time` or later.
     package func offset(forTime time: Int64) throws(LogError) -> TimedOffset? {
         try checkOpen()
         for segment in segments where segment.maxTimestamp >= time && segment.endOffset > logStartOffset {
@@ -16,7 +16,7 @@ extension PartitionLog {
         return nil
     }
 
-    /// The record with the largest timestamp, the first of several; nil in an empty log.
+    /// Returns the first record with the largest timestamp, or nil in an empty log.
     package func offsetOfMaxTimestamp() throws(LogError) -> TimedOffset? {
         let newest = segments.filter { $0.endOffset > logStartOffset }.map(\.maxTimestamp).max() ?? -1
         guard newest >= 0 else { return nil }

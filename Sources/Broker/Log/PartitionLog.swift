@@ -1,10 +1,10 @@
 internal import Telemetry
 
-/// The records of one partition: append, read, look up, and what is left of it after a crash.
+/// The log of one partition: appends, reads, look-ups by time, and recovery after a crash.
 ///
-/// Confined to the broker's loop thread. What blocks for long is handed away as a value: syncs to
-/// the `Flusher`, compaction to a `CompactionPass`. It must never show a reader a record that a crash
-/// could take back, nor bytes that are not the bytes that were written.
+/// Confined to the broker's loop thread. Long work leaves it as a value: syncs go to the `Flusher`,
+/// compactions to a `CompactionPass`. It must never show a reader a record that a crash could remove, or
+/// bytes that differ from the written ones.
 package final class PartitionLog {
     package let topic: String
     package let partition: Int32
@@ -30,21 +30,21 @@ package final class PartitionLog {
     var checkpoints = CheckpointState()
     var positions = ReadPositions()
     var nextProducerExpiry: Int64 = 0
-    /// What a compaction since the start has removed for good: tombstones and markers below.
+    /// Compactions since the start have removed the expired tombstones and markers below this offset.
     var removedBelow: Int64 = 0
     var nextCompaction: Int64 = 0
-    /// Set while a compaction of this log is under way: its files must stay where they are.
+    /// Whether a compaction is under way. Its files must stay where they are.
     var isCompacting = false
-    /// While reopening after a failed sync: what lies from here on is cut.
+    /// The offset at which a reopening after a failed sync cuts the log.
     var cutOffset: Int64?
-    /// When the log was last opened (wall clock, ms). What recovery reads came before, whatever the
-    /// clients' times in it say.
+    /// When the log was last opened, in milliseconds since 1970. All records that recovery reads are
+    /// older, even if their timestamps say otherwise.
     var recoveredAt: Int64 = 0
-    /// Counts how often the log was opened anew: what a worker began before must not be put in place.
+    /// Number of reopenings. Files that a worker began for an earlier incarnation must not be used.
     var incarnation = 0
-    /// The last append failed; said once, not for every producer that tries again.
+    /// Whether the last append failed, so that a failure is logged once and not for each retry.
     var isFailing = false
-    /// The last removal of old segments failed; said once.
+    /// Whether the last removal of old segments failed, so that a failure is logged once.
     var isRetentionFailing = false
     /// Files in the directory that the log no longer reads.
     var setAsideFiles = 0
@@ -52,10 +52,10 @@ package final class PartitionLog {
     var reportedDamage: Set<Int64> = []
     /// Segments, by first offset, in which a compaction met damage: they stay as they are.
     var damagedSegments: Set<Int64> = []
-    /// Why the log takes and gives nothing, nil when it does.
+    /// The reason why the log is closed, nil if it is open.
     var closed: String?
 
-    /// Called on the loop thread whenever more records may be read than before.
+    /// Called on the loop thread when readers may see more records.
     package var onAdvance: (() -> Void)?
 
     init(
@@ -90,16 +90,16 @@ package final class PartitionLog {
     }
 }
 
-/// What all logs of a broker share.
+/// The parts that all logs of a broker share.
 struct LogEnvironment {
     var disk: Disk
     var open: OpenSegments
     var flusher: Flusher
     var flush: FlushPolicy
-    /// The machine was not down since the data directory was last open: then the pages that a dead
-    /// process wrote are all there, in order.
+    /// Whether the machine was up since the data directory was last open. Then all pages that a dead
+    /// process wrote are there, in order.
     var machineStayedUp: Bool
-    /// The wall clock, for recovery: everything else is told the time.
+    /// The wall clock, for recovery. All other calls get the time as an argument.
     var clock: () -> WallTime
     var log: Log
     var counters: LogCounters

@@ -1,4 +1,4 @@
-/// What a log remembers of one producer id: its epoch and its last batches.
+/// The state of one producer id in a log: its epoch and its last batches.
 struct ProducerEntry: Equatable {
     struct Batch: Equatable {
         var firstSequence: Int32
@@ -12,7 +12,7 @@ struct ProducerEntry: Equatable {
     static let batchesMax = 5
 
     var epoch: Int16
-    /// When something was last appended, for forgetting producers that are gone.
+    /// Time of the last append, to forget idle producers.
     var lastUsed: Int64
     /// Newest last; empty after a marker of a newer epoch.
     var batches: [Batch] = []
@@ -24,7 +24,7 @@ struct ProducerEntry: Equatable {
         }
     }
 
-    /// `now` counts and not what the records say of their time: a producer of old records is not idle.
+    /// Uses `now` and not the records' timestamps, because a producer of old records is not idle.
     mutating func appended(_ header: BatchHeader, now: Int64) {
         if epoch != header.producerEpoch {
             epoch = header.producerEpoch

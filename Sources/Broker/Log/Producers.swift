@@ -1,6 +1,6 @@
-/// The producers of one partition: which batches are duplicates, out of order or fenced, which
-/// transactions are open, and which were aborted. A value without I/O; the log and its recovery
-/// feed it the same events and reach the same state.
+/// The producers of one partition. It decides which batches are duplicates, out of order or fenced, and
+/// knows the open and aborted transactions. It is a value without I/O: the log and its recovery feed it
+/// the same events and reach the same state.
 struct Producers: Equatable {
     /// A finished transaction whose records a committed reader must not see.
     struct Aborted: Equatable, Sendable {
@@ -8,7 +8,7 @@ struct Producers: Equatable {
         var firstOffset: Int64
         /// The marker's offset.
         var lastOffset: Int64
-        /// Below this no transaction was open when the marker came: a search can stop here.
+        /// Below this offset no transaction was open when the marker came, so a search can stop here.
         var stableOffset: Int64
     }
 
@@ -18,11 +18,11 @@ struct Producers: Equatable {
         var markerOffset: Int64
     }
 
-    /// Producers remembered per partition; beyond that the one unused for longest is forgotten.
+    /// Limit for the producers of a partition. Beyond it, the one idle for longest is forgotten.
     static let entriesMax = 100_000
 
     var entries: [Int64: ProducerEntry] = [:]
-    /// Where each open transaction began, by producer id.
+    /// First offset of each open transaction, by producer id.
     var open: [Int64: Int64] = [:]
     /// By marker offset.
     var aborted: [Aborted] = []
@@ -88,17 +88,18 @@ struct Producers: Equatable {
 }
 
 extension Producers {
-    /// Where the oldest open transaction began.
+    /// First offset of the oldest open transaction.
     var firstOpenOffset: Int64? { open.values.min() }
 
-    /// Where committed readers must stop: nothing above the high watermark counts as finished.
+    /// Returns the offset at which committed readers must stop. A marker above the high watermark does
+    /// not end its transaction yet.
     mutating func stableOffset(highWatermark: Int64) -> Int64 {
         finished.removeAll { $0.markerOffset < highWatermark }
         let unfinished = finished.lazy.map(\.firstOffset).min() ?? highWatermark
         return min(highWatermark, unfinished, firstOpenOffset ?? highWatermark)
     }
 
-    /// Aborted transactions with records in the range, for a committed reader.
+    /// Returns the aborted transactions with records in the range.
     func aborted(from: Int64, to: Int64) -> [Aborted] {
         var low = 0
         var high = aborted.count
@@ -114,7 +115,7 @@ extension Producers {
         return found
     }
 
-    /// Forgets what lies wholly below the log's start.
+    /// Forgets aborted transactions that lie below the log's start.
     mutating func forget(below offset: Int64) {
         aborted.removeAll { $0.lastOffset < offset }
     }

@@ -1,4 +1,4 @@
-/// Where the last few reads ended: a consumer that goes on reading needs no index.
+/// The ends of the last few reads, so that a consumer that reads on needs no index.
 struct ReadPositions {
     struct Position {
         var offset: Int64
@@ -6,7 +6,7 @@ struct ReadPositions {
         var position: Int
     }
 
-    /// Readers of one partition that are remembered; the oldest gives way.
+    /// Limit for the remembered readers of a partition.
     static let limit = 8
 
     private var known: [Position] = []
@@ -23,6 +23,6 @@ struct ReadPositions {
         oldest = (oldest + 1) % Self.limit
     }
 
-    /// Offsets stay, positions do not: after a cut or a compaction.
+    /// Forgets all positions, after a cut or a compaction.
     mutating func forget() { self = ReadPositions() }
 }

@@ -1,17 +1,17 @@
-/// One record inside a batch: where its parts lie in the (decompressed) bytes.
+/// One record in a batch: the ranges of its parts in the decompressed bytes.
 struct LentRecord {
-    /// The whole record, its length in front included.
+    /// The whole record, including the length in front.
     var whole: Range<Int>
     var offsetDelta: Int64
     var timestampDelta: Int64
     var key: Range<Int>?
     var value: Range<Int>?
     var headerCount: Int
-    /// The headers, not looked into.
+    /// The undecoded headers.
     var headers: Range<Int>
 }
 
-/// Walks the records of a batch. It checks every length against the bytes and traps on nothing.
+/// A reader of the records of a batch. It checks every length against the bytes and never traps.
 @safe
 struct RecordReader {
     private let bytes: UnsafeRawBufferPointer
@@ -24,7 +24,7 @@ struct RecordReader {
         left = count
     }
 
-    /// The next record, nil after the last.
+    /// Returns the next record, or nil after the last.
     mutating func next() throws(LogError) -> LentRecord? {
         guard left > 0 else {
             guard unsafe position == bytes.count else { throw Self.flaw("bytes follow its last record") }

@@ -1,5 +1,5 @@
-/// A small file of our own whose bytes are checked: a format number, the content, a checksum.
-/// A file that does not check is treated as missing by whoever can rebuild it.
+/// A small file with a format number, the content and a checksum. A caller that can rebuild the file
+/// treats a damaged one as missing.
 enum SealedFile {
     static func seal(_ format: Int32, _ write: (inout WireWriter) -> Void) -> [UInt8] {
         var writer = WireWriter()

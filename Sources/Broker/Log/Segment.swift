@@ -1,22 +1,22 @@
-/// One file of a log: batches as they came, one behind the other, named after its first offset.
+/// One file of a log: batches one behind the other. Its name is its first offset.
 ///
-/// Confined to the loop thread. Its file and index are opened when needed and given back by
-/// `OpenSegments`; what it keeps otherwise is a few numbers.
+/// Confined to the loop thread. Its file and index are opened when needed, and `OpenSegments` closes
+/// them.
 final class Segment {
     let baseOffset: Int64
     let directory: String
-    /// Bytes of whole batches; the file never has more, except for a torn tail before recovery.
+    /// Bytes of whole batches. Only before recovery may the file have more, a torn tail.
     var size = 0
     var endOffset: Int64
     var maxTimestamp: Int64 = -1
-    /// When the first batch came (wall clock, ms), nil for an empty segment.
+    /// Arrival time of the first batch, in milliseconds since 1970; nil for an empty segment.
     var firstAppended: Int64?
 
     var file: OpenFile?
     var index: SegmentIndex?
-    /// Has bytes that no sync covers yet.
+    /// Whether the segment has bytes that no sync covers yet.
     var isDirty = false
-    /// The newest segment: its index exists only in memory and must stay.
+    /// Whether this is the newest segment. Its index exists only in memory and must stay.
     var isActive = false
     var lastUse: UInt64 = 0
 
@@ -44,7 +44,7 @@ final class Segment {
         if firstAppended == nil { firstAppended = now }
     }
 
-    /// Goes on behind bytes that are lost; they stay in the file and in the count of offsets.
+    /// Continues behind damaged bytes, which stay in the file; their offsets stay unused.
     func skipDamage(to offset: Int64, position: Int) {
         index?.noteAlways(
             relativeOffset: offset - baseOffset, position: position, maxTimestampBefore: maxTimestamp)

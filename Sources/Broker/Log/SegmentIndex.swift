@@ -1,5 +1,5 @@
-/// The sparse index of one segment: where a batch lies, for every 32 KiB or so, and the largest
-/// timestamp in front of it. One table answers "where is offset o" and "where does time t begin".
+/// The sparse index of one segment. For about every 32 KiB it has the position of a batch and the largest
+/// timestamp in front of it. One table finds offsets and times.
 struct SegmentIndex: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         /// The batch's base offset less the segment's.
@@ -15,13 +15,14 @@ struct SegmentIndex: Equatable, Sendable {
     private(set) var entries: [Entry] = []
     private var nextPosition = 0
 
-    /// Called for each batch in order, before it counts into the segment's largest timestamp.
+    /// Notes a batch. Must be called in order, before the batch counts into the segment's largest
+    /// timestamp.
     mutating func note(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         guard position >= nextPosition else { return }
         noteAlways(relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
     }
 
-    /// Behind damaged bytes a batch is found only through the index.
+    /// Notes a batch behind damaged bytes, which only the index can find.
     mutating func noteAlways(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         nextPosition = position + Self.interval
         entries.append(
@@ -37,7 +38,7 @@ struct SegmentIndex: Equatable, Sendable {
         nextPosition = entries.last.map { Int($0.position) + Self.interval } ?? 0
     }
 
-    /// The last entry for which `isBefore` holds; it holds for a prefix of them.
+    /// Returns the last entry for which `isBefore` holds. It must hold for a prefix of the entries.
     private func last(where isBefore: (Entry) -> Bool) -> Entry? {
         var low = 0
         var high = entries.count
@@ -52,7 +53,7 @@ struct SegmentIndex: Equatable, Sendable {
         last { Int64($0.relativeOffset) <= relativeOffset }
     }
 
-    /// Where to begin to look for the first batch with a timestamp of `time` or later.
+    /// Returns the entry from which to search the first batch with a timestamp of `time` or later.
     func start(forTime time: Int64) -> Entry? {
         last { $0.maxTimestampBefore < time }
     }

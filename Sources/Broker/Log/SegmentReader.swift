@@ -1,17 +1,17 @@
-/// Reads a segment front to back in large pieces and hands out one checked batch at a time: for
-/// recovery, for time look-ups, and for compaction on its own thread.
+/// A reader of a segment from front to back. It reads large pieces and gives one checked batch at a time:
+/// for recovery, look-ups by time, and compaction on its own thread.
 struct SegmentReader {
-    /// Bytes read at once, unless a batch is larger.
+    /// Size of one read, unless a batch is larger.
     static let chunk = 1 << 20
 
     private let disk: Disk
     private let file: OpenFile
-    /// Where the file's batches end.
+    /// End of the batches in the file.
     private let end: Int
     private var buffer: [UInt8] = []
-    /// What of the buffer is unread.
+    /// Unread range of the buffer.
     private var unread = 0..<0
-    /// Where the next batch begins, in the file and in the log.
+    /// Position of the next batch in the file.
     private(set) var position: Int
     private(set) var offset: Int64
 
@@ -23,8 +23,8 @@ struct SegmentReader {
         self.end = end
     }
 
-    /// Gives the next batch to `body`; nil at the end. Bytes that are not a sound batch are `.damaged`,
-    /// and the reader stays in front of them.
+    /// Gives the next batch to `body`. Returns nil at the end. Throws `.damaged` for bytes that are not a
+    /// sound batch, and stays in front of them.
     mutating func next<Result>(
         _ body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Result
     ) throws(LogError) -> Result? {
@@ -78,13 +78,13 @@ struct SegmentReader {
         guard unread.count >= count else { throw flaw }
     }
 
-    /// Where in the file a sound batch begins.
+    /// The position of a sound batch in the file.
     struct Start {
         var position: Int
         var offset: Int64
     }
 
-    /// Looks for the next sound batch behind bytes that are not one; nil if there is none to the end.
+    /// Finds the next sound batch behind damaged bytes, or nil at the end of the file.
     func findNextSound() throws(LogError) -> Start? {
         var window = [UInt8](repeating: 0, count: min(Self.chunk, max(0, end - position)))
         var start = position + 1

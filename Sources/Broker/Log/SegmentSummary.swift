@@ -1,5 +1,5 @@
-/// What the file beside a closed segment says of it, so that opening a log need not read the log.
-/// It counts only if it fits the segment's size; otherwise it is made again from the segment.
+/// The content of the file beside a closed segment, so that a start need not read the segment. It counts
+/// only if it fits the segment's size; otherwise it is made again.
 struct SegmentSummary: Sendable {
     static let format: Int32 = 1
 
@@ -42,7 +42,7 @@ struct SegmentSummary: Sendable {
         index = read.4
     }
 
-    /// Makes the segment what the summary says, without its index.
+    /// Gives the segment the values of the summary, except for the index.
     func apply(to segment: Segment) {
         segment.size = size
         segment.endOffset = endOffset

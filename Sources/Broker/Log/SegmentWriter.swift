@@ -1,5 +1,5 @@
-/// Writes the file of a compacted segment: batches with ascending offsets, holes between them
-/// filled with empty batches, so that offsets stay without gaps and a flipped bit in one shows.
+/// A writer for the file of a compacted segment. It fills holes between batches with empty batches, so
+/// that offsets have no gaps and a flipped bit in an offset is noticed.
 struct SegmentWriter {
     static let chunk = 1 << 20
 
@@ -7,7 +7,7 @@ struct SegmentWriter {
     private let file: OpenFile
     let segment: Segment
     private var buffer: [UInt8] = []
-    /// Bytes in the file; the segment's size counts the buffer too.
+    /// Bytes in the file. The segment's size also includes the buffer.
     private var written = 0
 
     init(disk: Disk, path: String, directory: String, baseOffset: Int64) throws(DiskError) {
@@ -23,7 +23,7 @@ struct SegmentWriter {
         try unsafe put(header, batch)
     }
 
-    /// Covers the offsets up to `offset` with an empty batch.
+    /// Writes an empty batch for the offsets below `offset`.
     mutating func fill(to offset: Int64) throws(DiskError) {
         guard segment.endOffset < offset else { return }
         var header = BatchHeader(baseOffset: segment.endOffset)
@@ -31,7 +31,7 @@ struct SegmentWriter {
         try append(empty: header)
     }
 
-    /// A batch without records under this header's offsets and producer.
+    /// Writes a batch without records that has this header's offsets and producer.
     mutating func append(empty header: BatchHeader) throws(DiskError) {
         let batch = BatchBuilder.assemble(header, [])
         try unsafe batch.withBytes { (raw) throws(DiskError) in
@@ -52,7 +52,7 @@ struct SegmentWriter {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Everything is on disk when this returns.
+    /// Finishes the file. Everything is on the disk when this returns.
     mutating func finish(at endOffset: Int64) throws(DiskError) -> SegmentSummary {
         try fill(to: endOffset)
         try flush()

@@ -23,7 +23,7 @@ enum SnappyCodec {
         return out
     }
 
-    /// Appends one block's content; false if it is not sound.
+    /// Appends the content of one block. Returns false if the block is damaged.
     private static func block(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8], max: Int) -> Bool {
         var position = 0
         guard let length = unsafe length(bytes, &position), length <= max - out.count else { return false }
@@ -85,7 +85,7 @@ enum SnappyCodec {
         }
     }
 
-    /// A number of `count` bytes, lowest first.
+    /// Reads a little-endian number of `count` bytes.
     private static func little(
         in bytes: UnsafeRawBufferPointer, count: Int, at position: inout Int
     ) -> Int? {

@@ -1,5 +1,5 @@
-/// A stored batch with its records taken out: for the coordinators, which rebuild their state from
-/// their topics, and for tests. Not for the way of a fetch, which never looks inside.
+/// A stored batch with its decompressed records, for look-ups and tests. A fetch never uses it, because
+/// it never reads the records.
 package struct StoredBatch: Equatable, Sendable {
     package struct Record: Equatable, Sendable {
         package var offset: Int64
@@ -10,7 +10,7 @@ package struct StoredBatch: Equatable, Sendable {
 
     package var header: BatchHeader
     package var records: [Record]
-    /// For a transaction's marker: whether it commits.
+    /// Whether the marker commits; nil if the batch is no marker.
     package var commits: Bool?
 
     /// `bytes` is one whole sound batch.
@@ -33,7 +33,7 @@ package struct StoredBatch: Equatable, Sendable {
         }
     }
 
-    /// All batches in the bytes of a read.
+    /// Returns all batches in the bytes of a read.
     package static func all(in bytes: [UInt8]) throws(LogError) -> [StoredBatch] {
         try unsafe bytes.withBytes { (raw) throws(LogError) in
             var batches: [StoredBatch] = []
@@ -53,15 +53,15 @@ package struct StoredBatch: Equatable, Sendable {
 }
 
 extension BatchHeader {
-    /// The records in the clear; `batch` is the whole batch or more.
+    /// Returns the decompressed records. `batch` begins with the whole batch.
     func plainRecords(_ batch: UnsafeRawBufferPointer) throws(LogError) -> [UInt8] {
         guard let known = Codec(rawValue: codec) else { throw .unsupportedCodec(codec) }
         let body = unsafe UnsafeRawBufferPointer(rebasing: batch[Self.size..<totalSize])
         return try unsafe known.decompress(body)
     }
 
-    /// The record's offset in the log. The number beside it is the producer's and may be anything: most
-    /// topics take batches without a look at their records.
+    /// Returns the record's offset in the log. The delta comes from the producer and may have any value,
+    /// because most topics take batches without a check of their records.
     func offset(of record: LentRecord) throws(LogError) -> Int64 {
         guard record.offsetDelta >= 0, record.offsetDelta <= Int64(lastOffsetDelta) else {
             throw .corruptBatch("a record is \(record.offsetDelta) after its first of \(lastOffsetDelta)")
@@ -77,7 +77,7 @@ extension BatchHeader {
 }
 
 extension PartitionLog {
-    /// Gives every batch from the one that holds `offset` on to `body`, to the end of the log.
+    /// Gives every batch to `body`, from the batch that holds `offset` to the end of the log.
     package func forEachBatch(
         from offset: Int64, _ body: (StoredBatch) throws(LogError) -> Void
     ) throws(LogError) {

@@ -1,5 +1,5 @@
-/// A finished compacted segment on its way to its place. Its name says which offsets it stands for,
-/// so that an exchange that a crash interrupted can be finished by whoever opens the log.
+/// A finished compacted segment that waits for its exchange. Its name contains its range of offsets, so
+/// that a start can finish an exchange that a crash interrupted.
 enum SwapFile {
     static func path(_ directory: String, from base: Int64, to end: Int64) -> String {
         "\(directory)/\(base)-\(end).swap"
@@ -14,8 +14,8 @@ enum SwapFile {
         return base..<end
     }
 
-    /// Puts the file in the place of those it stands for. May be repeated after a crash at any step:
-    /// the old summary goes first, since it must not be taken for the new file's.
+    /// Replaces the old segments by the file. May be repeated after a crash at any step. The old summary
+    /// goes first, because it must not be used with the new file.
     static func exchange(
         _ path: String, directory: String, base: Int64, others: [Int64], disk: Disk
     ) throws(DiskError) {

@@ -1,10 +1,11 @@
-/// One topic: what the catalogue says of it, and its partitions' logs.
+/// One topic: its entry in the catalog, and the logs of its partitions.
 package final class Topic {
     package let name: String
     package let id: TopicID
-    /// Written by the broker itself; clients only read it.
+    /// Whether only the broker writes to the topic.
     package let isInternal: Bool
-    /// Part of the directories' names, never used again: an old topic's files cannot pass for a new one's.
+    /// Part of the directories' names. It is never used again, so files of an old topic cannot pass for
+    /// those of a new one.
     let serial: Int64
     package internal(set) var settings: TopicSettings
     package internal(set) var partitions: [PartitionLog] = []
@@ -21,7 +22,7 @@ package final class Topic {
         index >= 0 && Int(index) < partitions.count ? partitions[Int(index)] : nil
     }
 
-    /// What may be a topic's name, as Kafka has it: it becomes a directory's name.
+    /// Whether Kafka allows the topic name. It becomes part of a directory's name.
     package static func isName(_ name: String) -> Bool {
         (1...249).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy { byte in

@@ -1,9 +1,9 @@
-/// One row of the table of settings.
+/// One setting that a topic can have.
 struct TopicSettingRule: Sendable {
     let name: String
     let standard: String
     let range: String
-    /// False if the text is not a value in range.
+    /// Sets the value. Returns false if the text is not in range.
     let set: @Sendable (inout TopicSettings, String) -> Bool
 
     static func named(_ name: String) -> TopicSettingRule? { all.first { $0.name == name } }
@@ -22,7 +22,7 @@ struct TopicSettingRule: Sendable {
         }
     }
 
-    /// Accepted and shown, without effect on one node that stores batches as they come.
+    /// Makes a rule for a setting that is accepted and shown, but has no effect on one node.
     private static func word(_ name: String, _ allowed: [String]) -> TopicSettingRule {
         TopicSettingRule(name: name, standard: allowed[0], range: allowed.joined(separator: " or ")) {
             _, text in

@@ -1,14 +1,14 @@
-/// The settings of one topic, as clients set and see them. Unknown names and values out of range
-/// are refused with the reason; what is not set has Kafka's default.
+/// The settings of one topic, as clients set and see them. Unknown names and values out of range are
+/// refused. A setting that is not set has Kafka's default.
 package struct TopicSettings: Equatable, Sendable {
-    /// What was set, by name, as text.
+    /// The values that clients set, by name.
     package private(set) var overrides: [String: String] = [:]
 
     package internal(set) var isCompacted = false
     package internal(set) var isDeleted = true
-    /// -1: never.
+    /// -1 means for ever.
     package internal(set) var retentionMilliseconds: Int64 = 7 * 24 * 3_600_000
-    /// -1: no limit.
+    /// -1 means no limit.
     package internal(set) var retentionBytes: Int64 = -1
     package internal(set) var segmentBytes = 1 << 30
     package internal(set) var segmentMilliseconds: Int64 = 7 * 24 * 3_600_000
@@ -25,7 +25,7 @@ package struct TopicSettings: Equatable, Sendable {
         for (name, value) in overrides.sorted(by: { $0.key < $1.key }) { try set(name, value) }
     }
 
-    /// Sets one, or with nil gives it back its default.
+    /// Sets one setting, or resets it with nil.
     package mutating func set(_ name: String, _ value: String?) throws(TopicSettingError) {
         guard let setting = TopicSettingRule.named(name) else {
             throw .init(name: name, why: "is not known here")
@@ -37,13 +37,13 @@ package struct TopicSettings: Equatable, Sendable {
         overrides[name] = value
     }
 
-    /// Every setting with its value: what a description of the topic shows.
+    /// Every setting with its value, for a description of the topic.
     package var described: [(name: String, value: String, isDefault: Bool)] {
         TopicSettingRule.all.map { ($0.name, overrides[$0.name] ?? $0.standard, overrides[$0.name] == nil) }
     }
 }
 
-/// A setting that a topic cannot have.
+/// A refused setting.
 package struct TopicSettingError: Error, Equatable, CustomStringConvertible {
     package var name: String
     package var why: String

@@ -1,5 +1,5 @@
 extension TopicStore {
-    /// Creates a topic; when this returns it survives a crash.
+    /// Creates a topic. When this returns, the topic survives a crash.
     package func create(
         _ name: String, partitions: Int32, settings: [String: String] = [:], isInternal: Bool = false
     ) throws(TopicStoreError) -> Topic {
@@ -30,7 +30,7 @@ extension TopicStore {
         return topic
     }
 
-    /// What `create` would refuse, for a request that only asks.
+    /// Throws the error that `create` would throw, for a request that only validates.
     package func checkCreation(
         _ name: String, partitions: Int32, settings: [String: String]
     ) throws(TopicStoreError) {
@@ -44,7 +44,7 @@ extension TopicStore {
         }
     }
 
-    /// Deletes a topic with its records; when this returns it does not come back after a crash.
+    /// Deletes a topic with its records. When this returns, it does not come back after a crash.
     package func delete(_ name: String) throws(TopicStoreError) {
         guard let topic = topic(named: name) else { throw .unknown(name) }
         var next = catalog
@@ -55,7 +55,7 @@ extension TopicStore {
         worker.submit(.removeDirectories(topic.partitions.map(\.directory)))
     }
 
-    /// Gives a topic other settings, all of them.
+    /// Replaces all settings of a topic.
     package func alter(_ name: String, settings overrides: [String: String]) throws(TopicStoreError) {
         guard let topic = topic(named: name) else { throw .unknown(name) }
         let settings: TopicSettings

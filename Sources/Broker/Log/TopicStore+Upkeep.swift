@@ -1,20 +1,20 @@
 package import Telemetry
 
 extension TopicStore {
-    /// How often the owner should call `upkeep`.
+    /// The interval at which the owner should call `upkeep`.
     package static let upkeepMilliseconds = 500
 
     /// A segment without use for one to two of these is closed.
     private static let sweepMilliseconds: Int64 = 60_000
 
-    /// Brings finished work to the logs; called on the loop thread after `wake`. `now` is the expiry
+    /// Gives finished work to the logs. Called on the loop thread after `wake`. `now` is the expiry
     /// clock's time: the times of compactions are compared with it later.
     package func deliver(now: WallTime) {
         for result in environment.flusher.takeResults() { logs[result.log]?.flushed(result) }
         for result in worker.takeResults() { logs[result.log]?.apply(result, now: now) }
     }
 
-    /// Retention, and compaction where it is due: looked for here, done by the worker. `now` is the
+    /// Starts the retention and compactions that are due; the worker does the long part. `now` is the
     /// expiry clock's time.
     package func upkeep(now: WallTime) {
         saveOwedCatalog()
@@ -36,7 +36,7 @@ extension TopicStore {
 }
 
 extension PartitionLog {
-    /// How long an idle producer's sequences are remembered, as Kafka does.
+    /// Time for which an idle producer's sequences are kept, as on Kafka.
     static let producerExpiryMilliseconds: Int64 = 24 * 3_600_000
     private static let producerExpiryCheckMilliseconds: Int64 = 60_000
 

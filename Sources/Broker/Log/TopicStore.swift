@@ -2,8 +2,8 @@ internal import CLinux
 internal import Glibc
 package import Telemetry
 
-/// All topics of a broker in one data directory: creates, finds, changes and deletes them, and
-/// brings to their logs what the threads beside the loop have finished.
+/// All topics of a broker in one data directory. It creates, finds, changes and deletes topics, and gives
+/// their logs the results of the other threads.
 ///
 /// Confined to the loop thread. Creating and deleting topics syncs small files in place, a few
 /// milliseconds each: they are rare and must be durable before they are answered.
@@ -29,9 +29,9 @@ package final class TopicStore {
     /// The next time when unused segments are closed, by the expiry clock (ms).
     var nextSweep: Int64 = 0
 
-    /// Opens the directory, made if it is not there, and recovers every log in it. `wake` is called
-    /// on other threads when `deliver` has something to do. `place` replaces the directory's identity
-    /// in a test that works on a copy.
+    /// Opens the directory, which it makes if needed, and recovers every log in it. Other threads call
+    /// `wake` when `deliver` has something to do. `place` replaces the directory's identity in a test
+    /// that works on a copy.
     package init(
         path: String, flush: FlushPolicy = .everyAck, disk: Disk = Disk(), log: Log = .silent,
         metrics: Metrics = Metrics(), openSegmentsMax: Int = OpenSegments.limitDefault,

@@ -1,4 +1,4 @@
-/// Why the store of topics does not open or does not do what a client asked.
+/// The reason why the store of topics does not open, or refuses a request.
 package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
     case locked(path: String)
     /// Neither copy of the catalog is sound.

@@ -1,4 +1,5 @@
-/// The signed variable-length numbers inside records: seven bits a byte, small magnitudes short.
+/// The signed variable-length numbers in records: seven bits in each byte, so that small magnitudes are
+/// short.
 enum Varint {
     static func append(_ value: Int64, to out: inout [UInt8]) {
         var left = UInt64(bitPattern: (value << 1) ^ (value >> 63))
@@ -9,7 +10,7 @@ enum Varint {
         out.append(UInt8(left))
     }
 
-    /// Reads one at `position` and moves it on; nil if it does not end in time.
+    /// Reads a number at `position` and advances it. Returns nil if the number is too long.
     static func read(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> Int64? {
         var value: UInt64 = 0
         var shift: UInt64 = 0

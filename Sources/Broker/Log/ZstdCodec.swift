@@ -12,7 +12,7 @@ enum ZstdCodec {
             if ZSTD_isError(hint) != 0 { return .failed }
             let written = unsafe output.pos
             let isRead = unsafe input.pos == input.size
-            // The end may come just as the room is full: what is asked after it would begin another frame.
+            // The frame may end just as the buffer is full. Another call would begin a new frame.
             if isRead && hint == 0 { return .done(written) }
             return isRead && written < room.count ? .failed : .more(written)
         }

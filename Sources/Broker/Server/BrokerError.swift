@@ -1,4 +1,4 @@
-/// Why a broker does not start.
+/// The reason why a broker does not start.
 package enum BrokerError: Error, Equatable, CustomStringConvertible {
     case remoteAddress(String)
     case noTemporaryDirectory(String)

@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// The broker's numbers. Loop-confined but for the instruments, which anybody may read.
+/// The broker's metrics. Confined to the loop, except for the instruments, which any thread may read.
 final class BrokerMetrics {
     let receivedBytes: Counter
     let sentBytes: Counter
@@ -16,7 +16,7 @@ final class BrokerMetrics {
     let setAsideFiles: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
-    /// By request: how many, and how long from arrival to answer.
+    /// By API key: the number of answers, and the time from arrival to answer.
     private var answered: [Int16: (count: Counter, seconds: Histogram)] = [:]
 
     init(_ metrics: Metrics) {

@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// What the weather of a test changes; without one, everything is as it is.
+/// The effects of a test's weather. Without weather, nothing changes.
 extension BrokerNode {
     func sight(of topic: String) -> TopicSight {
         settings.weather?.sight(of: topic, at: loop.now) ?? .whole
@@ -15,7 +15,7 @@ extension BrokerNode {
         return weather.refusal(by: call, at: loop.now)
     }
 
-    /// True when the topic stays for a moment although its deletion is answered; `remove` then ends it.
+    /// Whether the topic stays for a while although its deletion was answered. `remove` deletes it then.
     func lets(_ topic: Topic, linger remove: @escaping () -> Void) -> Bool {
         if lingering[topic.name] != nil { return true }
         let milliseconds = settings.weather?.lingersMilliseconds(topic.name, at: loop.now) ?? 0

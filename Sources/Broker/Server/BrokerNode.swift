@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// All state of a running broker, confined to one event loop: nothing here is locked, and nothing
-/// here may block. Work that waits for the disk runs on other threads and comes back as a job.
+/// All state of a running broker, confined to one event loop. It needs no locks and must never block:
+/// work that waits for the disk runs on other threads and comes back as a job.
 final class BrokerNode {
     let loop: EventLoop
     let settings: BrokerSettings
@@ -13,7 +13,7 @@ final class BrokerNode {
     private(set) var identity: Node
     private(set) var coordination: Coordination
     private(set) lazy var fetches = FetchHandler(self)
-    /// Every answer is encoded here; see `Session.answer`.
+    /// The buffer in which every answer is encoded; see `Session.answer`.
     var scratch = WireWriter(capacity: 64 * 1024)
     private var expiryClock: ExpiryClock
     private let expiryClockFile: ExpiryClockFile
@@ -24,7 +24,7 @@ final class BrokerNode {
     /// Topics whose deletion waits for the weather.
     var lingering: [String: LoopTimer] = [:]
 
-    /// The store has recovered its logs; what the coordinators left behind is read here.
+    /// Restores the coordinators from their topics. The store has recovered its logs already.
     init(
         loop: EventLoop, settings: BrokerSettings, identity: Node, topics: TopicStore, log: Log,
         metrics: Metrics
@@ -70,7 +70,7 @@ final class BrokerNode {
 
     // MARK: Topics
 
-    /// Readers of a new topic are woken when there is more of it.
+    /// Lets the logs of a new topic wake their readers.
     func adopt(_ topic: Topic) {
         settings.weather?.created(topic.name, at: loop.now)
         for log in topic.partitions {
@@ -79,7 +79,7 @@ final class BrokerNode {
         countPartitions()
     }
 
-    /// Readers of a deleted topic are told so at once.
+    /// Answers the waiting readers of a deleted topic.
     func forget(_ logs: [PartitionLog]) {
         for log in logs {
             log.onAdvance = nil
@@ -94,7 +94,7 @@ final class BrokerNode {
 
     // MARK: Time
 
-    /// Every half second.
+    /// Runs every half second.
     func upkeep() {
         readClocks()
         topics.upkeep(now: expiryClock.time)
@@ -106,7 +106,7 @@ final class BrokerNode {
         scratch.reset()
     }
 
-    /// Takes what the disk's threads have finished.
+    /// Takes the results of the disk's threads.
     func deliver() {
         topics.deliver(now: expiryClock.time)
     }
@@ -133,20 +133,20 @@ final class BrokerNode {
 
     // MARK: Start and end
 
-    /// How clients reach this broker: known when it is bound.
+    /// Sets the address for clients, which is known after the bind.
     func identify(host: String, port: UInt16) {
         identity.host = host
         identity.port = port
     }
 
-    /// No request is begun any more; answers still leave.
+    /// Whether the broker begins no more requests. Answers still leave.
     private(set) var isDraining = false
 
     func drain() {
         isDraining = true
     }
 
-    /// Whether somebody waits for the disk.
+    /// Whether a client waits for the disk.
     var owesAppends: Bool { sessions.values.contains { $0.owesAppends } }
 
     func closeConnections() {

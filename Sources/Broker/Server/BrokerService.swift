@@ -1,6 +1,6 @@
 package import Lifecycle
 
-/// The broker as a part of a process that starts and stops services in order.
+/// The broker as a service of a process that starts and stops services in order.
 package final class BrokerService: Service {
     package let name = "broker"
     private let settings: BrokerSettings

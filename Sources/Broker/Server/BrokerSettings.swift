@@ -1,41 +1,41 @@
 internal import Glibc
 package import Telemetry
 
-/// How one broker runs. Every value has a default that suits a machine of one's own.
+/// The settings of one broker. The defaults suit a developer's machine.
 package struct BrokerSettings: Sendable {
     package var host = "127.0.0.1"
-    /// 0: the system chooses.
+    /// With 0 the system chooses.
     package var port = 0
-    /// Addresses other than loopback are refused without it: there is no TLS here, and no users.
+    /// Whether the broker may listen beyond loopback. It has no TLS and no users.
     package var allowRemote = false
-    /// What clients are told to connect to; nil: what was listened on.
+    /// The host that clients connect to; nil for the host of the listener.
     package var advertisedHost: String?
     package var advertisedPort: Int?
-    /// Where the records are. The directory is made if it is not there.
+    /// The directory with the records, which is made if it does not exist.
     package var dataDirectory: String
-    /// When an append counts as safe.
+    /// The moment at which an append counts as safe.
     package var flush = FlushPolicy.everyAck
-    /// For topics that are created without a number.
+    /// The number of partitions for topics that are created without one.
     package var defaultPartitions: Int32 = 1
     package var limits = SessionLimits()
     package var responseFaults: ResponseFaults?
-    /// Which partitions' share of a committed transaction is taken back, as no broker should: a test tears
-    /// a transaction with it.
+    /// The partitions in which a committed transaction is aborted. No broker may do that; a test tears a
+    /// transaction with it.
     package var transactionTears: TransactionTears?
     package var weather: (any BrokerWeather)?
-    /// Every file operation, which a test can number, let fail, or let the process die at.
+    /// The file operations. A test can number them, let them fail, or let the process die at one.
     package var disk = Disk()
-    /// The machine's clock, as far as it decides what has expired.
+    /// The machine's clock, for the decision what has expired.
     package var clock: @Sendable () -> WallTime = { .now() }
 
-    /// The directory is the broker's own and goes with it.
+    /// Whether the broker removes the directory when it stops.
     package var removesDataAtStop = false
 
     package init(dataDirectory: String) {
         self.dataDirectory = dataDirectory
     }
 
-    /// A broker whose data lives as long as it does.
+    /// Returns settings for a broker that removes its data when it stops.
     package static func temporary() throws(BrokerError) -> BrokerSettings {
         let directory = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
         var template = Array((directory + "/flotilla-broker-XXXXXX").utf8CString)

@@ -1,7 +1,7 @@
-/// The memory that requests in the making may use on all connections together. Loop-confined.
+/// The budget for the memory of incomplete requests on all connections. Confined to the loop.
 ///
-/// Memory is entered as it is used; a connection that passes the limit is not read on until others
-/// have given something back, or until it is closed for standing still.
+/// Memory counts when it is used. A connection that exceeds the limit is not read until others have
+/// released memory, or until it is closed as stalled.
 final class BufferBudget {
     private let bytesMax: Int
     private(set) var bytesInUse = 0
@@ -11,11 +11,11 @@ final class BufferBudget {
         self.bytesMax = bytesMax
     }
 
-    /// Whether quiet connections should give back what they keep.
+    /// Whether quiet connections should release their memory.
     var isShort: Bool { bytesInUse > bytesMax / 2 }
 
-    /// False: stop reading, until `resume`. Whoever holds all that is in use goes on, so that one
-    /// request below its own limit is always possible.
+    /// Adds memory. Returns false if the connection must stop reading until `resume`. A connection that
+    /// holds all the used memory goes on, so that one request below its own limit always succeeds.
     func use(_ bytes: Int, holding held: Int, by session: Session) -> Bool {
         bytesInUse += bytes
         guard bytesInUse > bytesMax, bytesInUse > held else { return true }

@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// The threads that wait for the disk so that the loop need not: some sync, one compacts and removes.
+/// The threads that wait for the disk in place of the loop: several sync, one compacts and removes.
 final class DiskThreads: Sendable {
     private let flusher: Flusher
     private let worker: DiskWorker
@@ -23,7 +23,7 @@ final class DiskThreads: Sendable {
         self.threads = threads
     }
 
-    /// Finishes the syncs that are asked for and the job under way.
+    /// Finishes the requested syncs and the job under way.
     func stop() {
         flusher.stop()
         worker.stop()

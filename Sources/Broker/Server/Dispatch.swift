@@ -1,7 +1,7 @@
 internal import Lifecycle
 
 extension BrokerNode {
-    /// Takes one request from a connection. The bytes are lent for this call.
+    /// Takes one request from a connection. The bytes are valid during this call only.
     func dispatch(_ bytes: UnsafeRawBufferPointer, from session: Session) {
         var reader = unsafe WireReader(borrowing: bytes)
         do throws(WireError) {
@@ -16,8 +16,8 @@ extension BrokerNode {
         }
     }
 
-    /// The protocol's own answer to a version that we do not know. Only for ApiVersions is there one
-    /// that such a client can read; after anything else Kafka closes the connection, too.
+    /// Answers a request of an unknown version. Only ApiVersions has an answer that such a client can
+    /// read. After any other request the connection is closed, as on Kafka.
     private func refuseVersion(_ header: RequestHeader, from session: Session) {
         guard header.api == .apiVersions else {
             return session.refuse(.unsupportedRequest(key: header.key, version: header.version))

@@ -1,15 +1,15 @@
 internal import Lifecycle
 
-/// One request whose answer is owed. Handlers answer through it at once or later, exactly once and on
-/// the broker's loop. When the client is gone first, the answer is owed to nobody and may still come.
+/// One request that needs an answer. A handler answers it at once or later, exactly once and on the
+/// broker's loop. If the client has gone, the answer is dropped.
 final class Exchange {
     let header: RequestHeader
     let arrival: Instant
-    /// Weak: a connection may be gone when its answer is ready; then nobody is owed anything.
+    /// Weak, because the connection may be gone when the answer is ready.
     private weak var session: Session?
-    /// An answer that is ready before those of earlier requests.
+    /// The answer, if it is ready before the answers of earlier requests.
     private(set) var waiting: [UInt8]?
-    /// What a parked request gives up when its client is gone.
+    /// Called when the client of a parked request is gone.
     var onAbandon: (() -> Void)?
     private var isAnswered = false
 
@@ -22,14 +22,14 @@ final class Exchange {
     var version: Int16 { header.version }
     var clientHost: String { session?.peerHost ?? "" }
 
-    /// Writes the body of the answer, behind a header already there and in the right encoding.
+    /// Writes the body of the answer, behind its header and in the right encoding.
     func answer(_ body: (inout WireWriter) -> Void) {
         precondition(!isAnswered, "an exchange is answered once")
         isAnswered = true
         session?.answer(self, body)
     }
 
-    /// The request wants no answer (acks=0).
+    /// Ends a request without an answer (acks=0).
     func answerNothing() {
         precondition(!isAnswered, "an exchange is answered once")
         isAnswered = true
@@ -40,8 +40,8 @@ final class Exchange {
         waiting = answer
     }
 
-    /// The client is gone. Whoever works on the answer finds out only when it is ready, so `answer`
-    /// stays allowed and reaches nobody.
+    /// Notes that the client is gone. A handler may not know that yet, so it may still call `answer`,
+    /// which does nothing.
     func abandon() {
         session = nil
         guard !isAnswered, let onAbandon else { return }
@@ -49,7 +49,7 @@ final class Exchange {
         onAbandon()
     }
 
-    /// The request cannot be served any more and its client must not think that it was.
+    /// Closes the connection, so that the client of a failed request does not believe that it succeeded.
     func disconnect() {
         session?.close()
     }

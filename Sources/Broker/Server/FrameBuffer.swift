@@ -1,8 +1,8 @@
-/// Cuts the bytes of one connection into requests, and keeps what is not whole yet or may not be
-/// handled yet.
+/// The buffer of one connection, which cuts bytes into requests. It keeps requests that are incomplete or
+/// must wait.
 ///
-/// Requests that lie whole in what was just received are handled there; only the rest is kept. The
-/// memory grows with the bytes that arrive, never by what a length merely claims.
+/// Complete requests are handled in the received bytes, and only the rest is copied. The memory grows
+/// with the received bytes and never because of a length field.
 @safe
 struct FrameBuffer: ~Copyable {
     static let restingBytes = 64 * 1024
@@ -41,7 +41,7 @@ struct FrameBuffer: ~Copyable {
 
     var count: Int { end - start }
 
-    /// What is kept, until the next call of anything else.
+    /// The kept bytes, valid until the next call.
     @unsafe var bytes: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(start: memory + start, count: count)
     }

@@ -1,5 +1,5 @@
-/// What a test wants done to one answer. The product always delivers; the hook is an injected value
-/// so that what is tested is what ships.
+/// The fault that a test injects into one answer. The product always delivers. The hook is an injected
+/// value, so that tests run the product's code.
 package enum ResponseFault: Sendable, Equatable {
     case deliver
     case drop
@@ -10,8 +10,8 @@ package enum ResponseFault: Sendable, Equatable {
     case closeConnection
 }
 
-/// Decides about each answer, in the order in which they leave. Called on the broker's loop.
+/// Returns the fault for each answer, in the order of the answers. Called on the broker's loop.
 package typealias ResponseFaults = @Sendable (_ key: Int16, _ correlation: Int32) -> ResponseFault
 
-/// Decides about each partition of a transaction that is being committed. Called on the broker's loop.
+/// Returns whether a partition of a committed transaction is aborted. Called on the broker's loop.
 package typealias TransactionTears = @Sendable (_ topic: String, _ partition: Int32) -> Bool

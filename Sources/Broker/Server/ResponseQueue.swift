@@ -1,5 +1,5 @@
-/// The answers that one connection owes, oldest first. Clients match answers by number but rely on
-/// their order all the same, so an answer never leaves before those of earlier requests.
+/// The unanswered requests of one connection, oldest first. Clients match answers by number, but also
+/// rely on their order, so an answer never leaves before an earlier request's.
 struct ResponseQueue {
     private var owed: [Exchange] = []
     /// Handled entries at the front of `owed`, kept to make removal cheap.
@@ -9,8 +9,8 @@ struct ResponseQueue {
     var count: Int { owed.count - done }
     var first: Exchange? { isEmpty ? nil : owed[done] }
 
-    /// Requests overlap only when all of them are appends: their order on disk is their order here,
-    /// and nothing that asks about them may run before they are answered.
+    /// Whether all requests are appends. Only those may overlap: the log keeps their order, and a request
+    /// that reads must not run before they are answered.
     var isOnlyProduces: Bool {
         owed[done...].allSatisfy { $0.header.key == APIKey.produce.rawValue }
     }
@@ -32,7 +32,7 @@ struct ResponseQueue {
         owed.removeAll { $0 === exchange }
     }
 
-    /// Everything owed; the connection is gone.
+    /// Returns all unanswered requests, after the connection has gone.
     mutating func removeAll() -> [Exchange] {
         let left = Array(owed[done...])
         owed = []

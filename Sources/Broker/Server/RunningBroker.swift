@@ -2,8 +2,8 @@ internal import Glibc
 internal import Lifecycle
 package import Telemetry
 
-/// A broker that serves: one event loop with all its state, one thread that syncs, one listener.
-/// For the command, for `flotilla up`, and in process for tests.
+/// A running broker: one event loop with all its state, the disk's threads and one listener. For the
+/// command, for `flotilla up`, and for tests.
 package final class RunningBroker: Sendable {
     /// The node, and the timer of its upkeep. Confined to the loop.
     private final class Served {
@@ -38,8 +38,8 @@ package final class RunningBroker: Sendable {
     private let listener: Listener
     private let disk: DiskThreads
 
-    /// Recovers the data directory, binds, and serves. Blocks until then; throws one sentence, and
-    /// leaves nothing running, if it cannot.
+    /// Recovers the data directory, binds and serves. Blocks until it serves. If it throws, nothing is
+    /// left running.
     package init(_ settings: BrokerSettings, log: Log = .silent, metrics: Metrics = Metrics()) throws {
         try Self.checkAddress(settings, log)
         self.settings = settings
@@ -77,7 +77,7 @@ package final class RunningBroker: Sendable {
         guard !settings.isLoopback else { return }
         guard settings.allowRemote else { throw BrokerError.remoteAddress(settings.host) }
         log.warning(
-            "listening beyond this machine without TLS and without users: anybody who reaches the port may read and write",
+            "listening beyond this machine without TLS and without users: every host that reaches the port can read and write",
             .field("host", settings.host))
     }
 
@@ -109,8 +109,8 @@ package final class RunningBroker: Sendable {
 
     // MARK: The end
 
-    /// Takes no more requests, answers what is under way, syncs and closes. Blocks until it is done;
-    /// not from an event loop.
+    /// Takes no more requests, answers the open ones, syncs and closes. Blocks until it is done, so it
+    /// must not be called on an event loop.
     package func stop() {
         listener.stop()
         served.execute { $0.node.drain() }
@@ -125,7 +125,7 @@ package final class RunningBroker: Sendable {
         if settings.removesDataAtStop { Self.removeTree(settings.dataDirectory) }
     }
 
-    /// What stays behind if this fails lies in the system's temporary directory.
+    /// Files that this cannot remove are in the system's temporary directory.
     private static func removeTree(_ path: String) {
         let disk = Disk()
         let logs = path + "/logs"

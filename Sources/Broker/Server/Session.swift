@@ -1,12 +1,11 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// One client's connection: cuts bytes into requests, hands them on, sends answers in order.
+/// One client's connection. It cuts bytes into requests, dispatches them and sends the answers in order.
 ///
-/// It executes one request at a time, as Kafka does, so that a client's requests act in the order
-/// in which it sent them; only appends overlap, because the log orders them and they wait for the
-/// disk together. What it cannot take on it leaves to the kernel's buffer. A request that is no
-/// request closes this connection, and no other one notices.
+/// It executes one request at a time, as Kafka does, so that a client's requests act in their order. Only
+/// appends overlap, because the log orders them and they wait for the disk together. Bytes that it cannot
+/// take stay in the kernel's buffer. A malformed request closes this connection only.
 final class Session: TCPConnectionDelegate, TurnHook {
     private let connection: TCPConnection
     private unowned let node: BrokerNode
@@ -16,7 +15,7 @@ final class Session: TCPConnectionDelegate, TurnHook {
     private var faults: SessionFaults?
 
     private var isHooked = false
-    /// The peer does not read; no further request is begun.
+    /// Whether the peer does not read. Then no further request is begun.
     private var isFull = false
     private var isPaused = false
     private var lacksMemory = false
@@ -75,7 +74,7 @@ final class Session: TCPConnectionDelegate, TurnHook {
         setReading()
     }
 
-    /// Something changed that this connection waited for: looks again at the end of the turn.
+    /// Continues at the end of the turn, after the condition that this connection waited for has changed.
     func resume() {
         lacksMemory = false
         hook()
@@ -99,7 +98,7 @@ final class Session: TCPConnectionDelegate, TurnHook {
         if node.budget.isShort { releaseMemory() }
     }
 
-    /// Handles whole requests from the front until one must wait; returns the bytes handled.
+    /// Handles whole requests from the front until one must wait. Returns the number of handled bytes.
     private func handleRequests(in bytes: UnsafeRawBufferPointer) -> Int {
         var handled = 0
         while !isClosed {
@@ -126,8 +125,8 @@ final class Session: TCPConnectionDelegate, TurnHook {
         return key == APIKey.produce.rawValue && owed.isOnlyProduces
     }
 
-    /// Reading goes on while requests wait, up to a resting buffer: so a client that goes away while
-    /// its Fetch is parked is noticed.
+    /// Reads while requests wait, up to a resting buffer. Otherwise the session would not notice that the
+    /// client of a parked Fetch is gone.
     private func setReading() {
         guard !isClosed else { return }
         let waits = !owed.isEmpty || isFull
@@ -166,11 +165,11 @@ final class Session: TCPConnectionDelegate, TurnHook {
         return exchange
     }
 
-    /// Answers are encoded in the node's one scratch writer and leave from there: small ones are
-    /// gathered by the connection, large ones go to the kernel without another copy.
+    /// Encodes an answer in the node's scratch writer and sends it from there. The connection gathers
+    /// small answers; large ones go to the kernel without another copy.
     func answer(_ exchange: Exchange, _ body: (inout WireWriter) -> Void) {
         guard !isClosed else { return }
-        // Kept however large: the next answer may be as large, and quiet moments give it back.
+        // The memory stays, because the next answer may be as large. Upkeep releases it.
         node.scratch.reset(keeping: .max)
         exchange.header.writeResponse(to: &node.scratch, body)
         if owed.first === exchange {
@@ -214,9 +213,9 @@ final class Session: TCPConnectionDelegate, TurnHook {
 
     // MARK: Time
 
-    /// Called every few seconds: closes what stands still, gives back the memory of what is quiet.
+    /// Closes a stalled connection and releases the memory of a quiet one. Called by upkeep.
     func sweep(now: Instant) {
-        // The kernel takes bytes without a word unless the connection was full.
+        // The session gets no event when the kernel takes bytes, unless the connection was full.
         if !isClosed { countUnsent(connection.bytesWaiting) }
         let isStuck = kept.count > 0 && owed.isEmpty || isFull
         let limit = isStuck ? limits.stallSecondsMax : limits.idleSecondsMax

@@ -1,11 +1,11 @@
 internal import Lifecycle
 
-/// Carries out what a test wants done to the answers of one connection.
+/// The injected faults of one connection's answers.
 final class SessionFaults {
     private let decide: ResponseFaults
-    /// An answer that goes behind the next one.
+    /// An answer that is sent after the next one.
     private var swapped: [UInt8]?
-    /// Answers behind a delayed one wait for it: a connection has one order.
+    /// Answers behind a delayed one, which wait for it: a connection has one order.
     private var delayed: [[UInt8]] = []
     private var timer: LoopTimer?
 
@@ -13,7 +13,8 @@ final class SessionFaults {
         self.decide = decide
     }
 
-    /// `connection` is asked for at the moment of sending: it may be gone after a delay.
+    /// Applies the fault to an answer. `connection` is called when the answer is sent, because the
+    /// connection may be gone after a delay.
     func apply(
         _ header: RequestHeader, _ answer: [UInt8], connection: @escaping () -> TCPConnection?
     ) -> ResponseFault {

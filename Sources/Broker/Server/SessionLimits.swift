@@ -1,29 +1,28 @@
-/// What one client may cost. Every limit closes or pauses the connection that meets it, no other.
+/// The limits of connections. A limit closes or pauses the connection that reaches it, and no other.
 package struct SessionLimits: Sendable {
     /// A longer request closes its connection.
     package var requestBytesMax = 100 * 1024 * 1024
-    /// Produce requests of one connection that wait for the disk together; then it is not read on.
+    /// Produce requests of one connection that wait for the disk. At the limit the connection is not
+    /// read.
     package var producesInFlightMax = 64
-    /// Connections at once; one more is closed when it comes.
+    /// Open connections. A further one is closed at once.
     package var connectionsMax = 4_096
-    /// Unsent bytes of one connection; above it the next request waits.
+    /// Unsent bytes of one connection. Above the limit the next request waits.
     package var outputBytesMax = 1024 * 1024
-    /// Memory of the requests that are arriving, on all connections together; above it connections
-    /// are not read on.
+    /// Memory of incomplete requests on all connections. Above the limit connections are not read.
     package var bufferedBytesMax = 256 * 1024 * 1024
-    /// Answers that no client has taken yet, on all connections together; above it a Fetch answer has one
-    /// batch only.
+    /// Unsent bytes on all connections. Above the limit a Fetch answer has one batch only.
     package var unsentBytesMax = 256 * 1024 * 1024
-    /// Records in one Fetch answer, whatever the client asks for; one batch is always given whole.
+    /// Bytes of one Fetch answer, even if the client asks for more. One batch is always given whole.
     package var fetchBytesMax = 16 * 1024 * 1024
-    /// And their number, by offsets: well-compressed records are small here and large at the client,
-    /// which works on the first answer while the next one comes.
+    /// Records of one Fetch answer. Compressed records are small here and large at the client, which
+    /// works on the first answer while it waits for the next.
     package var fetchRecordsMax: Int64 = 8192
-    /// A connection on which nothing arrives or leaves for so long is closed, as Kafka does.
+    /// A connection without traffic for this time is closed, as on Kafka.
     package var idleSecondsMax = 600
-    /// The same in the middle of a request or of an answer.
+    /// The same within a request or an answer.
     package var stallSecondsMax = 60
-    /// After so long without a byte a connection gives back the memory of its last large request.
+    /// After this time without traffic, a connection releases the memory of its last large request.
     package var restSeconds = 5.0
 
     package init() {}

@@ -3,8 +3,8 @@ struct CoordinatorRecord: Sendable, Equatable {
     let key: [UInt8]
     let value: [UInt8]?
 
-    /// Whether the record belongs to this reader, and if so, whether it could be read. A record of a
-    /// newer release is passed over and counted, never a reason to refuse the start.
+    /// The outcome of reading a record. A record of a newer release is skipped and counted; it never
+    /// prevents a start.
     enum Restored: Equatable, Sendable {
         case applied
         case unknownVersion
@@ -12,8 +12,8 @@ struct CoordinatorRecord: Sendable, Equatable {
     }
 }
 
-/// Names one append that an answer waits for. Appends reach the log in the order of their numbers,
-/// and `persisted` is told in that order.
+/// The id of an append that an answer waits for. Appends reach the log in the order of their ids, and
+/// `persisted` is called in that order.
 struct PersistID: Hashable, Sendable, Comparable {
     let number: UInt64
 

@@ -1,10 +1,10 @@
 internal import Lifecycle
 
-/// The earliest deadline of many things whose deadlines mostly move later.
+/// A queue of deadlines that are mostly postponed.
 ///
-/// A heartbeat must cost nothing here, so an entry is a promise to look, not a verdict: whoever is
-/// popped looks at its real deadline and schedules itself again. Per key one entry is current; older
-/// ones are skipped when they surface, at most as many as there were calls to `schedule`.
+/// A heartbeat must be cheap, so it does not change the queue. When a key is taken, its owner checks the
+/// real deadline and schedules the key again. Each key has one current entry; older entries are skipped
+/// when they are due.
 struct DeadlineQueue<Key: Hashable> {
     private struct Entry {
         let at: Instant
@@ -30,7 +30,7 @@ struct DeadlineQueue<Key: Hashable> {
 
     mutating func forget(_ key: Key) { current[key] = nil }
 
-    /// The keys whose time has come, the earliest first; they are scheduled no longer.
+    /// Removes and returns the due keys, the earliest first.
     mutating func takeDue(_ now: Instant) -> [Key] {
         var due: [Key] = []
         while let key = popDue(now) { due.append(key) }

@@ -1,12 +1,12 @@
-/// Stands for one request that waits for its answer. The core hands it back with the answer, exactly
-/// once; whose connection it was, and whether that still lives, is known to the server alone.
+/// The token of one request that waits for its answer. A coordinator returns it with the answer, exactly
+/// once. Only the server knows its connection.
 struct ReplyToken: Hashable, Sendable {
     let number: UInt64
 
     init(_ number: UInt64) { self.number = number }
 }
 
-/// Who asks: the token for the answer, and what a group shows of its members.
+/// The sender of a request: the token for the answer, and the facts that a group shows of its members.
 struct Caller: Sendable {
     let token: ReplyToken
     let clientID: String

@@ -1,4 +1,4 @@
-/// What has settings: topics, and the broker itself.
+/// The resources with settings: topics and the broker.
 struct ConfigResource: Hashable {
     static let topic: Int8 = 2
     static let broker: Int8 = 4

@@ -1,4 +1,4 @@
-/// What a group is doing, and who is in it.
+/// The request for a group's state and members.
 struct DescribeGroupsRequest: Equatable {
     var groupIDs: [String]
 }
@@ -12,7 +12,7 @@ extension DescribeGroupsRequest {
 }
 
 struct DescribeGroupsResponse: Equatable {
-    /// What Kafka says for "not asked, or not known".
+    /// Kafka's value for "not asked, or not known".
     private static let noAuthorizedOperations = Int32.min
 
     struct Member: Equatable {

@@ -1,4 +1,4 @@
-/// Where a client wants to go on reading, and how long it wants to wait for something to be there.
+/// A client's request for records, with its offsets and the wait for new records.
 struct FetchRequest {
     struct Partition {
         var index: Int32

@@ -3,7 +3,7 @@ struct InitProducerIDRequest: Equatable {
     var version: Int16
     var transactionalID: String?
     var timeoutMilliseconds: Int32
-    /// Set by a producer that goes on with its own id after an error, -1 otherwise.
+    /// The id of a producer that continues after an error, else -1.
     var producerID: Int64
     var producerEpoch: Int16
 }

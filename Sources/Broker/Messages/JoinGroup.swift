@@ -46,7 +46,7 @@ struct JoinGroupResponse: Equatable {
     var protocolName: String?
     var leaderID = ""
     var memberID = ""
-    /// Everybody in the generation for its leader, nobody for the others.
+    /// All members of the generation for its leader; empty for the others.
     var members: [Member] = []
 
     static func failed(_ error: ErrorCode, memberID: String = "") -> JoinGroupResponse {

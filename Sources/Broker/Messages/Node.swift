@@ -1,4 +1,4 @@
-/// The only node there is, as clients are told to reach it.
+/// The only node, with its address for clients.
 package struct Node: Sendable {
     package static let id: Int32 = 1
     /// One leader for ever: the epoch never moves.

@@ -1,4 +1,4 @@
-/// Where an epoch ended: with one epoch for ever, at the end of the log.
+/// The request for the end of an epoch. There is only one epoch, which ends at the end of the log.
 struct OffsetForLeaderEpochRequest {
     struct Partition {
         var index: Int32

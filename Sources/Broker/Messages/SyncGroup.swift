@@ -1,4 +1,4 @@
-/// A member asks for its assignment; the leader brings everybody's.
+/// A member's request for its assignment. The leader sends the assignments of all members.
 struct SyncGroupRequest: Equatable {
     struct Assignment: Equatable {
         var memberID: String

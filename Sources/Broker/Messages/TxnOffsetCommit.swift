@@ -4,7 +4,7 @@ struct TxnOffsetCommitRequest: Equatable {
     var groupID: String
     var producerID: Int64
     var producerEpoch: Int16
-    /// -1 where the client does not say: then nobody checks that it still is a member.
+    /// -1 if the client does not name its generation. Then its membership is not checked.
     var generation: Int32
     var memberID: String
     var instanceID: String?

@@ -1,4 +1,4 @@
-/// What stands before every request: which one it is, and the number its answer must carry.
+/// The header of every request: its kind, and the number of its answer.
 package struct RequestHeader: Sendable {
     /// As sent: it may be a request that this broker does not know.
     package let key: Int16

@@ -7,8 +7,9 @@ package struct VersionRange: Sendable {
     package let oldest: Int16
     package let newest: Int16
     package let firstFlexible: Int16
-    /// What ApiVersions says where it differs from `oldest`: librdkafka compresses only if the
-    /// broker offers version 0 of Produce, which Apache Kafka therefore offers, and refuses, too.
+    /// The oldest version in the answer to ApiVersions, if it differs from `oldest`. librdkafka
+    /// compresses only if the broker offers version 0 of Produce, so Apache Kafka offers it too, and
+    /// refuses it.
     package let oldestAdvertised: Int16
 
     fileprivate init(_ range: ClosedRange<Int16>, flexible: Int16, advertisedFrom: Int16? = nil) {

@@ -1,5 +1,5 @@
-/// Why the bytes of a request are not a request. Whoever gets one closes the connection that sent
-/// them and touches nothing else.
+/// The reason why bytes are not a request. The session then closes the connection that sent them and
+/// touches nothing else.
 package enum WireError: Error, Equatable, CustomStringConvertible {
     case truncated(wanted: Int, left: Int)
     case negativeLength(Int)

@@ -30,7 +30,7 @@ package struct WireReader {
 
     package var remaining: Int { unsafe source.count - position }
 
-    /// Where the next field begins, counted from the first byte given to the reader.
+    /// Position of the next field, from the first byte of the reader.
     package var offset: Int { position }
 
     /// Gives `count` bytes to `body` without copying them.
@@ -133,7 +133,7 @@ extension WireReader {
         try Self.present(try nullableBytes())
     }
 
-    /// Skips bytes and says where they are, for whoever reads them in place (record batches).
+    /// Skips bytes and returns their range, for record batches that are read in place.
     package mutating func slice() throws(WireError) -> Range<Int>? {
         guard let length = try longLength() else { return nil }
         let start = position

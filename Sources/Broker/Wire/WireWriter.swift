@@ -20,7 +20,7 @@ package struct WireWriter: ~Copyable {
 
     deinit { unsafe base.deallocate() }
 
-    /// Forgets what was written; memory above `keeping` bytes goes back.
+    /// Forgets all written bytes and releases memory above `keeping` bytes.
     package mutating func reset(keeping: Int = 1 << 20) {
         count = 0
         guard capacity > keeping else { return }
@@ -29,7 +29,7 @@ package struct WireWriter: ~Copyable {
         unsafe base = .allocate(byteCount: capacity, alignment: 16)
     }
 
-    /// Room for `extra` bytes behind what is written, uninitialised; `commit` makes them part of it.
+    /// Returns uninitialized space for `extra` bytes behind the written ones. `commit` adds them.
     package mutating func reserve(_ extra: Int) {
         let wanted = count + extra
         guard wanted > capacity else { return }
@@ -41,7 +41,7 @@ package struct WireWriter: ~Copyable {
         capacity = grown
     }
 
-    /// Lets `fill` write up to `limit` bytes behind what is written; it returns how many it wrote.
+    /// Lets `fill` write up to `limit` bytes behind the written ones. It returns their number.
     package mutating func append<Failure: Error>(
         upTo limit: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
@@ -63,9 +63,9 @@ package struct WireWriter: ~Copyable {
         unsafe bytes.withUnsafeBytes { unsafe append($0) }
     }
 
-    /// Puts bytes between what is written before `offset` and what is written behind it.
+    /// Inserts bytes at `offset`, between written bytes.
     package mutating func insert(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
-        precondition(offset >= 0 && offset <= count, "an insertion lies outside what was written")
+        precondition(offset >= 0 && offset <= count, "an insertion is outside the written bytes")
         guard let source = bytes.baseAddress, bytes.count > 0 else { return }
         reserve(bytes.count)
         unsafe (base + offset + bytes.count).copyMemory(from: base + offset, byteCount: count - offset)
@@ -73,9 +73,9 @@ package struct WireWriter: ~Copyable {
         count += bytes.count
     }
 
-    /// Takes back what was written behind `length`.
+    /// Removes the bytes behind `length`.
     package mutating func truncate(to length: Int) {
-        precondition(length >= 0 && length <= count, "a truncation lies outside what was written")
+        precondition(length >= 0 && length <= count, "a truncation is outside the written bytes")
         count = length
     }
 
@@ -95,7 +95,7 @@ package struct WireWriter: ~Copyable {
 
     /// Writes `value` over four bytes written before: lengths that are known only at the end.
     package mutating func patch(int32 value: Int32, at offset: Int) {
-        precondition(offset >= 0 && offset + 4 <= count, "a patch lies outside what was written")
+        precondition(offset >= 0 && offset + 4 <= count, "a patch is outside the written bytes")
         unsafe (base + offset).storeBytes(of: value.bigEndian, as: Int32.self)
     }
 }

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// How far a group has read one partition, with whatever it wanted to remember beside it.
+/// A group's offset in one partition, with the group's metadata.
 struct CommittedOffset: Equatable {
     var offset: Int64
     var leaderEpoch: Int32

@@ -3,7 +3,7 @@ internal import Telemetry
 
 /// One consumer group: its members, its generation and its offsets.
 ///
-/// Holds facts and the rules among them; what happens next is `GroupCoordinator`'s to decide.
+/// It holds the state and its invariants. `GroupCoordinator` decides the transitions.
 final class Group {
     let id: String
     var state = GroupState.empty
@@ -15,25 +15,25 @@ final class Group {
 
     private(set) var members: [String: GroupMember] = [:]
     private(set) var staticMembers: [String: String] = [:]
-    /// Ids that were given out and not used yet, with the time at which they lapse.
+    /// Member ids that were given out and not used yet, with their expiry.
     var promisedIDs: [String: Instant] = [:]
     /// Members of the generation that have not asked for their assignment yet.
     var awaitedSyncs: Set<String> = []
 
-    /// When the phase of joining ends, whoever came.
+    /// Deadline of the join phase.
     var joinDeadline: Instant?
-    /// What is left of the first join's total wait, while the group waits for more members.
+    /// Rest of the first join's total wait, while the group waits for more members.
     var initialDelayLeftMilliseconds: Int?
     var newMemberArrived = false
-    /// When members that have not asked for their assignment are given up.
+    /// Deadline for members to ask for their assignment.
     var syncDeadline: Instant?
 
-    /// The leader's assignment is on its way to the log.
+    /// Whether the leader's assignment is being appended to the log.
     var assignmentInFlight = false
     var appendsInFlight = 0
 
     var offsets: [TopicPartition: CommittedOffset] = [:]
-    /// By producer id: offsets whose transaction is open.
+    /// Offsets of open transactions, by producer id.
     var pending: [Int64: PendingOffsets] = [:]
 
     init(id: String, at now: WallTime) {
@@ -74,7 +74,7 @@ final class Group {
         if leaderID == member.id { leaderID = membersInOrder.first?.id }
     }
 
-    /// The member takes the place of the one that had its instance id, in the same order of joining.
+    /// Replaces the member that had the same instance id, and keeps its order of joining.
     func replace(_ old: GroupMember, by new: GroupMember) {
         members[old.id] = nil
         members[new.id] = new
@@ -83,7 +83,8 @@ final class Group {
         if awaitedSyncs.remove(old.id) != nil { awaitedSyncs.insert(new.id) }
     }
 
-    /// The leader stays if it joined again, else the oldest that did takes over; false if nobody did.
+    /// Keeps the leader if it joined again, else chooses the oldest joined member. Returns false if no
+    /// member joined.
     func electLeader() -> Bool {
         if let leaderID, members[leaderID]?.joining != nil { return true }
         guard let next = membersInOrder.first(where: { $0.joining != nil }) else { return false }
@@ -100,7 +101,7 @@ final class Group {
     }
 }
 
-/// Offsets that one producer's open transaction will bring.
+/// The offsets of one producer's open transaction.
 struct PendingOffsets: Equatable {
     var epoch: Int16
     var offsets: [TopicPartition: CommittedOffset]

@@ -1,4 +1,4 @@
-/// What operators ask: which groups there are, what they do, and that they go.
+/// The requests of operators: list, describe and delete groups.
 extension GroupCoordinator {
     func list(_ request: ListGroupsRequest) -> ListGroupsResponse {
         let wanted = Set(request.states.map { $0.lowercased() })
@@ -16,7 +16,7 @@ extension GroupCoordinator {
     }
 
     private func describe(_ id: String) -> DescribeGroupsResponse.Group {
-        // To Kafka a group that nobody knows is a dead one, and no error.
+        // Kafka describes an unknown group as dead, without an error.
         guard let group = groups[id] else { return .init(groupID: id, state: GroupState.dead.rawValue) }
         let isStable = group.state == .stable
         let members = group.membersInOrder.map { member in
@@ -37,7 +37,7 @@ extension GroupCoordinator {
         for id in request.groupIDs {
             let error = deletionError(id)
             if error == .none { going.append(id) }
-            // Dying from here on: named twice, the second finds nothing.
+            // The group is dead from here on, so a second mention of it finds nothing.
             if error == .none { groups[id]?.state = .dead }
             response.groups.append(.init(groupID: id, error: error))
         }
@@ -51,7 +51,7 @@ extension GroupCoordinator {
         return group.state == .empty && group.promisedIDs.isEmpty ? .none : .nonEmptyGroup
     }
 
-    /// The partitions of which the log holds, or is about to hold, an offset.
+    /// Returns the partitions with an offset that is in the log or on its way there.
     func storedPartitions(of group: Group) -> Set<TopicPartition> {
         var partitions = Set(group.offsets.keys)
         for continuation in waiting.values {
@@ -65,7 +65,7 @@ extension GroupCoordinator {
         return partitions
     }
 
-    /// Tombstones for everything that the log holds, or is about to hold, of a group.
+    /// Returns tombstones for all records of a group that are in the log or on their way there.
     func removalRecords(_ group: Group) -> [CoordinatorRecord] {
         var records = storedPartitions(of: group).sorted().map { GroupRecords.offsetRemoved(group.id, $0) }
         for producer in group.pending.keys.sorted() {

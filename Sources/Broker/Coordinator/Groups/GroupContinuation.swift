@@ -1,21 +1,21 @@
-/// What happens when an append is durable, or is not.
+/// The work that follows an append, whether it succeeds or fails.
 enum GroupContinuation {
     struct JoinReply {
         let token: ReplyToken
         let response: JoinGroupResponse
     }
 
-    /// A generation began (or a static member was replaced in it): these members may hear of it.
+    /// A generation began, or a static member was replaced in it. These members get their answers.
     case joined(group: String, generation: Int32, [JoinReply])
     /// The leader's assignment.
     case assigned(group: String, generation: Int32)
-    /// The last member is gone.
+    /// The last member left.
     case emptied(group: String)
     case committed(group: String, [TopicPartition: CommittedOffset], ReplyToken, PartitionErrors)
     case pending(
         group: String, producer: Int64, [TopicPartition: CommittedOffset], ReplyToken, PartitionErrors)
     case ended(MarkersID, producer: Int64, commits: Bool, groups: [String: PendingOffsets])
-    /// Groups, or only their offsets, are gone; somebody may have asked for it.
+    /// Groups or their offsets were deleted, possibly by a request.
     case deleted(groups: [String], ReplyToken?, DeleteGroupsResponse)
     case forgotten(group: String, [TopicPartition], ReplyToken?, PartitionErrors)
 

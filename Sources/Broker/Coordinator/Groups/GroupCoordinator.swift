@@ -1,13 +1,13 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Decides everything about consumer groups: who is in them, which generation they are in, how far
-/// they have read. Classic group protocol, as Apache Kafka answers it.
+/// The coordinator of consumer groups, with the classic group protocol of Apache Kafka. It decides
+/// members, generations and offsets.
 ///
-/// No I/O and no clock: a request, a tick or the outcome of an append goes in, actions come out. What
-/// an answer rests on is durable before the answer leaves; that an answer waits for its append is
-/// the same to a client as a slow network, so the group itself moves on at once.
-/// It must never trap on what a request or a record says. Confined to the thread of its caller.
+/// It has no I/O and no clock: it takes a request, a tick or the outcome of an append, and returns
+/// actions. An answer leaves only when the state behind it is durable. To a client that looks like a slow
+/// network, so the group itself goes on at once. It must never trap on the content of a request or a
+/// record. Confined to the thread of its caller.
 final class GroupCoordinator {
     let settings: GroupSettings
     let partitionExists: (TopicPartition) -> Bool
@@ -17,13 +17,14 @@ final class GroupCoordinator {
     var deadlines = DeadlineQueue<String>()
     var waiting: [PersistID: GroupContinuation] = [:]
     var retentionCheck = Instant.distantFuture
-    /// Set by whoever enters; nothing here reads a clock.
+    /// Set by each event. No code here reads a clock.
     private(set) var now: Moment
     private var actions: [GroupAction] = []
     private var persistCount: UInt64 = 0
     private var memberCount: UInt64 = 0
 
-    /// `random` gives the ids of members; `partitionExists` tells whether offsets may be committed for it.
+    /// `random` gives bits for member ids. `partitionExists` says whether offsets may be committed for a
+    /// partition.
     init(
         _ settings: GroupSettings = GroupSettings(), at now: Moment,
         random: @escaping () -> UInt64 = { UInt64.random(in: .min ... .max) },
@@ -36,7 +37,7 @@ final class GroupCoordinator {
         retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
     }
 
-    /// When `tick` has something to do at the latest.
+    /// The time at which `tick` must be called at the latest.
     var nextDeadline: Instant { min(retentionCheck, deadlines.earliest ?? .distantFuture) }
 
     func handle(_ request: GroupRequest, from caller: Caller, at now: Moment) -> [GroupAction] {
@@ -60,7 +61,8 @@ final class GroupCoordinator {
 
     func tick(at now: Moment) -> [GroupAction] {
         enter(at: now) {
-            // Taken first: what comes due again at once waits for the next tick.
+            // All due keys are taken first, so that a group which is due again at once waits for the next
+            // tick.
             for id in deadlines.takeDue(now.steady) {
                 guard let group = groups[id] else { continue }
                 expire(group)
@@ -70,17 +72,17 @@ final class GroupCoordinator {
         }
     }
 
-    /// The append named by `id` is durable.
+    /// Notes that the append `id` is durable.
     func persisted(_ id: PersistID, at now: Moment) -> [GroupAction] {
         enter(at: now) { settle(id, durable: true) }
     }
 
-    /// The append named by `id` did not happen and never will.
+    /// Notes that the append `id` failed for good.
     func failed(_ id: PersistID, at now: Moment) -> [GroupAction] {
         enter(at: now) { settle(id, durable: false) }
     }
 
-    /// One event from outside: sets the time, runs `body`, gives what it wants done.
+    /// Handles one event: sets the time, runs `body` and returns its actions.
     func enter(at now: Moment, _ body: () -> Void) -> [GroupAction] {
         self.now = now
         body()
@@ -105,8 +107,8 @@ final class GroupCoordinator {
         return memberCount
     }
 
-    /// A name that says which client it is, and 122 random bits. A long client id is cut: the answer
-    /// must be able to carry the name.
+    /// Returns a member id with the client's id and 122 random bits. A long client id is cut, so that the
+    /// member id fits into an answer.
     func newMemberID(_ name: String) -> String {
         let prefix = String(name.unicodeScalars.prefix(128))
         return prefix + "-" + RandomID.uuid(random(), random())

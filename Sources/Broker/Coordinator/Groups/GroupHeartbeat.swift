@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// Heartbeats, leaving, and being given up: who counts as alive.
+/// Heartbeats, leaving and expiry of members.
 extension GroupCoordinator {
     struct Refusal: Error {
         let error: ErrorCode
@@ -11,7 +11,7 @@ extension GroupCoordinator {
         let member: GroupMember
     }
 
-    /// The member that a request of a generation comes from, or what is wrong with it.
+    /// Returns the member that sent a request of a generation, or the error.
     func reach(
         _ groupID: String, member memberID: String, instance instanceID: String?, generation: Int32
     ) -> Result<Reached, Refusal> {
@@ -47,7 +47,7 @@ extension GroupCoordinator {
         }
     }
 
-    /// The member gave a sign of life.
+    /// Extends the member's session.
     func heard(_ member: GroupMember, in group: Group) {
         member.heard(at: now.steady)
         deadlines.schedule(group.id, at: member.sessionDeadline)
@@ -84,14 +84,14 @@ extension GroupCoordinator {
         return .none
     }
 
-    /// Everything in the group whose time is over.
+    /// Expires all deadlines of the group that have passed.
     func expire(_ group: Group) {
         let lapsed = group.promisedIDs.filter { $0.value <= now.steady }
         for id in lapsed.keys { group.promisedIDs[id] = nil }
         if !lapsed.isEmpty { completeJoinIfAllCame(group) }
         for member in group.membersInOrder
         where member.sessionDeadline <= now.steady && !member.isWaiting {
-            // An earlier removal may have begun a generation and with it this member's session anew.
+            // An earlier removal may have begun a generation and extended this member's session.
             guard group.members[member.id] === member, member.sessionDeadline <= now.steady else { continue }
             remove(member, from: group)
         }
@@ -112,14 +112,14 @@ extension GroupCoordinator {
         completeJoinIfAllCame(group)
     }
 
-    /// A group that nothing was ever written about is forgotten without a trace.
+    /// Forgets a group that has no record in the log.
     func dropIfUnused(_ group: Group) {
         guard group.isUnused, group.generation == 0, group.appendsInFlight == 0 else { return }
         groups[group.id] = nil
         deadlines.forget(group.id)
     }
 
-    /// Puts the group's earliest deadline into the queue.
+    /// Schedules the group's earliest deadline.
     func watch(_ group: Group) {
         var earliest = min(group.joinDeadline ?? .distantFuture, group.syncDeadline ?? .distantFuture)
         for deadline in group.promisedIDs.values { earliest = min(earliest, deadline) }

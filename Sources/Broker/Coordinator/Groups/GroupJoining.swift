@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// JoinGroup: new members, members that come again, and static members that take their old place.
+/// JoinGroup: new members, members that join again, and static members that return.
 extension GroupCoordinator {
     func join(_ request: JoinGroupRequest, from caller: Caller) {
         switch group(for: request) {
@@ -16,7 +16,7 @@ extension GroupCoordinator {
         }
     }
 
-    /// The group, if a join like this one can be let in at all.
+    /// Returns the group if it can take this join.
     private func group(for request: JoinGroupRequest) -> Result<Group, Refusal> {
         guard !request.groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
         let timeout = Int(request.sessionTimeoutMilliseconds)
@@ -54,7 +54,7 @@ extension GroupCoordinator {
         return group.members.count + promised < settings.membersPerGroupMax
     }
 
-    /// Nil when there are as many groups as there may be.
+    /// Makes a group. Returns nil if the limit of groups is reached.
     func makeGroup(_ id: String) -> Group? {
         guard groups.count < settings.groupsMax else { return nil }
         let group = Group(id: id, at: now.wall)
@@ -69,8 +69,8 @@ extension GroupCoordinator {
                 return replaceStatic(old, by: id, asking: request, in: group, from: caller)
             }
         } else if request.version >= 4 {
-            // The client must come back with this id, so that a join which it gave up on does not
-            // leave a member behind that nobody is.
+            // The client must join again with this id. Otherwise a join that it gave up would leave a
+            // member without a client.
             let deadline = now.steady.advanced(byMilliseconds: Int(request.sessionTimeoutMilliseconds))
             group.promisedIDs[id] = deadline
             deadlines.schedule(group.id, at: deadline)
@@ -90,7 +90,7 @@ extension GroupCoordinator {
         let unchanged = member.protocols == request.protocols
         switch group.state {
         case .completingRebalance where unchanged:
-            // It did not hear the answer to its last join.
+            // The member did not get the answer to its last join.
             answerJoinAgain(member, of: group, to: caller.token)
         case .stable where unchanged && group.leaderID != member.id:
             reply(caller.token, .join(joinResponse(for: member, in: group)))
@@ -104,7 +104,7 @@ extension GroupCoordinator {
 
     private func answerJoinAgain(_ member: GroupMember, of group: Group, to token: ReplyToken) {
         let answer = joinResponse(for: member, in: group)
-        // The generation itself may still be on its way to the log: stand behind it.
+        // The generation may still be on its way to the log, so this answer waits behind it.
         persist(
             [GroupRecords.group(group)],
             then: .joined(
@@ -142,8 +142,8 @@ extension GroupCoordinator {
         member.rebalanceTimeoutMilliseconds = Int(request.rebalanceTimeoutMilliseconds)
     }
 
-    /// A restarted process takes the place of its former self. Whoever still uses the old id is
-    /// fenced. If nothing changes for the others, they are left in peace.
+    /// Replaces a static member by its restarted process. The old id is fenced. If nothing changes for
+    /// the other members, they need not join again.
     private func replaceStatic(
         _ old: GroupMember, by id: String, asking request: JoinGroupRequest, in group: Group,
         from caller: Caller
@@ -162,8 +162,8 @@ extension GroupCoordinator {
             member.joining = caller.token
             return prepareRebalance(group)
         }
-        // The leader is named by its former id, so that the newcomer does not lead: it would assign,
-        // and nobody is there to receive.
+        // The answer names the leader by its former id, so that the new process does not lead: it would
+        // assign partitions while no member waits for them.
         var answer = joinResponse(for: member, in: group)
         answer.leaderID = formerLeader
         answer.members = []

@@ -1,16 +1,16 @@
 internal import Lifecycle
 
-/// One consumer in a group, as its last join described it, and the answers it waits for.
+/// One consumer in a group: the facts of its last join, and its waiting requests.
 final class GroupMember {
-    /// A shorter time to come back is taken as this: a group that waits for a member that stays away
-    /// looks again after this time, and must not spin.
+    /// Minimum of a member's rebalance timeout. A group checks an absent member again after this time,
+    /// and must not spin.
     static let rebalanceTimeoutMinimumMilliseconds = 100
 
     let id: String
     let instanceID: String?
     let clientID: String
     let clientHost: String
-    /// The order of joining: the oldest member leads, and lists come out the same everywhere.
+    /// The order of joining. The oldest member leads, and all lists have this order.
     let order: UInt64
     var sessionTimeoutMilliseconds: Int
     var rebalanceTimeoutMilliseconds: Int {
@@ -20,7 +20,8 @@ final class GroupMember {
     var assignment: [UInt8] = []
     var joining: ReplyToken?
     var syncing: ReplyToken?
-    /// It never had an answer to a join: it does not know its id and cannot beat.
+    /// Whether no join of the member was answered yet. It does not know its id, so it cannot send
+    /// heartbeats.
     var isNew = false
     var sessionDeadline = Instant.distantFuture
 
@@ -46,7 +47,7 @@ final class GroupMember {
         }
     }
 
-    /// While a member waits for us it cannot be expected to beat.
+    /// Whether the member waits for an answer. Then it sends no heartbeats.
     var isWaiting: Bool { !isNew && (joining != nil || syncing != nil) }
 
     func metadata(for protocolName: String?) -> [UInt8] {

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// Offsets, committed plainly and read.
+/// Commits without a transaction, and reads of offsets.
 extension GroupCoordinator {
     func commit(_ request: OffsetCommitRequest, from token: ReplyToken) {
         switch groupForCommit(request) {
@@ -43,8 +43,8 @@ extension GroupCoordinator {
         let isTransactional: Bool
     }
 
-    /// Who says nothing of itself may commit for a group without members (and within a transaction,
-    /// as old clients do); who names a member or a generation must be that member in that generation.
+    /// A request without a member may commit for an empty group, and within a transaction, as old clients
+    /// do. A request that names a member or a generation must match it.
     func commitError(_ source: CommitSource, _ group: Group) -> ErrorCode? {
         if group.state == .dead { return .coordinatorNotAvailable }
         if source.generation < 0 && group.state == .empty { return nil }
@@ -55,7 +55,7 @@ extension GroupCoordinator {
         return source.isTransactional || group.state == .empty ? nil : .unknownMemberID
     }
 
-    /// What may be stored, and the answer that says what may not.
+    /// Returns the offsets that may be stored, and the answer with errors for the others.
     func sort(
         _ topics: [TopicPartitions<OffsetCommitRequest.Partition>]
     ) -> ([TopicPartition: CommittedOffset], PartitionErrors) {
@@ -114,7 +114,7 @@ extension Group {
             metadata: committed.metadata)
     }
 
-    /// Everything committed, and everything about to be, topic by topic.
+    /// Returns all committed and pending offsets by topic.
     fileprivate var committedPartitions: [TopicPartitions<Int32>] {
         var all = Set(offsets.keys)
         for each in pending.values { all.formUnion(each.offsets.keys) }
@@ -130,7 +130,7 @@ extension Group {
 }
 
 extension PartitionErrors {
-    /// The same error for every partition that was named.
+    /// Returns the same error for every partition of the request.
     static func all(
         _ topics: [TopicPartitions<OffsetCommitRequest.Partition>], _ error: ErrorCode
     ) -> PartitionErrors {

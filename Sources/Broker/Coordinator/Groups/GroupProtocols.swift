@@ -1,4 +1,4 @@
-/// Which way of assigning partitions a group uses: one that all members know, by vote.
+/// The choice of the assignment protocol: the members vote for one that all know.
 extension Group {
     func supports(protocolType type: String, _ offers: [JoinGroupRequest.Offer]) -> Bool {
         guard !members.isEmpty else { return !type.isEmpty && !offers.isEmpty }
@@ -8,8 +8,8 @@ extension Group {
         }
     }
 
-    /// Each member votes for the first of its protocols that all know; equal votes go to the one the
-    /// oldest member likes better.
+    /// Each member votes for its first protocol that all members know. On a tie, the oldest member's
+    /// preference counts.
     func electedProtocol() -> String? {
         let ordered = membersInOrder
         guard let oldest = ordered.first else { return nil }
@@ -28,8 +28,7 @@ extension Group {
         return winner
     }
 
-    /// Whether the group's consumers read this topic, as far as their metadata says; nil if it cannot
-    /// be told.
+    /// Whether the consumers' metadata names this topic; nil if the metadata cannot be read.
     func subscribes(to topic: String) -> Bool? {
         guard protocolType == "consumer" else { return nil }
         for member in members.values {
@@ -39,7 +38,7 @@ extension Group {
         return false
     }
 
-    /// The topics of a consumer's metadata: a version, then names.
+    /// Returns the topics of a consumer's metadata, which has a version and then names.
     static func subscription(_ metadata: [UInt8]) -> [String]? {
         do throws(WireError) {
             return try WireReader.read(metadata) { (reader) throws(WireError) in

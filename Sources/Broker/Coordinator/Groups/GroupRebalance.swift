@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// From one generation to the next: everybody is asked to join again, who does not come in time is
-/// out, and the leader learns who is there.
+/// The change from one generation to the next. All members must join again, late members are removed, and
+/// the leader gets the list of members.
 extension GroupCoordinator {
     /// Begins the next generation unless it has begun.
     func prepareRebalance(_ group: Group) {
@@ -28,7 +28,7 @@ extension GroupCoordinator {
         deadlines.schedule(group.id, at: deadline)
     }
 
-    /// The generation will never have its assignment; who waits for it is told.
+    /// Answers the members that wait for an assignment which will never come.
     func dropAssignments(_ group: Group, _ error: ErrorCode) {
         for member in group.membersInOrder {
             member.assignment = []
@@ -39,7 +39,7 @@ extension GroupCoordinator {
         }
     }
 
-    /// An established group need not wait for its deadline when everybody is there.
+    /// Ends the join phase early if all members of an established group have joined.
     func completeJoinIfAllCame(_ group: Group) {
         guard group.state == .preparingRebalance, group.initialDelayLeftMilliseconds == nil,
             group.allHaveJoined
@@ -47,11 +47,11 @@ extension GroupCoordinator {
         completeJoin(group)
     }
 
-    /// The time to join is over.
+    /// Ends the join phase.
     func joinTimeIsUp(_ group: Group) {
         guard let left = group.initialDelayLeftMilliseconds else { return completeJoin(group) }
         guard group.newMemberArrived, left > 0 else { return completeJoin(group) }
-        // More members came: others may be on their way.
+        // More members joined, so others may follow.
         let delay = min(settings.initialRebalanceDelayMilliseconds, left)
         group.newMemberArrived = false
         group.initialDelayLeftMilliseconds = left - delay
@@ -61,7 +61,7 @@ extension GroupCoordinator {
     private func completeJoin(_ group: Group) {
         group.initialDelayLeftMilliseconds = nil
         group.joinDeadline = nil
-        // A static member that has not come keeps its place until its session ends.
+        // A static member that has not joined stays until its session ends.
         for member in group.membersInOrder where member.joining == nil && member.instanceID == nil {
             group.remove(member)
         }
@@ -105,7 +105,7 @@ extension GroupCoordinator {
         generation == .max ? 1 : generation + 1
     }
 
-    /// Takes a member out; the others are asked to share what it had.
+    /// Removes a member. The others must join again to take over its partitions.
     func remove(_ member: GroupMember, from group: Group) {
         if let token = member.joining { reply(token, .join(.failed(.unknownMemberID))) }
         if let token = member.syncing { reply(token, .sync(SyncGroupResponse(error: .unknownMemberID))) }

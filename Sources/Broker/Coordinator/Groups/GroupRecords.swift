@@ -1,7 +1,7 @@
 internal import Telemetry
 
-/// The records of the groups' topic: a kind and names in the key, a version and facts in the value,
-/// in the protocol's compact encoding. A reader passes over kinds and versions that it does not know.
+/// The records of the groups' topic: a kind and names in the key, a version and facts in the value, in
+/// the protocol's compact encoding. A reader skips unknown kinds and versions.
 enum GroupRecords {
     static let offsetKind: Int16 = 1
     static let groupKind: Int16 = 2
@@ -41,8 +41,8 @@ enum GroupRecords {
         CoordinatorRecord(key: groupKey(id), value: nil)
     }
 
-    /// `assigned`: the members' assignments hold from this record on, whatever state the group is in
-    /// while the record is on its way.
+    /// With `assigned`, the members' assignments hold from this record on, even if the group's state
+    /// changes before the record is durable.
     static func group(_ group: Group, assigned: Bool = false) -> CoordinatorRecord {
         CoordinatorRecord(
             key: groupKey(group.id),

@@ -1,11 +1,11 @@
-/// Everything a client can ask the group coordinator.
+/// The requests to the group coordinator.
 enum GroupRequest: Equatable {
     case join(JoinGroupRequest)
     case sync(SyncGroupRequest)
     case heartbeat(HeartbeatRequest)
     case leave(LeaveGroupRequest)
     case commit(OffsetCommitRequest)
-    /// The dispatcher has asked the transaction coordinator first (`admits`).
+    /// The dispatcher has checked it with the transaction coordinator (`admits`).
     case transactionalCommit(TxnOffsetCommitRequest)
     case fetch(OffsetFetchRequest)
     case deleteOffsets(OffsetDeleteRequest)
@@ -45,12 +45,12 @@ enum GroupResponse: Equatable {
     }
 }
 
-/// What the group coordinator wants done.
+/// The actions that the group coordinator returns.
 enum GroupAction: Equatable {
     case reply(ReplyToken, GroupResponse)
-    /// Append these records to the groups' topic as one batch, all or nothing, and say `persisted`
-    /// when they are durable or `failed` when they never will be.
+    /// Append these records to the groups' topic as one batch. Then call `persisted` when they are
+    /// durable, or `failed`.
     case persist(PersistID, [CoordinatorRecord])
-    /// What `endTransaction` was asked for is durable, or must be asked for again.
+    /// The end of a transaction is durable in the groups, or must be requested again.
     case transactionEnded(MarkersID, durable: Bool)
 }

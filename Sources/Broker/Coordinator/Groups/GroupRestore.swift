@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// From the groups' topic back to groups: every record once, in the order of the log, then `begin`.
+/// Restores groups from their topic: `restore` for every record in the order of the log, then `begin`.
 extension GroupCoordinator {
     func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.Restored {
         do throws(WireError) {
@@ -18,8 +18,8 @@ extension GroupCoordinator {
         }
     }
 
-    /// The log was read to its end. Members have a whole session to be heard from: the broker was
-    /// away, not they.
+    /// Ends the restoration. All members get a whole session, because the broker was away and not the
+    /// members.
     func begin(at now: Moment) {
         _ = enter(at: now) {
             for group in groups.values {

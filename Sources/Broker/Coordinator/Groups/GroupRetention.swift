@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Offsets that nobody will ask for again: of groups long empty, and of topics that are gone.
+/// The expiry of offsets, by Kafka's rules (KIP-211), and the offsets of deleted topics.
 extension GroupCoordinator {
     func checkRetention() {
         retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
@@ -42,7 +42,7 @@ extension GroupCoordinator {
             then: .forgotten(group: group.id, partitions, nil, PartitionErrors(topics: [])))
     }
 
-    /// The topic is deleted: what was read of it means nothing to a new one of that name.
+    /// Removes the offsets of a deleted topic, which mean nothing to a new topic of that name.
     func topicDeleted(_ topic: String, at now: Moment) -> [GroupAction] {
         enter(at: now) {
             for group in groups.values.sorted(by: { $0.id < $1.id }) {
@@ -56,8 +56,8 @@ extension GroupCoordinator {
         }
     }
 
-    /// Takes a topic's offsets out of open transactions, at once: a commit that comes before the
-    /// removal is durable would write them behind it.
+    /// Removes a topic's offsets from open transactions at once. Otherwise a commit could write them
+    /// again before the removal is durable.
     private func withdraw(_ topic: String, from group: Group) -> [CoordinatorRecord] {
         var removals: [CoordinatorRecord] = []
         for producer in group.pending.keys.sorted() {

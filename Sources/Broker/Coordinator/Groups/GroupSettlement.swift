@@ -1,4 +1,4 @@
-/// The outcome of appends. Everything an append decides happens here and nowhere else.
+/// The effects of finished appends, all in one place.
 extension GroupCoordinator {
     func settle(_ id: PersistID, durable: Bool) {
         guard let continuation = waiting.removeValue(forKey: id) else { return }
@@ -35,13 +35,13 @@ extension GroupCoordinator {
             let failure = JoinGroupResponse.failed(.coordinatorNotAvailable, memberID: each.response.memberID)
             reply(each.token, .join(durable ? each.response : failure))
         }
-        // Nobody was told of the generation: let them join another one.
+        // No member knows of the generation, so all join another one.
         guard !durable, let group = groups[id], group.generation == generation else { return }
         prepareRebalance(group)
     }
 
     private func settleAssignment(of id: String, generation: Int32, durable: Bool) {
-        // Meanwhile the group may have begun the next generation: then this one is history.
+        // The group may have begun the next generation in the meantime.
         guard let group = groups[id], group.state == .completingRebalance, group.generation == generation
         else { return }
         group.assignmentInFlight = false

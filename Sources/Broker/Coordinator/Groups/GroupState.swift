@@ -1,9 +1,10 @@
-/// Where a group stands; the names are those that DescribeGroups and ListGroups show.
+/// The states of a group, with the names that DescribeGroups and ListGroups show.
 enum GroupState: String {
     case empty = "Empty"
     case preparingRebalance = "PreparingRebalance"
     case completingRebalance = "CompletingRebalance"
     case stable = "Stable"
-    /// Its deletion is on its way to the log: it answers nobody and comes back if that fails.
+    /// The deletion is being appended to the log. The group answers no request, and returns if the append
+    /// fails.
     case dead = "Dead"
 }

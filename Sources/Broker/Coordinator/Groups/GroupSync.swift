@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// SyncGroup: the leader brings the assignment, everybody fetches theirs.
+/// SyncGroup: the leader sends the assignment, and each member fetches its part.
 extension GroupCoordinator {
     func sync(_ request: SyncGroupRequest, from token: ReplyToken) {
         guard let (group, member) = member(for: request, token) else { return }
@@ -23,7 +23,7 @@ extension GroupCoordinator {
         reply(token, .sync(SyncGroupResponse(error: error)))
     }
 
-    /// The member that asks, or nil when it has been told why not.
+    /// Returns the member that sent the request. Returns nil after it has answered with an error.
     private func member(for request: SyncGroupRequest, _ token: ReplyToken) -> (Group, GroupMember)? {
         switch reach(
             request.groupID, member: request.memberID, instance: request.instanceID,

@@ -1,4 +1,4 @@
-/// Offsets within transactions: kept aside, durable, until the transaction's end says whether they count.
+/// Offsets within transactions. They are durable but pending until the transaction commits or aborts.
 extension GroupCoordinator {
     func commit(_ request: TxnOffsetCommitRequest, from token: ReplyToken) {
         switch groupForCommit(request) {
@@ -40,8 +40,8 @@ extension GroupCoordinator {
         return .success(group)
     }
 
-    /// Applies the end of a producer's transaction to these groups. Done again, it does nothing:
-    /// what was applied is pending no more.
+    /// Applies the end of a producer's transaction to these groups. A repetition does nothing, because
+    /// the offsets are no longer pending.
     func endTransaction(
         _ markers: MarkersID, producerID: Int64, commits: Bool, groups ids: [String], at now: Moment
     ) -> [GroupAction] {
@@ -81,7 +81,7 @@ extension Group {
         pending[producer] = waiting
     }
 
-    /// The append of these did not happen; what came later for the same partitions stays.
+    /// Removes pending offsets whose append failed. Later offsets for the same partitions stay.
     func withdraw(_ offsets: [TopicPartition: CommittedOffset], of producer: Int64) {
         guard var waiting = pending[producer] else { return }
         for (partition, offset) in offsets where waiting.offsets[partition] == offset {

@@ -1,7 +1,7 @@
-/// Producer ids, none given twice in the life of a data directory: only those below an end that the
-/// log has confirmed are given out.
+/// The source of producer ids. It never gives an id twice in the life of a data directory: all ids are
+/// below an end that the log has confirmed.
 struct ProducerIDs {
-    /// A record that says more is not ours; nothing here can overflow below it.
+    /// The largest valid id. Calculations below it cannot overflow.
     static let largest = Int64.max / 2
 
     private var next: Int64 = 0
@@ -14,26 +14,26 @@ struct ProducerIDs {
         return next
     }
 
-    /// The end to write to the log, or nil while one is on its way.
+    /// Returns the end to write to the log, or nil while an append is under way.
     mutating func extend(by block: Int64) -> Int64? {
         guard !isExtending else { return nil }
         isExtending = true
         return end + block
     }
 
-    /// `confirmed` is nil when the append failed.
+    /// Takes the confirmed end, or nil if the append failed.
     mutating func extended(to confirmed: Int64?) {
         isExtending = false
         if let confirmed { end = confirmed }
     }
 
-    /// After a restart nobody knows how many of the last block were given out: none of it is.
+    /// Skips the last block after a restart, because its ids may have been given out.
     mutating func restore(end: Int64) {
         self.end = max(self.end, end)
         next = self.end
     }
 
-    /// An id seen in use is below every id that will be given.
+    /// Skips an id that is in use.
     mutating func avoid(_ used: Int64) {
         guard used >= end else { return }
         restore(end: used + 1)

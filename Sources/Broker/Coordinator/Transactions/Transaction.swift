@@ -1,18 +1,18 @@
 internal import Lifecycle
 
-/// One transactional id at run time: what is durable of it, and what is on its way.
+/// One transactional id at run time: its durable state and its pending change.
 final class Transaction {
     let id: String
     var facts: TransactionFacts
-    /// A change that the log has not confirmed. Until it has, everybody else is told to come again.
+    /// Whether a change is not confirmed by the log yet. Until then, other requests must be repeated.
     var isChanging = false
     var deadline: Instant?
-    /// The markers under way, and who waits for them.
+    /// The markers under way.
     var markers: MarkersID?
     var ending: ReplyToken?
     /// The rest after the last attempt at the markers; nil before the first attempt.
     var left: MarkersLeft?
-    /// Attempts that did not mark everything.
+    /// Number of attempts that left markers out.
     var failedAttempts = 0
 
     /// Begins the markers of another decision.

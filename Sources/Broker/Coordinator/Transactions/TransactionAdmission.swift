@@ -1,7 +1,7 @@
-/// Asked before anything is appended in the name of a transaction: a late batch, or one of a fenced
-/// producer, must not open a transaction that nobody will end.
+/// The check before an append within a transaction. A late batch, or a batch of a fenced producer, must
+/// not open a transaction that would never end.
 extension TransactionCoordinator {
-    /// Nil when a batch for this partition may be appended.
+    /// Returns nil if a batch for this partition may be appended.
     func refusal(of producer: Producer, _ partition: TopicPartition) -> ErrorCode? {
         switch open(producer) {
         case .failure(let refusal): refusal.error
@@ -9,7 +9,7 @@ extension TransactionCoordinator {
         }
     }
 
-    /// Nil when offsets of this group may be given to the group coordinator.
+    /// Returns nil if the group coordinator may take offsets of this group.
     func refusal(of producer: Producer, group: String) -> ErrorCode? {
         switch open(producer) {
         case .failure(let refusal): refusal.error

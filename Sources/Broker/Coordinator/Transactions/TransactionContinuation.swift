@@ -1,17 +1,17 @@
-/// What happens when an append is durable, or is not.
+/// The work that follows an append, whether it succeeds or fails.
 enum TransactionContinuation {
-    /// A change of one transactional id, and who is told of it how.
+    /// A change of one transactional id, and the answer to its request.
     case changed(id: String, TransactionFacts, ReplyToken?, TransactionAnswer?)
-    /// The producer's own decision: it is told when the markers are written.
+    /// The producer's decision. It gets its answer when the markers are written.
     case decided(id: String, TransactionFacts, ReplyToken)
-    /// The end of a transaction is on record; nothing waits for it.
+    /// The record of a completed transaction. No request waits for it.
     case completed
     case producerIDs(end: Int64)
     case expired(ids: [String])
 }
 
 extension TransactionAnswer {
-    /// The answer to the same request when its change could not be stored: come again.
+    /// The answer if the change could not be stored: the client must repeat the request.
     var unavailable: TransactionAnswer {
         switch self {
         case .initProducerID: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable))

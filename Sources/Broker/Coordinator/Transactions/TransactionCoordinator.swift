@@ -1,11 +1,12 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// Decides who owns a transactional id, which transaction is open under it, and how it ends.
+/// The coordinator of transactions. It decides the owner of a transactional id, its open transaction, and
+/// the end of it.
 ///
-/// A decision is durable before anybody hears of it, and is never reversed: after a restart the
-/// prepared ones are carried out from the log. No I/O and no clock, as in `GroupCoordinator`.
-/// It must never trap on what a request or a record says. Confined to the thread of its caller.
+/// A decision is durable before an answer leaves, and is never reversed: after a restart, prepared
+/// transactions are completed from the log. It has no I/O and no clock, as `GroupCoordinator`. It must
+/// never trap on the content of a request or a record. Confined to the thread of its caller.
 final class TransactionCoordinator {
     let settings: TransactionSettings
     let partitionExists: (TopicPartition) -> Bool
@@ -17,7 +18,7 @@ final class TransactionCoordinator {
     var deadlines = DeadlineQueue<String>()
     var expirationCheck: Instant
     var waiting: [PersistID: TransactionContinuation] = [:]
-    /// Whose markers are under way.
+    /// The transactional ids with markers under way.
     var marking: [MarkersID: String] = [:]
     private(set) var now: Moment
     private var actions: [TransactionAction] = []
@@ -34,7 +35,7 @@ final class TransactionCoordinator {
         expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
     }
 
-    /// When `tick` has something to do at the latest.
+    /// The time at which `tick` must be called at the latest.
     var nextDeadline: Instant { min(expirationCheck, deadlines.earliest ?? .distantFuture) }
 
     func handle(
@@ -60,28 +61,28 @@ final class TransactionCoordinator {
         }
     }
 
-    /// The append named by `id` is durable.
+    /// Notes that the append `id` is durable.
     func persisted(_ id: PersistID, at now: Moment) -> [TransactionAction] {
         enter(at: now) { settle(id, durable: true) }
     }
 
-    /// The append named by `id` did not happen and never will.
+    /// Notes that the append `id` failed for good.
     func failed(_ id: PersistID, at now: Moment) -> [TransactionAction] {
         enter(at: now) { settle(id, durable: false) }
     }
 
-    /// All markers named by `id` are durable.
+    /// Notes that all markers of `id` are durable.
     func markersWritten(_ id: MarkersID, at now: Moment) -> [TransactionAction] {
         enter(at: now) { complete(id) }
     }
 
-    /// Some of the markers named by `id` are not durable; only those are asked for again, later. A healthy
-    /// partition must not get another marker for each attempt at a broken one.
+    /// Notes that some markers of `id` failed. Only those are tried again: a healthy partition must not
+    /// get another marker for each attempt at a broken one.
     func markersFailed(_ id: MarkersID, left: MarkersLeft, at now: Moment) -> [TransactionAction] {
         enter(at: now) { retryMarkers(id, left) }
     }
 
-    /// Transactions that are decided and could not be marked at the first attempt.
+    /// Number of decided transactions whose first attempt at the markers failed.
     var unmarkedCount: Int { transactions.values.count { $0.failedAttempts > 0 } }
 
     func enter(at now: Moment, _ body: () -> Void) -> [TransactionAction] {

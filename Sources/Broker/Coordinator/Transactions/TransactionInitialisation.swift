@@ -1,5 +1,5 @@
-/// InitProducerId: a new producer under a transactional id fences the one before it; a producer after
-/// an error moves itself to the next epoch.
+/// InitProducerId: a new producer with a transactional id fences the earlier one. After an error, a
+/// producer moves itself to the next epoch.
 extension TransactionCoordinator {
     func initialise(_ request: InitProducerIDRequest, from token: ReplyToken) {
         guard let id = request.transactionalID else {
@@ -50,14 +50,15 @@ extension TransactionCoordinator {
         switch transaction.facts.state {
         case .prepareCommit, .prepareAbort: refuse(request, answering: token, with: .concurrentTransactions)
         case .ongoing:
-            // Answered when the decision is durable; by then the client waits for the markers.
+            // The answer leaves when the decision is durable. The client repeats the request until the
+            // markers are written.
             fence(transaction, token)
         case .empty, .completeCommit, .completeAbort: moveOn(transaction, as: request, answering: token)
         }
     }
 
-    /// A producer that names itself must be the owner, or the owner before its id was exhausted, or
-    /// find nobody.
+    /// A producer that names itself must be the owner, or the owner before its epochs were exhausted, or
+    /// there must be no owner.
     private func isOwner(_ request: InitProducerIDRequest, _ facts: TransactionFacts) -> Bool {
         if request.producerID == -1 || facts.epoch == TransactionFacts.noEpoch { return true }
         if request.producerID == facts.producerID { return true }
@@ -65,7 +66,7 @@ extension TransactionCoordinator {
             && TransactionFacts.isExhausted(request.producerEpoch)
     }
 
-    /// Gives the next epoch, or the next producer id where epochs have run out.
+    /// Gives the next epoch, or the next producer id if the epochs are exhausted.
     private func moveOn(
         _ transaction: Transaction, as request: InitProducerIDRequest, answering token: ReplyToken
     ) {
@@ -83,7 +84,7 @@ extension TransactionCoordinator {
         } else if namesItself && facts.epoch != TransactionFacts.noEpoch
             && request.producerEpoch != facts.epoch
         {
-            // Its former request was carried out and the answer lost: same answer.
+            // An earlier request succeeded and its answer was lost, so the same answer follows.
             guard request.producerEpoch == facts.lastEpoch else {
                 return refuse(request, answering: token, with: .producerFenced)
             }
@@ -97,8 +98,8 @@ extension TransactionCoordinator {
                 InitProducerIDResponse(producerID: facts.producerID, producerEpoch: facts.epoch)))
     }
 
-    /// Aborts the open transaction under an epoch that nobody has: from the marker on, whoever opened
-    /// it can write no more.
+    /// Aborts the open transaction with an epoch that no producer has. From the marker on, the producer
+    /// that opened it is fenced.
     func fence(_ transaction: Transaction, _ token: ReplyToken?) {
         var facts = transaction.facts
         facts.state = .prepareAbort

@@ -1,12 +1,12 @@
-/// Names one set of markers that must be written before a transaction is over.
+/// The id of a set of markers that must be written before a transaction is over.
 struct MarkersID: Hashable, Sendable {
     let number: UInt64
 
     init(_ number: UInt64) { self.number = number }
 }
 
-/// The decision about one transaction, for every partition and every group it touched. Writing a
-/// marker again is harmless; leaving one out is not.
+/// The decision about one transaction, for all its partitions and groups. To write a marker twice is
+/// harmless; to leave one out is not.
 struct TransactionMarkers: Equatable, Sendable {
     let producerID: Int64
     let epoch: Int16
@@ -14,7 +14,7 @@ struct TransactionMarkers: Equatable, Sendable {
     let partitions: [TopicPartition]
     let groups: [String]
 
-    /// The same decision for a part of them.
+    /// Returns the same decision for some of the partitions and groups.
     func only(_ left: MarkersLeft) -> TransactionMarkers {
         TransactionMarkers(
             producerID: producerID, epoch: epoch, commits: commits, partitions: left.partitions,

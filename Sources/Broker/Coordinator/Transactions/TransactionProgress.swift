@@ -1,4 +1,4 @@
-/// What a producer does within its transaction: it names partitions and groups, and decides.
+/// The requests within a transaction: add partitions, add groups, and end it.
 extension TransactionCoordinator {
     func add(_ request: AddPartitionsToTxnRequest, from token: ReplyToken) {
         let named = request.topics.flatMap { topic in
@@ -57,7 +57,7 @@ extension TransactionCoordinator {
         let error: ErrorCode
     }
 
-    /// The transaction that this producer may go on with.
+    /// Returns the transaction that this producer may continue.
     private func owned(by producer: Producer) -> Result<Transaction, Refusal> {
         guard !producer.transactionalID.isEmpty else { return .failure(Refusal(error: .invalidRequest)) }
         guard let transaction = transactions[producer.transactionalID] else {
@@ -74,7 +74,7 @@ extension TransactionCoordinator {
         return .success(transaction)
     }
 
-    /// Older clients know being fenced by another name.
+    /// Returns the error in the form that the client's version knows.
     private func told(_ error: ErrorCode, fencedFrom version: Int16, _ asked: Int16) -> ErrorCode {
         error == .producerFenced && asked < version ? .invalidProducerEpoch : error
     }
@@ -109,7 +109,8 @@ extension TransactionCoordinator {
         decide(transaction, to: facts, answering: token)
     }
 
-    /// Nil also for a decision that was made before and is asked for again.
+    /// Returns the error of a request to end a transaction. Returns nil also for a repeated request with
+    /// the same decision.
     private func endError(_ request: EndTxnRequest) -> ErrorCode? {
         guard !request.transactionalID.isEmpty else { return .invalidRequest }
         guard let transaction = transactions[request.transactionalID],
@@ -130,7 +131,7 @@ extension TransactionCoordinator {
 }
 
 extension PartitionErrors {
-    /// Nothing was done because some partitions are unknown; the others are told so.
+    /// Returns the answer if some partitions are unknown and therefore none was added.
     fileprivate static func refused(
         _ topics: [TopicPartitions<Int32>], unknown: Set<TopicPartition>
     ) -> PartitionErrors {

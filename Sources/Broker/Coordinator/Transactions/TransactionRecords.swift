@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// The records of the transactions' topic, made as those of the groups' (`GroupRecords`).
+/// The records of the transactions' topic, in the form of `GroupRecords`.
 enum TransactionRecords {
     static let transactionKind: Int16 = 1
     static let producerIDsKind: Int16 = 2
@@ -12,7 +12,7 @@ enum TransactionRecords {
 
     static func removed(_ id: String) -> CoordinatorRecord { CoordinatorRecord(key: key(id), value: nil) }
 
-    /// Producer ids below `end` may have been given out.
+    /// Returns a record that says that producer ids below `end` may have been given out.
     static func producerIDs(end: Int64) -> CoordinatorRecord {
         var writer = WireWriter(capacity: 64, flexible: true)
         writer.int16(producerIDsKind)
@@ -49,7 +49,7 @@ enum TransactionRecords {
         return writer.copied()
     }
 
-    /// Nil for a version or a state that this release does not know.
+    /// Returns nil for a version or a state that this release does not know.
     static func facts(from value: [UInt8]) throws(WireError) -> TransactionFacts? {
         try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
             guard try reader.int16() == version else { return nil }

@@ -1,4 +1,4 @@
-/// Everything a client can ask the transaction coordinator.
+/// The requests to the transaction coordinator.
 enum TransactionRequest: Equatable {
     case initProducerID(InitProducerIDRequest)
     case addPartitions(AddPartitionsToTxnRequest)
@@ -22,13 +22,13 @@ enum TransactionAnswer: Equatable {
     }
 }
 
-/// What the transaction coordinator wants done.
+/// The actions that the transaction coordinator returns.
 enum TransactionAction: Equatable {
     case reply(ReplyToken, TransactionAnswer)
-    /// Append these records to the transactions' topic as one batch, all or nothing, and say
-    /// `persisted` when they are durable or `failed` when they never will be.
+    /// Append these records to the transactions' topic as one batch. Then call `persisted` when they are
+    /// durable, or `failed`.
     case persist(PersistID, [CoordinatorRecord])
-    /// Write the markers, and say `markersWritten` when all of them are durable or `markersFailed` when
-    /// some are not: they are then asked for again.
+    /// Write the markers. Then call `markersWritten` when all are durable, or `markersFailed` with the
+    /// rest.
     case writeMarkers(MarkersID, TransactionMarkers)
 }

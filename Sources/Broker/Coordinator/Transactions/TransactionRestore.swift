@@ -1,9 +1,9 @@
 internal import Lifecycle
 internal import Telemetry
 
-/// From the transactions' topic back to transactions, and transactional ids that nobody uses.
+/// Restores transactions from their topic, and expires unused transactional ids.
 extension TransactionCoordinator {
-    /// Every record once, in the order of the log, then `begin`.
+    /// Restores one record. Must be called for every record in the order of the log, and then `begin`.
     func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.Restored {
         do throws(WireError) {
             return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
@@ -44,8 +44,8 @@ extension TransactionCoordinator {
         }
     }
 
-    /// The log was read to its end: prepared transactions are carried out, open ones get what is left
-    /// of their time.
+    /// Ends the restoration: completes prepared transactions and gives open ones the rest of their
+    /// timeout.
     func begin(at now: Moment) -> [TransactionAction] {
         enter(at: now) {
             for transaction in transactions.values.sorted(by: { $0.id < $1.id }) {
@@ -61,7 +61,7 @@ extension TransactionCoordinator {
         }
     }
 
-    /// Forgets transactional ids at rest that nobody has used for long.
+    /// Forgets transactional ids without an open transaction that were not used for long.
     func expireIDs() {
         expirationCheck = now.steady.advanced(byMilliseconds: settings.idExpirationCheckMilliseconds)
         let oldest = now.expiry.milliseconds - settings.idExpirationMilliseconds

@@ -1,11 +1,11 @@
-/// What an operator can say about transactions; the defaults are Apache Kafka's.
+/// The settings of transactions. The defaults are Apache Kafka's.
 struct TransactionSettings: Sendable {
     /// A producer that asks for more is refused with INVALID_TRANSACTION_TIMEOUT.
     var timeoutMaximumMilliseconds = 900_000
-    /// A transactional id that nobody used for this long is forgotten.
+    /// A transactional id without use for this time is forgotten.
     var idExpirationMilliseconds: Int64 = 7 * 86_400_000
     var idExpirationCheckMilliseconds = 3_600_000
-    /// How long after a failed append or marker the next attempt comes.
+    /// The wait after a failed append, and after the first failure of a marker.
     var retryMilliseconds = 100
     /// The longest wait between two attempts at the same markers.
     var markerRetryMillisecondsMax = 10_000
@@ -18,6 +18,7 @@ struct TransactionSettings: Sendable {
     var transactionalIDsMax = 100_000
     /// Above it AddOffsetsToTxn is refused with INVALID_REQUEST.
     var groupsPerTransactionMax = 1_000
-    /// Producer ids are taken from the log in blocks of this many; a restart skips the rest of one.
+    /// Size of the blocks in which producer ids are reserved in the log. A restart skips the rest of a
+    /// block.
     var producerIDBlock: Int64 = 1_000
 }

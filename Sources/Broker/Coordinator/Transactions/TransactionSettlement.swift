@@ -1,8 +1,8 @@
 internal import Lifecycle
 
-/// The outcome of appends and markers.
+/// The effects of finished appends and markers.
 extension TransactionCoordinator {
-    /// Sends a change to the log; it holds, and is answered, when the log has it.
+    /// Appends a change to the log. It takes effect, and is answered, when it is durable.
     func change(
         _ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken?,
         with answer: TransactionAnswer?
@@ -55,7 +55,7 @@ extension TransactionCoordinator {
         guard let transaction = transactions[id] else { return }
         transaction.isChanging = false
         guard durable else {
-            // It never was: a first request that failed leaves nothing behind.
+            // A failed first request leaves no transactional id behind.
             if transaction.facts.epoch == TransactionFacts.noEpoch { transactions[id] = nil }
             return
         }
@@ -83,9 +83,9 @@ extension TransactionCoordinator {
         }
     }
 
-    /// Every partition and group has its marker: the transaction is over. Its record needs nobody's
-    /// wait: without it a restart writes the same markers again, and the log keeps it before whatever
-    /// the producer does next.
+    /// Completes a transaction whose markers are all written. No answer waits for the record: without it
+    /// a restart writes the same markers again, and the log keeps it in front of the producer's next
+    /// record.
     func complete(_ id: MarkersID) {
         guard let name = marking.removeValue(forKey: id), let transaction = transactions[name],
             transaction.markers == id
@@ -102,7 +102,8 @@ extension TransactionCoordinator {
         answerEnd(transaction)
     }
 
-    /// The decision stands whatever becomes of the markers, and that is what the producer asked.
+    /// Answers the producer. The decision stands even if markers fail, and the producer asked for the
+    /// decision.
     private func answerEnd(_ transaction: Transaction) {
         guard let token = transaction.ending else { return }
         transaction.ending = nil
@@ -121,8 +122,8 @@ extension TransactionCoordinator {
         schedule(transaction, at: now.steady.advanced(byMilliseconds: wait))
     }
 
-    /// The deadline of a transactional id: an open transaction has run out of time, or markers are
-    /// due again.
+    /// Handles the deadline of a transactional id: the timeout of an open transaction, or the next
+    /// attempt at markers.
     func wake(_ transaction: Transaction) {
         guard let deadline = transaction.deadline else { return }
         guard deadline <= now.steady else { return schedule(transaction, at: deadline) }
@@ -132,7 +133,7 @@ extension TransactionCoordinator {
         }
         if transaction.facts.state == .ongoing {
             fence(transaction, nil)
-            // Should the append fail, the time is still over.
+            // If the append fails, the transaction is still overdue.
             schedule(transaction, at: now.steady.advanced(byMilliseconds: settings.retryMilliseconds))
         } else if transaction.facts.state.isPrepared && transaction.markers == nil {
             writeMarkers(transaction)

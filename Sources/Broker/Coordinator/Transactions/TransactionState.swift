@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// Where a transaction stands. From a prepared state there is one way only: to its completion.
+/// The states of a transaction. A prepared transaction can only be completed.
 enum TransactionState: Int8 {
     case empty = 0
     case ongoing = 1
@@ -12,15 +12,16 @@ enum TransactionState: Int8 {
     var isPrepared: Bool { self == .prepareCommit || self == .prepareAbort }
 }
 
-/// Everything the log knows of one transactional id; a change is a new value of it.
+/// The durable state of one transactional id.
 struct TransactionFacts: Equatable {
     static let noEpoch: Int16 = -1
-    /// One below the largest: fencing needs a last step up.
+    /// One below the largest epoch, because fencing needs one more step.
     private static let lastEpochGiven = Int16.max - 1
 
     var producerID: Int64
     var epoch = TransactionFacts.noEpoch
-    /// What the producer had before, so that its repeated request for a new epoch finds the answer.
+    /// The producer's earlier id and epoch, so that a repeated request for a new epoch gets the same
+    /// answer.
     var lastProducerID: Int64 = -1
     var lastEpoch = TransactionFacts.noEpoch
     var timeoutMilliseconds: Int32

@@ -99,7 +99,7 @@ struct CodecTests {
         #expect(
             request
                 == .init(groupID: "g", members: [.init(memberID: "m", instanceID: version >= 3 ? "i" : nil)]))
-        // The old versions carry one error, the vector's is that of the whole.
+        // The old versions have one error, which is the error of the whole answer.
         let error: ErrorCode = version >= 3 ? .unknownMemberID : .none
         let response = LeaveGroupResponse(members: [.init(memberID: "m", instanceID: "i", error: error)])
         check("LeaveGroup", .leaveGroup, version) { response.write(to: &$0, version: version) }

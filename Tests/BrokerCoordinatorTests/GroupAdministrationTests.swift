@@ -13,7 +13,7 @@ struct GroupAdministrationTests {
         #expect(body.groups.map(\.groupID) == ["a", "b"])
     }
 
-    @Test func `a stable group shows its members, what they offered and what they got`() throws {
+    @Test func `a stable group shows its members, their metadata and their assignments`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(2, instances: [nil, "b"])
         guard case .describe(let body)? = driver.ask(.describe(.init(groupIDs: ["g", "nobody's"]))) else {

@@ -83,7 +83,7 @@ extension GroupResponse {
     var join: JoinGroupResponse? { if case .join(let body) = self { body } else { nil } }
     var sync: SyncGroupResponse? { if case .sync(let body) = self { body } else { nil } }
 
-    /// The one error of the answer, of whatever kind it is.
+    /// The first error of an answer of any kind.
     var error: ErrorCode? {
         switch self {
         case .join(let body): body.error

@@ -3,7 +3,7 @@ import Telemetry
 
 @testable import Broker
 
-/// A group coordinator with a log behind it: appends become durable when the test says so.
+/// A group coordinator with a log. The test decides when appends become durable.
 final class GroupDriver {
     var settings: GroupSettings
     var coordinator: GroupCoordinator
@@ -34,7 +34,7 @@ final class GroupDriver {
             expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
     }
 
-    /// The process dies: what was not durable is gone, but for the first `keeping` appends under way.
+    /// Kills the process. Appends under way are lost, except for the first `keeping` ones.
     func restart(keeping: Int) {
         for (_, records) in appending.prefix(keeping) { log += records }
         appending = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Broker
 
-/// What each request of a group is told when something is wrong, as Kafka tells it.
+/// The errors of each request of a group, as on Kafka.
 struct GroupErrorTests {
     @Test func `joins that cannot be let in`() {
         var settings = GroupSettings()
@@ -38,7 +38,7 @@ struct GroupErrorTests {
         #expect(driver.ask(Ask.join(protocols: ["sticky", "range"]))?.error == .memberIDRequired)
     }
 
-    @Test func `heartbeats, syncs and commits of those who do not belong`() {
+    @Test func `heartbeats, syncs and commits of unknown members are refused`() {
         let driver = GroupDriver()
         let member = driver.stableGroup()[0].member
         typealias Make = (String, String, Int32) -> GroupRequest
@@ -103,7 +103,7 @@ struct GroupErrorTests {
         #expect(driver.take(leader)?.join?.members.count == 2)
     }
 
-    @Test func `who joins but never asks for its assignment is out after the rebalance timeout`() {
+    @Test func `a member that never asks for its assignment is removed after the rebalance timeout`() {
         let driver = GroupDriver()
         let tokens = (0..<2).map { _ in driver.send(Ask.join(version: 3, session: 60_000, rebalance: 7_000)) }
         driver.pass(milliseconds: 200)
@@ -116,7 +116,7 @@ struct GroupErrorTests {
         #expect(driver.ask(Ask.join(member: joins[1].memberID, version: 3))?.join?.generation == 2)
     }
 
-    @Test func `who does not come back in time is left out of the generation`() {
+    @Test func `a member that does not join in time is not in the generation`() {
         let driver = GroupDriver()
         let tokens = (0..<2).map { _ in driver.send(Ask.join(version: 3, session: 60_000, rebalance: 7_000)) }
         driver.pass(milliseconds: 200)
@@ -160,7 +160,7 @@ struct GroupErrorTests {
         #expect(driver.coordinator.groups["g"]?.state == .empty)
     }
 
-    @Test func `when the log refuses, nobody hears of a generation, an assignment or a commit`() {
+    @Test func `if the log refuses, no member hears of a generation, an assignment or a commit`() {
         let driver = GroupDriver()
         driver.storesAtOnce = false
         let token = driver.send(Ask.join(version: 3))

@@ -7,7 +7,7 @@ import Testing
 /// is slow or refuses, a broker that dies. Checked after every step against what must always hold.
 struct GroupSimulationTests {
     @Test(arguments: 0..<8)
-    func `whatever members and the log do, the group keeps its promises`(batch: Int) {
+    func `the group keeps its promises for all behavior of members and log`(batch: Int) {
         for seed in Simulations.seeds(of: batch) {
             var simulation = GroupSimulation(seed: seed)
             if let fault = simulation.run(steps: 60) {
@@ -19,7 +19,7 @@ struct GroupSimulationTests {
 }
 
 struct GroupSimulation {
-    /// What a client believes about itself.
+    /// The state that a client believes to have.
     private struct Client {
         enum Phase: Equatable {
             case out
@@ -46,9 +46,9 @@ struct GroupSimulation {
     private var dice: Dice
     private let driver: GroupDriver
     private var clients: [Client]
-    /// Every assignment that anybody was given, by generation and member.
+    /// Every assignment that a member got, by generation and member.
     private var assigned: [Slot: [UInt8]] = [:]
-    /// What each generation's leader sent, so that nobody can be given anything else.
+    /// The assignments that each generation's leader sent. Members must get no others.
     private var intended: [Int32: [String: [UInt8]]] = [:]
     private var acknowledged: Int64 = -1
     private var attempted: Int64 = 0
@@ -86,7 +86,7 @@ struct GroupSimulation {
         case 96..<98: driver.failNext()
         default:
             driver.restart(keeping: dice.below(3))
-            // Connections are gone with the process: nobody will be answered.
+            // The connections are gone with the process, so no request gets an answer.
             for each in clients.indices {
                 switch clients[each].phase {
                 case .joining: clients[each].phase = .out
@@ -233,7 +233,7 @@ struct GroupSimulation {
         if group.state == .empty && !group.members.isEmpty { return "an empty group has members" }
         if let leader = group.leaderID, group.members[leader] == nil { return "the leader is not a member" }
         for (instance, member) in group.staticMembers where group.members[member]?.instanceID != instance {
-            return "instance \(instance) is held by nobody"
+            return "instance \(instance) has no member"
         }
         let now = driver.now.steady
         for member in group.members.values

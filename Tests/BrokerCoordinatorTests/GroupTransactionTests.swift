@@ -21,7 +21,7 @@ struct GroupTransactionTests {
         }
     }
 
-    @Test func `the end is told only when it is durable, and done again it changes nothing`() {
+    @Test func `the end is answered only when it is durable, and its repetition changes nothing`() {
         let driver = GroupDriver()
         _ = driver.ask(Ask.transactionalCommit(offset: 2))
         driver.storesAtOnce = false

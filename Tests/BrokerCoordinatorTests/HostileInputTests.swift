@@ -51,7 +51,7 @@ struct HostileInputTests {
                 isGroup ? groups.coordinator.restore(damaged) : transactions.coordinator.restore(damaged)
             if outcome == .applied { applied += 1 }
             guard round % 400 == 399 else { continue }
-            // What came of it is started, lives for a moment, and makes room for the next.
+            // Starts the restored state, lets it run for a moment, and discards it.
             groups.coordinator.begin(at: groups.now)
             _ = transactions.coordinator.begin(at: transactions.now)
             groups.pass(milliseconds: 50)

@@ -26,7 +26,7 @@ struct OffsetTests {
         #expect(driver.ask(Ask.fetch())?.fetched?.offset == 42)
     }
 
-    @Test func `what may not be stored is refused by itself`() {
+    @Test func `an offset that may not be stored is refused alone`() {
         let driver = GroupDriver()
         let long = String(repeating: "x", count: 4_097)
         #expect(driver.ask(Ask.commit(offset: 1, metadata: long))?.error == .offsetMetadataTooLarge)
@@ -35,7 +35,7 @@ struct OffsetTests {
         #expect(driver.ask(Ask.commit(offset: 1, metadata: fits))?.error == ErrorCode.none)
     }
 
-    @Test func `who may commit`() {
+    @Test func `only members of the generation may commit for a group with members`() {
         let driver = GroupDriver()
         #expect(driver.ask(Ask.commit("new", generation: 1, offset: 1))?.error == .illegalGeneration)
         #expect(driver.ask(Ask.commit("new", offset: 1))?.error == ErrorCode.none)

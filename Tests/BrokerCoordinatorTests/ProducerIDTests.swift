@@ -3,7 +3,7 @@ import Testing
 @testable import Broker
 
 struct ProducerIDTests {
-    @Test func `no producer id is given twice, whatever restarts between`() {
+    @Test func `no producer id is given twice across restarts`() {
         var settings = TransactionSettings()
         settings.producerIDBlock = 3
         let driver = TransactionDriver(settings)

@@ -2,7 +2,7 @@ import Glibc
 
 @testable import Broker
 
-/// What the simulations share.
+/// Helpers of the simulations.
 enum Simulations {
     /// Lives in one of the eight batches of a simulation. A few in every run of the tests; more, by
     /// setting SIMULATION_SEEDS, in a release build of them (10,000 take seconds there).
@@ -15,7 +15,7 @@ enum Simulations {
         (0..<perBatch).map { UInt64(batch * perBatch + $0) }
     }
 
-    /// What a record of the transactions' topic says of which transactional id.
+    /// Reads a record of the transactions' topic: the transactional id and its state.
     static func transaction(_ record: CoordinatorRecord) -> (String, TransactionFacts)? {
         guard let value = record.value else { return nil }
         let name = try? WireReader.read(record.key, flexible: true) { (reader) throws(WireError) -> String? in

@@ -4,7 +4,7 @@ import Testing
 @testable import Broker
 
 struct StaticMemberTests {
-    @Test func `a restarted member takes its old place and nobody is disturbed`() throws {
+    @Test func `a restarted member returns to its place and no other member joins again`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(2, instances: ["a", "b"])
         let join = try #require(driver.ask(Ask.join(instance: "b", version: 5))?.join)
@@ -29,7 +29,7 @@ struct StaticMemberTests {
         #expect(driver.coordinator.groups["g"]?.leaderID == join.memberID)
     }
 
-    @Test func `who still uses the old id is fenced`() throws {
+    @Test func `a process that still uses the old id is fenced`() throws {
         let driver = GroupDriver()
         let old = driver.stableGroup(1, instances: ["a"])[0].member
         _ = driver.ask(Ask.join(instance: "a", version: 5))
@@ -42,7 +42,7 @@ struct StaticMemberTests {
             Ask.transactionalCommit(member: old, generation: 1, instance: "a", offset: 1),
         ]
         for request in requests { #expect(driver.ask(request)?.error == .fencedInstanceID, "\(request)") }
-        // Without the instance id it is somebody that nobody knows.
+        // Without the instance id the member is unknown.
         #expect(driver.ask(Ask.heartbeat(member: old, generation: 1))?.error == .unknownMemberID)
         #expect(
             driver.ask(Ask.heartbeat(member: old, generation: 1, instance: "z"))?.error == .unknownMemberID)
@@ -107,13 +107,13 @@ struct StaticMemberTests {
         #expect(driver.take(back)?.join?.generation == 2)
     }
 
-    @Test func `a group that waits for a static member does not spin, whatever time it asked for`() {
+    @Test func `a group that waits for a static member does not spin at any timeout`() {
         let driver = GroupDriver()
         let token = driver.send(Ask.join(instance: "a", version: 5, rebalance: 0))
         driver.pass(milliseconds: 60)
         let member = driver.take(token)?.join?.memberID ?? ""
         _ = driver.send(Ask.sync(member: member, generation: 1, instance: "a"))
-        // A newcomer asks for a generation and leaves: now nobody comes.
+        // A new member asks for a generation and leaves, so no member joins.
         _ = driver.send(Ask.join(version: 3, rebalance: 0))
         let newcomer = driver.coordinator.groups["g"]?.members.keys.first { $0 != member } ?? ""
         _ = driver.ask(Ask.leave(member: newcomer))

@@ -3,13 +3,13 @@ import Telemetry
 
 @testable import Broker
 
-/// A transaction coordinator with a log and partitions behind it: appends and markers become durable
-/// when the test says so.
+/// A transaction coordinator with a log and partitions. The test decides when appends and markers become
+/// durable.
 final class TransactionDriver {
     var settings: TransactionSettings
     var coordinator: TransactionCoordinator
     private(set) var milliseconds: Int64 = 1_000_000
-    /// What became durable, in the order in which it did.
+    /// Durable records and markers, in their order.
     enum Event {
         case record(CoordinatorRecord)
         case markers(TransactionMarkers)
@@ -48,7 +48,7 @@ final class TransactionDriver {
             expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
     }
 
-    /// The process dies: what was not durable is gone, but for the first `keeping` appends under way.
+    /// Kills the process. Appends under way are lost, except for the first `keeping` ones.
     func restart(keeping: Int) {
         for (_, records) in appending.prefix(keeping) { append(records) }
         appending = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Broker
 
-/// What each request of a transaction is told when something is wrong, as Kafka tells it.
+/// The errors of each request of a transaction, as on Kafka.
 struct TransactionErrorTests {
     @Test func `requests for a producer id that make no sense`() {
         var settings = TransactionSettings()
@@ -21,7 +21,7 @@ struct TransactionErrorTests {
         for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
     }
 
-    @Test func `requests of those who do not own the transactional id`() throws {
+    @Test func `requests from producers that do not own the transactional id are refused`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         var stranger = producer
@@ -84,7 +84,7 @@ struct TransactionErrorTests {
     @Test(arguments: [
         (At.deciding, ErrorCode.concurrentTransactions), (.prepared, .concurrentTransactions),
     ])
-    func `while a transaction ends everybody is told to come again`(at: At, expected: ErrorCode) throws {
+    func `while a transaction ends, requests must be repeated`(at: At, expected: ErrorCode) throws {
         let (driver, producer) = try reach(at)
         #expect(driver.ask(producer.add())?.error == expected)
         #expect(driver.ask(producer.addOffsets())?.error == expected)
@@ -104,7 +104,7 @@ struct TransactionErrorTests {
         return (driver, producer)
     }
 
-    @Test func `what the log refuses did not happen`() throws {
+    @Test func `a change that the log refuses has no effect`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         driver.storesAtOnce = false
@@ -139,7 +139,7 @@ struct TransactionErrorTests {
         driver.marksAtOnce = false
         let end = driver.send(producer.end(commits: true))
         driver.failMarkers()
-        // The decision is durable: that is what was asked.
+        // The decision is durable, and the producer asked for the decision.
         #expect(driver.take(end)?.error == ErrorCode.none)
         #expect(driver.ask(producer.add())?.error == .concurrentTransactions)
         driver.pass(milliseconds: 300)

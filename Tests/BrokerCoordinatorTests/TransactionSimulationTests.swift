@@ -19,14 +19,14 @@ struct TransactionSimulationTests {
 }
 
 struct TransactionSimulation {
-    /// A producer that somebody runs; it may have been fenced without knowing it.
+    /// A running producer, which may have been fenced without knowing it.
     private struct Client {
         var producer: Producer
         var added: Set<TopicPartition> = []
         var adding: (token: ReplyToken, partition: TopicPartition)?
         var ending: (token: ReplyToken, commits: Bool)?
         var isOpen = false
-        /// Its decision, until it knows that it was heard: it may ask again, but not otherwise.
+        /// Its decision, until the answer arrives. It may only repeat the same decision.
         var decided: Bool?
     }
 
@@ -46,7 +46,7 @@ struct TransactionSimulation {
     private var read = 0
     private var states: [String: TransactionFacts] = [:]
     private var decisions: [String: TransactionFacts] = [:]
-    /// Of each name's prepared transaction: whether its markers have been written.
+    /// The marked partitions of each prepared transaction, by transactional id.
     private var marked: [String: Set<TopicPartition>] = [:]
 
     init(seed: UInt64) {
@@ -82,7 +82,7 @@ struct TransactionSimulation {
     }
 
     private mutating func restart() {
-        // What was under way may have been written, and nobody was told.
+        // Appends under way may have been written although no answer left.
         if dice.chance(50) { driver.markSilently() }
         driver.restart(keeping: dice.below(3))
         initialising = []
@@ -146,16 +146,16 @@ struct TransactionSimulation {
             return "the other decision is in the log"
         }
         guard decision.producerID == client.producer.id, decision.epoch == client.producer.epoch else {
-            return "\(client.producer) was told of another's end"
+            return "\(client.producer) got the end of another producer"
         }
         return decision.partitions.isSuperset(of: client.added)
             ? nil : "a partition is missing from the decision"
     }
 
-    /// Nobody who was fenced before the answer may hear success.
+    /// A producer that was fenced before the answer must not get a success.
     private func fencedButHeard(_ producer: Producer) -> String? {
         guard let newest = newest[producer.name], newest != producer else { return nil }
-        return "\(producer) was heard after \(newest)"
+        return "\(producer) got a success after \(newest)"
     }
 
     /// Reads what became durable since the last step.

@@ -23,7 +23,7 @@ struct BatchTests {
         #expect(header.totalSize == bytes.count)
     }
 
-    /// What must be said of each kind of broken batch.
+    /// The error for each kind of broken batch.
     @Test(arguments: [
         ("too short", ErrorCode.corruptMessage), ("flipped", .corruptMessage),
         ("old format", .corruptMessage),

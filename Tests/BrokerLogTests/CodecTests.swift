@@ -9,7 +9,7 @@ struct CodecTests {
     }
 
     @Test(arguments: [Codec.gzip, .lz4, .zstd])
-    func `what a codec compresses it decompresses`(_ codec: Codec) throws {
+    func `a codec decompresses its own output`(_ codec: Codec) throws {
         var random = SeededGenerator(1)
         for size in [0, 1, 100, 65_536, 1_000_000] {
             let plain = text(size, &random)
@@ -21,9 +21,9 @@ struct CodecTests {
         }
     }
 
-    /// What packs well begins in the smallest room, and grows by doubling.
+    /// Well-compressed bytes begin in the smallest buffer, which doubles.
     @Test(arguments: [Codec.gzip, .lz4, .zstd])
-    func `what ends just where its room does is whole`(_ codec: Codec) throws {
+    func `an output that exactly fills its buffer is complete`(_ codec: Codec) throws {
         for size in [4096, 8192, 65_536] {
             let plain = [UInt8](repeating: 120, count: size)
             let packed = codec.compress(plain).bytes

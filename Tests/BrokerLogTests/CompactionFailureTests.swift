@@ -44,7 +44,7 @@ struct CompactionFailureTests {
             #expect(result.groups.isEmpty)
             log.apply(result, now: at(10))
             #expect(try waiting(log) == [], "step \(step)")
-            // The first segment goes, what is left is merged in other groups.
+            // The first segment goes, and the others are merged in other groups.
             try log.settings.set("segment.bytes", "5000")
             let start = first.endOffset + 1
             try log.deleteRecords(before: start)
@@ -73,7 +73,7 @@ struct CompactionFailureTests {
         #expect(failures < 399)
     }
 
-    @Test func `what was compacted before the log was opened anew is not put in place`() throws {
+    @Test func `a compaction from before a reopening is not put in place`() throws {
         let (one, _) = try filled()
         let log = one.log
         let plan = try #require(log.compactionPlan(now: at(10)))

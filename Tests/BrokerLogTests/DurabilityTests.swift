@@ -5,7 +5,7 @@ import Testing
 
 @testable import Broker
 
-/// What must be on the disk before somebody is told.
+/// The bytes that must be on the disk before an answer leaves.
 struct DurabilityTests {
     private static func batch(_ value: String, producer: Int64 = 7) -> [UInt8] {
         BatchBuilder.batch(
@@ -107,7 +107,7 @@ struct DurabilityTests {
     }
 
     /// A process writes and dies, the next one shows what it has found, and then the power fails.
-    @Test func `what a start has found and shown, no later power failure takes away`() throws {
+    @Test func `no later power failure removes records that a start has shown`() throws {
         for seed in 0..<UInt64(20) {
             let directory = TestDirectory(inMemory: true)
             let faulty = FaultyDisk(seed: seed)
@@ -120,7 +120,7 @@ struct DurabilityTests {
                 let log = try store.create("t", partitions: 1, settings: ["segment.bytes": "300"]).partitions[
                     0]
                 if seed % 2 == 0 {
-                    // With a checkpoint, which speaks of what was before.
+                    // With a checkpoint, which describes the state before.
                     try log.append(records("settled"))
                     store.settle()
                     store.upkeep(now: noon)

@@ -4,16 +4,16 @@ import Synchronization
 
 @testable import Broker
 
-/// A disk that numbers its operations, fails or dies at chosen ones, and remembers what was synced,
-/// so that a test can take away the rest as a power failure would. It outlives the process: what a dead one
-/// has not synced, the next one has not either, until it does.
+/// A disk that numbers its operations and fails or dies at chosen ones. It remembers the synced bytes, so
+/// that a test can remove the rest as a power failure would. It outlives the process: bytes that a dead
+/// process has not synced stay in danger until the next one syncs them.
 final class FaultyDisk: Sendable {
     struct State {
         var steps = 0
         var dieAt: Int?
         var failAt: Int?
         var isDead = false
-        /// Nothing that needs space happens.
+        /// Whether every operation that needs space fails.
         var isFull = false
         /// Fails the next operation of a kind once.
         var failNext: (operation: Disk.Operation, fault: Disk.Fault)?
@@ -38,14 +38,14 @@ final class FaultyDisk: Sendable {
 
     func die(after steps: Int) { state.withLock { $0.dieAt = $0.steps + steps } }
 
-    /// One operation fails, so many from here on; the disk is well again after it.
+    /// Fails one operation after this many steps. The disk works again after it.
     func fail(after steps: Int) { state.withLock { $0.failAt = $0.steps + steps } }
 
     func failNext(_ operation: Disk.Operation, _ fault: Disk.Fault) {
         state.withLock { $0.failNext = (operation, fault) }
     }
 
-    /// Another process has the disk: it is well, and remembers what was never synced.
+    /// Gives the disk to another process. It works again, and remembers the bytes that were never synced.
     func revive() {
         state.withLock { state in
             (state.isDead, state.dieAt, state.failAt, state.failNext) = (false, nil, nil, nil)
@@ -89,7 +89,7 @@ final class FaultyDisk: Sendable {
             if access(path, F_OK) != 0 { state.synced[path] = 0 }
         case .write:
             state.written.insert(path)
-            // What an earlier machine left there is on the disk.
+            // Bytes from before the last power failure are on the disk.
             if state.synced[path] == nil { state.synced[path] = fileSize(path) }
         case .sync: state.synced[path] = fileSize(path)
         case .truncate: state.synced[path] = min(state.synced[path] ?? .max, fileSize(path))
@@ -107,8 +107,8 @@ final class FaultyDisk: Sendable {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// What a power failure leaves: of each file the synced part and some or all of the rest, or zeros
-    /// in its place.
+    /// Leaves the state after a power failure: of each file the synced part, and some or all of the rest,
+    /// or zeros in its place.
     func losePower() {
         state.withLock { state in
             for path in state.written.sorted() where access(path, F_OK) == 0 {
@@ -129,7 +129,7 @@ final class FaultyDisk: Sendable {
                     truncate(path, keep)
                 }
             }
-            // What the machine finds when it is up again is on the disk.
+            // All bytes that the machine finds after its start are on the disk.
             state.written = []
             state.created = []
             state.synced = [:]

@@ -20,7 +20,7 @@ private func liar(offsetDelta: Int = 0, timestampDelta: Int64 = 0, time: Int64 =
 /// Batches whose checksum holds and whose numbers were chosen to break the arithmetic behind it.
 struct HostileBatchTests {
     @Test(arguments: [Int.max, 1, -1, Int.min])
-    func `a record that claims another's offset is an error to who looks at it`(_ delta: Int) throws {
+    func `a record with the offset of another is an error for its reader`(_ delta: Int) throws {
         let one = try OneLog()
         try one.log.append(timed("v", 0, key: "k"))
         try one.log.append(liar(offsetDelta: delta))
@@ -57,7 +57,7 @@ struct HostileBatchTests {
     }
 
     @Test(arguments: [Int64.min, -2])
-    func `a time before none is refused, unless the broker sets its own`(_ time: Int64) throws {
+    func `a timestamp below -1 is refused unless the broker sets the time`(_ time: Int64) throws {
         let one = try OneLog()
         let error = try #require(throws: LogError.self) { try one.log.append(liar(time: time)) }
         #expect(error == .timestampOutOfRange(time))

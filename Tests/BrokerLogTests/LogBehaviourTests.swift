@@ -157,7 +157,7 @@ struct LogBehaviourTests {
         #expect(store.topic(named: "t")?.partitions[0].logStartOffset == 6)
     }
 
-    @Test func `one round of syncs answers everybody who waits`() throws {
+    @Test func `one round of syncs answers all waiting appends`() throws {
         let one = try OneLog()
         var answered = 0
         for _ in 0..<100 {
@@ -180,7 +180,7 @@ struct LogBehaviourTests {
         #expect(try StoredBatch.all(in: one.log.read(from: 0)).count == 1)
     }
 
-    @Test func `a full disk refuses, keeps what was there and goes on when there is space`() throws {
+    @Test func `a full disk refuses appends, keeps the records and goes on when there is space`() throws {
         let one = try OneLog()
         try one.log.append(timed("before", 0))
         one.faulty.failNext(.write, .tear(bytes: 30, errno: ENOSPC))
@@ -263,7 +263,7 @@ struct LogBehaviourTests {
         #expect(none.nextOffset == 0)
     }
 
-    @Test func `a compacted topic wants keys, whatever the codec`() throws {
+    @Test func `a compacted topic needs keys with every codec`() throws {
         let one = try OneLog(["cleanup.policy": "compact"])
         for codec in [Codec.none, .gzip, .lz4, .zstd] {
             let error = try #require(throws: LogError.self) {
@@ -296,7 +296,7 @@ struct LogBehaviourTests {
         #expect(OpenSegments.limitDefault >= 16)
     }
 
-    @Test func `segments that nobody uses are closed, and opened again when they are needed`() throws {
+    @Test func `unused segments are closed, and opened again when they are needed`() throws {
         let directory = TestDirectory(inMemory: true)
         let store = try TopicStore(path: directory.path) {}
         let logs = try store.create("t", partitions: 40).partitions

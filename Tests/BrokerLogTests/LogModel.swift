@@ -1,6 +1,6 @@
 @testable import Broker
 
-/// What a log must hold: every record ever appended by offset, and what became of its transaction.
+/// The model of a log: every appended record by offset, with the outcome of its transaction.
 struct LogModel {
     enum Fate { case plain, open, committed, aborted, marker }
 
@@ -15,10 +15,10 @@ struct LogModel {
     }
 
     var entries: [Entry] = []
-    /// Below this, a client was told that its records are safe.
+    /// Clients got a success for all records below this offset.
     var acknowledged: Int64 = 0
 
-    /// What is left when the log ends at `offset`: later markers never were.
+    /// Cuts the model at `offset`. Later markers count as never written.
     mutating func cut(to offset: Int64, transactions: [Transaction]) {
         guard offset < entries.count else { return }
         entries.removeLast(entries.count - Int(offset))
@@ -39,7 +39,7 @@ struct LogModel {
         var end: Int64
     }
 
-    /// Where a committed reader must stop, all of it being durable.
+    /// The offset at which a committed reader must stop if all records are durable.
     var stableOffset: Int64 {
         Int64(entries.firstIndex { $0.fate == .open } ?? entries.count)
     }

@@ -11,7 +11,7 @@ final class LogSimulation {
     struct Shape {
         var settings: [String: String] = ["segment.bytes": "600"]
         var flush = FlushPolicy.everyAck
-        /// A crash also loses what was not synced.
+        /// Whether a crash also loses the bytes that were not synced.
         var losesPower = false
         var steps = 40
     }
@@ -128,7 +128,8 @@ final class LogSimulation {
         }
     }
 
-    /// A sync failed and the process died before it was over: what was not acknowledged may be gone.
+    /// Whether a sync failed before the process died. Records that were not acknowledged may then be
+    /// gone.
     private var syncFailed = false
 
     /// Records of an append that a crash interrupted: they may be there afterwards, or not.
@@ -222,8 +223,8 @@ final class LogSimulation {
         #expect(log.endOffset == model.entries.count, "seed \(seed)")
     }
 
-    /// The process is gone: a new one opens what is on the disk. The machine goes down with it, or only
-    /// later, under another process: what no sync has covered until then is still in danger.
+    /// Kills the process and opens the log with a new one. The machine goes down now or later, under
+    /// another process. Bytes without a sync are in danger until then.
     private func crash() throws {
         log = nil
         store = nil
@@ -248,7 +249,7 @@ final class LogSimulation {
         let mayLose = losesPower || syncFailed
         adopt(log.endOffset, atLeast: mayLose ? model.acknowledged : Int64(before))
         syncFailed = false
-        // What a start has found it shows to readers: nothing takes that back.
+        // A start shows all records that it found to readers, so they count as acknowledged.
         model.acknowledged = log.highWatermark
     }
 

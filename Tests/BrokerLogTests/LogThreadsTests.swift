@@ -7,8 +7,8 @@ import Testing
 
 @testable import Broker
 
-/// The log beside its two real threads: whatever they interleave, every waiter is answered once and
-/// compaction never changes what a reader puts together.
+/// The log with its real threads: in any interleaving, every waiter is answered once and compaction never
+/// changes what a reader puts together.
 struct LogThreadsTests {
     @Test(.timeLimit(.minutes(1)))
     func `appends, syncs and compactions on three threads end in one state`() throws {

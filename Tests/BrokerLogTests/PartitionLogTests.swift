@@ -34,7 +34,7 @@ extension TopicStore {
 }
 
 struct PartitionLogTests {
-    @Test func `what was appended is read back after a restart`() throws {
+    @Test func `appended records are read back after a restart`() throws {
         let directory = TestDirectory()
         do {
             let store = try TopicStore(path: directory.path) {}

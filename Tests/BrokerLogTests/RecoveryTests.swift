@@ -19,7 +19,7 @@ func stored(_ batch: [UInt8], at offset: Int64, time: Int64? = nil) -> [UInt8] {
     return BatchBuilder.assemble(header, Array(batch[BatchHeader.size...]))
 }
 
-/// What a start makes of what the last one left.
+/// The start of a log from the files of the last process.
 struct RecoveryTests {
     private static let keeping = ["retention.ms": "-1"]
 

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Broker
 
-/// A directory of its own for one test, removed with everything in it.
+/// A directory for one test, which removes it with all its files.
 final class TestDirectory {
     let path: String
 

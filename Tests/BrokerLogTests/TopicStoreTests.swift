@@ -67,7 +67,7 @@ struct TopicStoreTests {
         #expect(try modes(path)[path] == 0o750)
     }
 
-    @Test func `a topic made anew has none of the old one's records`() throws {
+    @Test func `a topic that is made again has no records of the old one`() throws {
         let directory = TestDirectory()
         let store = try TopicStore(path: directory.path) {}
         let old = try store.create("t", partitions: 1)

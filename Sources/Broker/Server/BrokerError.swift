@@ -9,7 +9,7 @@ package enum BrokerError: Error, Equatable, CustomStringConvertible {
         case .remoteAddress(let host):
             """
             cannot listen on \(host): the broker has no TLS and no users; allow it with --allow-remote on a \
-            network where you trust everybody
+            network where you trust every host
             """
         case .noTemporaryDirectory(let path):
             "cannot make a temporary directory \(path): check that the place exists and is writable"

@@ -39,7 +39,7 @@ struct DepartureTests {
         return try client.receive().correlation == 77
     }
 
-    @Test func `a client that leaves while its records are synced harms nobody`() throws {
+    @Test func `a client that leaves while its records are synced harms no other client`() throws {
         try withBroker { broker in
             let stays = try broker.client()
             _ = try stays.create("t")
@@ -54,7 +54,7 @@ struct DepartureTests {
         }
     }
 
-    @Test func `a client that leaves while its group forms harms nobody`() throws {
+    @Test func `a client that leaves while its group forms harms no other client`() throws {
         try withBroker { broker in
             var leaves: RawClient? = try broker.client()
             let stays = try broker.client()
@@ -78,7 +78,7 @@ struct DepartureTests {
             join(clients[2], correlation: 1)
             try waitUntil { broker.shows("flotilla_broker_parked_fetches 1") }
             for number: Int32 in 0..<50 { clients[0].produce("t", "v", correlation: number) }
-            // Nobody waits for these at the end, so one is cut off on its way to the disk.
+            // No client waits for these at the end, so one of them is cut off before the sync.
             for number: Int32 in 0..<200 { commit(clients[3], correlation: number) }
             _ = try clients[3].receive()
             broker.broker.stop()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// How readers wait, and what they are told.
+/// The waits of readers, and the answers to them.
 struct FetchTests {
     @Test func `a parked read is answered when a record comes`() throws {
         try withBroker { broker in
@@ -88,7 +88,7 @@ struct FetchTests {
     @Test(
         arguments: [(-1, ErrorCode.offsetOutOfRange), (0, .none), (1, .offsetOutOfRange)]
             as [(Int64, ErrorCode)])
-    func `an offset outside of the log is told at once`(offset: Int64, expected: ErrorCode) throws {
+    func `an offset outside of the log is answered at once`(offset: Int64, expected: ErrorCode) throws {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.create("t")
@@ -97,7 +97,7 @@ struct FetchTests {
         }
     }
 
-    @Test func `a topic that is not there is told at once, and one that goes away too`() throws {
+    @Test func `a missing topic is answered at once, and a deleted one too`() throws {
         try withBroker { broker in
             let client = try broker.client()
             client.fetch("t", from: 0, wait: 60_000, correlation: 1)

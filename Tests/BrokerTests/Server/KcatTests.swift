@@ -4,7 +4,7 @@ import Testing
 
 @testable import Broker
 
-/// kcat (librdkafka as Debian ships it) as a client that nobody here wrote.
+/// kcat, with librdkafka from Debian, as an independent client.
 struct KcatTests {
     private func kcat(_ arguments: [String], input: String? = nil) async throws -> String {
         let process = try ChildProcess("kcat", arguments, input: input.map { Data($0.utf8) })
@@ -14,7 +14,7 @@ struct KcatTests {
     }
 
     @Test(arguments: ["none", "gzip", "snappy", "lz4", "zstd"])
-    func `kcat reads back what it wrote in every codec`(codec: String) async throws {
+    func `kcat reads back its records in every codec`(codec: String) async throws {
         let broker = try TestBroker(BrokerSettings.temporary())
         defer { broker.broker.stop() }
         #expect(try broker.client().create("t") == ErrorCode.none)

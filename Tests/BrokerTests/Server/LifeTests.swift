@@ -58,7 +58,7 @@ struct LifeTests {
         }
     }
 
-    /// In a process of its own: other tests open and close descriptors beside this one.
+    /// Runs in another process, because other tests open and close descriptors in this one.
     @Test func `fifty starts and stops leave no descriptor and no thread behind`() async {
         await #expect(processExitsWith: .success) {
             func count(_ what: String) -> Int {

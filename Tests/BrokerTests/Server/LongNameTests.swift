@@ -142,7 +142,7 @@ struct LongNameTests {
         }
     }
 
-    @Test func `what a request names again and again is answered once`() throws {
+    @Test func `a name that a request repeats is answered once`() throws {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.create("t")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Broker
 
-/// What producers are told.
+/// The answers to producers.
 struct ProduceTests {
     @Test func `records get the offsets in which they came`() throws {
         try withBroker { broker in
@@ -85,7 +85,7 @@ struct ProduceTests {
         }
     }
 
-    /// Nobody would write the marker, and committed readers would wait for it for ever.
+    /// The marker would never come, and committed readers would wait for ever.
     @Test func `a transactional batch without a transaction is refused`() throws {
         try withBroker { broker in
             let client = try broker.client()

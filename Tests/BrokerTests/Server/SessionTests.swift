@@ -3,9 +3,9 @@ import Testing
 
 @testable import Broker
 
-/// What one connection may expect, and what it cannot do to others.
+/// The promises to one connection, and its isolation from others.
 struct SessionTests {
-    @Test func `answers come in the order of the requests, whatever they wait for`() throws {
+    @Test func `answers come in the order of the requests, even if later ones are ready first`() throws {
         try withBroker { broker in
             let client = try broker.client()
             #expect(try client.create("t") == ErrorCode.none)
@@ -95,7 +95,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `an answer that nobody wants is not sent, and the next one is`() throws {
+    @Test func `an unwanted answer is not sent, and the next one is`() throws {
         try withBroker { broker in
             let client = try broker.client()
             #expect(try client.create("t") == ErrorCode.none)

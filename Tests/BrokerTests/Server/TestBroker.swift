@@ -21,7 +21,7 @@ struct TestBroker {
     func shows(_ line: String) -> Bool { metrics.render().split(separator: "\n").contains { $0 == line } }
 }
 
-/// Settings of a broker with data of its own, which goes with it.
+/// Returns settings for a broker that removes its data when it stops.
 func temporary(_ change: (inout BrokerSettings) -> Void) throws -> BrokerSettings {
     var settings = try BrokerSettings.temporary()
     change(&settings)

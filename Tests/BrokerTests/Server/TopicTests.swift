@@ -58,7 +58,8 @@ struct TopicTests {
             }
             _ = try client.receive()
             _ = try client.create("t")
-            // The tombstones are written first; until they are on the disk, the old offset is told.
+            // The tombstones are written first. Until they are on the disk, the answer has the old
+            // offset.
             var offset = try committed(client)
             let limit = Instant.now().advanced(byMilliseconds: 60_000)
             while offset != -1, Instant.now() < limit { offset = try committed(client) }
@@ -66,7 +67,7 @@ struct TopicTests {
         }
     }
 
-    @Test func `more partitions are refused, and the reason is told`() throws {
+    @Test func `more partitions are refused with the reason`() throws {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.create("t")

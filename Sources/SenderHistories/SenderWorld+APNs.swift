@@ -37,14 +37,18 @@ extension SenderWorld {
 
     func send(_ flight: WorldProcess.Flight) -> WorldProcess.Fate {
         guard let job = jobs[flight.job] else { return .waiting }
-        if job.head.app == "wrong", isAppWrong {
+        if job.head.app == "wrong", appFault == .trouble {
+            return .sent(
+                PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"), late: nil)
+        }
+        if job.head.app == "wrong", appFault == .wrongSetting {
             return .sent(
                 chance(50)
                     ? PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
                     : PushAnswer(answered: .appMisconfigured, status: 403, reason: "InvalidProviderToken"),
                 late: nil)
         }
-        if job.head.app == "wrong", isAppSilent {
+        if job.head.app == "wrong", appFault == .silence {
             return .sent(PushAnswer(.unknown(.overdue)), late: PushAnswer(.unknown(.overdue), isLate: true))
         }
         switch isCalm ? 0 : random.below(100) {

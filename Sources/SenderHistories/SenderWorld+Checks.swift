@@ -106,8 +106,8 @@ extension SenderWorld {
     /// Nothing more breaks: everything must come to its end.
     func settle() {
         isCalm = true
-        isAppWrong = false
-        settleBesideSilence()
+        settleBesideFault()
+        appFault = .none
         for count in 0..<4_000 {
             if count % 4 == 0, isAtRest { break }
             step()
@@ -117,21 +117,6 @@ extension SenderWorld {
             return fault("it does not come to rest; open: \(open)")
         }
         checkEnd()
-    }
-
-    /// What befalls one app must not hold up another's jobs.
-    private func settleBesideSilence() {
-        guard isAppSilent else { return }
-        func isOpen() -> Bool {
-            jobs.contains { $0.value.head.app != "wrong" && standings[$0.key]?.final == nil }
-        }
-        // Less than an hour: then jobs would expire.
-        for count in 0..<600 {
-            if count % 4 == 0, !isOpen() { break }
-            step()
-        }
-        if isOpen() { fault("APNs says nothing to an app, and another's jobs wait") }
-        isAppSilent = false
     }
 
     private var isAtRest: Bool {

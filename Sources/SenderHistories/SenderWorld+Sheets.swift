@@ -11,8 +11,13 @@ extension SenderWorld {
             kafka.sheets[place.index].append(.nonsense)
             return
         }
+        makeSheet(of: chance(15) ? "wrong" : "shop", at: place)
+    }
+
+    func makeSheet(of app: String, at place: WorldKafka.Place) {
+        let lane = place.lane
         let offset = kafka.end(place)
-        let (head, lines) = makeJobs(lane)
+        let (head, lines) = makeJobs(lane, of: app)
         let content = SheetContent(
             body: Array("{\"aps\":{}}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
             to: lines.bytes)
@@ -24,10 +29,9 @@ extension SenderWorld {
         if chance(40) { kafka.sheets[place.index].append(.marker) }
     }
 
-    private func makeJobs(_ lane: Int32) -> (SheetHead, (bytes: [UInt8], jobs: [WorldJob])) {
+    private func makeJobs(_ lane: Int32, of app: String) -> (SheetHead, (bytes: [UInt8], jobs: [WorldJob])) {
         let event: PushEvent = chance(30) ? .start : chance(15) ? .end : .update
         let scope: SheetHead.Scope = chance(60) ? .group : .recipient
-        let app = chance(15) ? "wrong" : "shop"
         version += 1
         let order = version
         var head = SheetHead(
@@ -52,7 +56,7 @@ extension SenderWorld {
             made.append(
                 WorldJob(head: head, subject: subject, activity: "\(scope) \(head.group!) \(subject)"))
         }
-        if made.isEmpty { return makeJobs(lane) }
+        if made.isEmpty { return makeJobs(lane, of: app) }
         return (head, (lines.bytes, made))
     }
 

@@ -20,10 +20,10 @@ final class SenderWorld {
     var now = Instant(nanoseconds: 1_000_000_000_000)
     var wall: Int64 = 1_763_600_000_000
     var isCalm = false
-    /// An app whose setting is wrong.
-    var isAppWrong = false
-    /// APNs says nothing to that app, or does not let it in at all.
-    var isAppSilent = false
+    /// The trouble of the app `wrong`.
+    var appFault = AppFault.none
+    /// The delay of other apps is judged: time goes by in small steps.
+    var isJudging = false
     let mayDie: Bool
     /// Pushes go through the pools that are shipped.
     let isJoined: Bool
@@ -80,7 +80,7 @@ final class SenderWorld {
 
     func step() {
         // Now and then nothing happens for so long that tiers and sessions end meanwhile.
-        let pause = random.below(isCalm ? 7_000 : chance(4) ? 8_000 : 120)
+        let pause = random.below(isJudging ? 200 : isCalm ? 7_000 : chance(4) ? 8_000 : 120)
         pass(isAnythingOut ? min(pause, Self.heardMilliseconds) : pause)
         switch random.below(100) {
         case 0..<12: if !isCalm { for _ in 0..<load / 12 { makeSheet() } }
@@ -88,8 +88,7 @@ final class SenderWorld {
         case 14: if !isCalm, mayDie { kill() }
         case 15: if !isCalm, mayDie { stop() }
         case 16: if !isCalm { rebalance() }
-        case 17: if !isCalm { isAppWrong = version > 105 && version < 115 }
-        case 18: if !isCalm { isAppSilent = chance(50) }
+        case 17..<19: if !isCalm { changeFault() }
         default: break
         }
         if !isCalm, chance(unrest) { rebalance() }
@@ -399,11 +398,12 @@ final class SenderWorld {
 
     func turn(_ process: WorldProcess) {
         let isOpen = { [self] (app: String) in
-            if app == "wrong", isAppSilent { return random.below(2) }
+            if app == "wrong", appFault == .silence { return random.below(2) }
             return isCalm ? 4 : random.below(4)
         }
         var rooms: [Room: Int] = [:]
         process.core.turn(moment) { sheet, isSuspect in
+            if sheet.head.app == "wrong", appFault == .noKey { return .closed(reason: "no_provider_key") }
             let room =
                 isJoined
                 ? pool(process, sheet.head.app, isSuspect: isSuspect).pool.room : isOpen(sheet.head.app)
@@ -437,8 +437,10 @@ final class SenderWorld {
         for flow in orders.pauses {
             process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = true
         }
-        for flow in orders.resumes {
-            process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = false
+        for resume in orders.resumes {
+            let place = WorldKafka.Place(lane: resume.lane, topic: resume.topic)
+            process.paused[place.index] = false
+            if let from = resume.from { process.positions[place.index] = from }
         }
         if !orders.commits.isEmpty || orders.isLastCommit {
             let commit = WorldProcess.PendingCommit(

@@ -75,6 +75,28 @@ import Topics
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
     }
 
+    @Test func `jobs that wait in a tier take no memory, and leave when they are due`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
+        try stand.putKey("BANKKEY001", of: Self.bank, isRight: false)
+        let sender = try await RunningSender(stand, slots: "one") { $0.limits.handBytesMax = 1 << 20 }
+        for sheet in 0..<20 {
+            try stand.write(
+                stand.head(.update, group: "b\(sheet)", of: Self.bank), to: sheet * 250..<sheet * 250 + 250,
+                lane: 0)
+        }
+        try await eventually("the bank's jobs are in tiers") {
+            sender.metric(breaker("bank", "production")) == 1 && sender.outcomes(.moved) >= 5_000
+                && sender.metric("flotilla_sender_sheets") == 0
+        }
+        try stand.write(stand.head(.update), to: 0..<200, lane: 0)
+        try await eventually("the shop's are pushed") { sender.outcomes(.accepted) >= 200 }
+        try stand.putKey("BANKKEY001", of: Self.bank, isRight: true)
+        try await eventually("the bank's are pushed") { sender.outcomes(.accepted) >= 400 }
+        await sender.stop()
+        #expect(sender.failure == nil)
+    }
+
     @Test func `tokens of another environment pause their app alone, and none is lost`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])

@@ -16,8 +16,14 @@ package enum JobTopic: Int, Sendable, CaseIterable {
         }
     }
 
-    /// Jobs wait in it for another attempt.
-    var isTier: Bool { self == .later5s || self == .later2m }
+    /// The tier in which its jobs wait for another attempt.
+    var tier: LaterTier? {
+        switch self {
+        case .urgent, .usual: nil
+        case .later5s: .seconds5
+        case .later2m: .minutes2
+        }
+    }
 
     /// As a job's name has it.
     package var word: String { topic.rawValue }

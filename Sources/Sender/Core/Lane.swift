@@ -59,6 +59,11 @@ final class Lane {
         /// All sheets below were read, and none of an earlier owner's lies at or above it; nil until the topic's end
         /// was reached.
         var caughtUpAt: Int64?
+        /// The first sheet that we wrote to it lies at or above it, and all sheets of earlier owners lie below; nil until
+        /// one is stored. The end of a tier may never be reached, as its last sheets are not due.
+        var ownFrom: Int64?
+        /// Number of sheets that we wrote to it and whose offsets are unknown.
+        var unplaced = 0
         /// The end that was reached last, while an earlier owner's records may still come.
         var endSeen: Int64?
         /// What we wrote to it that may stand there twice.
@@ -68,8 +73,11 @@ final class Lane {
         /// Read, and not granted yet.
         var ahead = Queue<Sheet>()
         var isPaused = true
+        /// Decides which sheets of a tier are taken; nil for a topic that is no tier.
+        private(set) var reading: TierReading?
 
-        init(_ start: LaneStart.Track, window: Int64) {
+        init(_ start: LaneStart.Track, of topic: JobTopic, window: Int64) {
+            reading = topic.tier.map { TierReading($0) }
             tracker = OffsetTracker(from: start.base)
             committed = start.base
             note = start.note
@@ -93,9 +101,26 @@ final class Lane {
         /// Sheets that an earlier owner began, or that he wrote to a tier, may be unfinished: also those that were not
         /// read yet, or that are held back.
         func owesToEarlierOwner(_ topic: JobTopic) -> Bool {
+            if let ownFrom, tracker.base >= ownFrom { return false }
             if let caughtUpAt, tracker.unfinished == 0 || tracker.base >= caughtUpAt { return false }
-            return topic.isTier || tracker.base < touchedBelow
+            return topic.tier != nil || tracker.base < touchedBelow
         }
+
+        /// We wrote a sheet to it after every earlier owner.
+        mutating func wrote(at offset: Int64, unplacedBefore: Int) {
+            if unplacedBefore == unplaced { ownFrom = ownFrom ?? offset }
+        }
+
+        /// Whether a sheet is taken; after one that is not, the partition waits.
+        mutating func takes(_ record: SheetRecord, at moment: Moment) -> Bool {
+            reading?.takes(record, at: moment) ?? true
+        }
+
+        /// The sheet that is not due; the partition is not read on before it is.
+        var next: TierReading.Next? { reading?.next }
+        var isWaiting: Bool { next != nil }
+
+        mutating func goOn() { reading?.goOn() }
     }
 
     let number: Int32
@@ -122,7 +147,7 @@ final class Lane {
 
     init(_ start: LaneStart, window: Int64, ledgerSheetsMax: Int) {
         number = start.lane
-        tracks = start.tracks.map { Track($0, window: window) }
+        tracks = zip(start.tracks, JobTopic.allCases).map { Track($0, of: $1, window: window) }
         ledger = Ledger(sheetsMax: ledgerSheetsMax)
     }
 

@@ -184,12 +184,8 @@ extension SenderCore {
 
     // MARK: What waited
 
-    /// Sheets and lines whose time has come.
+    /// Lines whose time has come.
     mutating func wake() {
-        while let sheet = waitingSheets.takeDue(at: moment.now) {
-            guard !sheet.isOver, sheet.slot >= 0 else { continue }
-            sheet.app.enqueue(sheet, seed: seed)
-        }
         while let waited = waitingLines.takeDue(at: moment.now) {
             guard waited.sheet.slot >= 0, waited.sheet.states[waited.line].step == .waiting else { continue }
             if dropIfStale(waited.sheet) { continue }

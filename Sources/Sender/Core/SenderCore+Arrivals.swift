@@ -8,15 +8,16 @@ extension SenderCore {
         _ record: SheetRecord, from topic: JobTopic, lane number: Int32, at offset: Int64, _ moment: Moment
     ) {
         self.moment = moment
-        // What comes of a lane that we give up is the next owner's to read.
-        guard let lane = lanes[number], !lane.isLeaving,
-            lane.tracks[topic.rawValue].tracker.began(offset)
-        else { return }
+        guard let lane = laneInHand(number, bringing: offset, from: topic) else { return }
+        guard lane.tracks[topic.rawValue].takes(record, at: moment) else {
+            mustSteer = true
+            return
+        }
+        guard lane.tracks[topic.rawValue].tracker.began(offset) else { return }
         let group = record.head.group.map { superseded.name(app: record.head.app, group: $0) }
         let app = app(AppFlow.Name(app: record.head.app, environment: record.head.environment))
         let sheet = Sheet(record, topic, at: offset, in: lane, of: app, group: group)
         keep(sheet)
-        lane.tracks[topic.rawValue].endSeen = nil
         lane.tracks[topic.rawValue].ahead.append(sheet)
         sheetsAhead += 1
         mustSteer = true
@@ -26,16 +27,27 @@ extension SenderCore {
     /// A record was read that is no sheet.
     package mutating func arrived(_ malformed: MalformedSheet, lane number: Int32, _ moment: Moment) {
         self.moment = moment
-        guard let lane = lanes[number], !lane.isLeaving,
+        guard let lane = laneInHand(number, bringing: malformed.offset, from: malformed.topic),
+            !lane.tracks[malformed.topic.rawValue].isWaiting,
             lane.tracks[malformed.topic.rawValue].tracker.began(malformed.offset)
         else { return }
-        lane.tracks[malformed.topic.rawValue].endSeen = nil
         order(.malformed(malformed), of: nil, lines: LineSet(), in: lane)
+    }
+
+    /// Returns the lane that takes a record. Returns nil if the record was read before, or if the lane is given up and its
+    /// next owner reads the record.
+    private func laneInHand(_ number: Int32, bringing offset: Int64, from topic: JobTopic) -> Lane? {
+        guard let lane = lanes[number], !lane.isLeaving,
+            offset >= lane.tracks[topic.rawValue].tracker.position
+        else { return nil }
+        lane.tracks[topic.rawValue].endSeen = nil
+        return lane
     }
 
     /// Everything of a topic below an offset was read.
     package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
-        guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving else { return }
+        guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving, !lane.tracks[topic.rawValue].isWaiting
+        else { return }
         lane.tracks[topic.rawValue].tracker.reached(offset)
         if lane.isSettled {
             lane.tracks[topic.rawValue].caughtUpAt = lane.tracks[topic.rawValue].caughtUpAt ?? offset
@@ -82,7 +94,7 @@ extension SenderCore {
             sheet.slot = slots.count
             slots.append(sheet)
         }
-        handBytes += sheet.cost
+        handRoom.add(sheet.cost, of: sheet.topic)
         sheet.lane.sheets += 1
         sheet.app.sheets += 1
     }
@@ -118,17 +130,7 @@ extension SenderCore {
         dropIfStale(sheet)
         if sheet.unfinished == 0 { return finish(sheet) }
         if sheet.undecided == 0 { return }
-        if sheet.dueAt > moment.wall {
-            waitingSheets.add(sheet, at: due(sheet.dueAt))
-        } else {
-            sheet.app.enqueue(sheet, seed: seed)
-        }
-    }
-
-    /// A wait is never longer than the longest tier's, whatever a clock has done.
-    private func due(_ wall: Int64) -> Instant {
-        let wait = min(wall - moment.wall, Int64(LaterTier.minutes2.waitMilliseconds))
-        return moment.now.advanced(byMilliseconds: Int(wait))
+        sheet.app.enqueue(sheet, seed: seed)
     }
 
     /// What an earlier owner has done is done.

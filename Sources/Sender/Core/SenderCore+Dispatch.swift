@@ -244,11 +244,7 @@ extension Sheet {
     /// The tier that it waited in because of that.
     var refusedBefore: LaterTier? {
         guard reason.flatMap(Reason.init(text:))?.disposition == .tokenSuspect else { return nil }
-        switch topic {
-        case .urgent, .usual: return nil
-        case .later5s: return .seconds5
-        case .later2m: return .minutes2
-        }
+        return topic.tier
     }
 }
 

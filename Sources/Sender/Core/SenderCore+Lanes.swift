@@ -246,25 +246,33 @@ extension SenderCore {
 
     // MARK: Reading
 
-    /// Pauses and resumes partitions: those whose sheets may not be begun, and all but the urgent ones while
-    /// there is too much in hand.
+    /// Pauses and resumes partitions. A partition is paused while its sheets may not be begun or are not due, and while
+    /// there is no room for them.
     mutating func steer() {
-        let (wasFull, wasOverfull) = (isFull, isOverfull)
-        if handBytes > limits.handBytesMax { isFull = true }
-        if handBytes * 2 < limits.handBytesMax { isFull = false }
-        isOverfull = handBytes > limits.handBytesMax + limits.handBytesMax / 4
-        guard mustSteer || isFull != wasFull || isOverfull != wasOverfull else { return }
+        let isRoomNew = handRoom.look()
+        guard mustSteer || isRoomNew || moment.now >= nextTier else { return }
         mustSteer = false
+        nextTier = .distantFuture
         for lane in lanes.values {
-            for topic in JobTopic.allCases {
-                let full = topic == .urgent ? isOverfull : isFull
-                let isPaused =
-                    full || !lane.mayPush || !lane.tracks[topic.rawValue].ahead.isEmpty
-                if isPaused == lane.tracks[topic.rawValue].isPaused { continue }
-                lane.tracks[topic.rawValue].isPaused = isPaused
-                let flow = SenderOrders.Flow(lane: lane.number, topic: topic)
-                if isPaused { orders.pauses.append(flow) } else { orders.resumes.append(flow) }
-            }
+            for topic in JobTopic.allCases { steer(lane, topic) }
+        }
+    }
+
+    private mutating func steer(_ lane: Lane, _ topic: JobTopic) {
+        let track = lane.tracks[topic.rawValue]
+        // The consumer has read past the sheet that is waited for: the partition is paused before it is sought.
+        let isWaiting = track.next.map { $0.dueAt > moment.now || !track.isPaused } ?? false
+        if isWaiting, let next = track.next { nextTier = min(nextTier, next.dueAt) }
+        let isPaused =
+            isWaiting || handRoom.isFull(for: topic) || !lane.mayPush || !track.ahead.isEmpty
+        if isPaused == track.isPaused { return }
+        lane.tracks[topic.rawValue].isPaused = isPaused
+        if isPaused {
+            orders.pauses.append(SenderOrders.Flow(lane: lane.number, topic: topic))
+        } else {
+            let from = track.isWaiting ? track.tracker.position : nil
+            lane.tracks[topic.rawValue].goOn()
+            orders.resumes.append(SenderOrders.Resume(lane: lane.number, topic: topic, from: from))
         }
     }
 }
@@ -273,8 +281,10 @@ extension Lane {
     /// A record that was written to a tier may be there twice, or be one of two for its jobs.
     func hold(_ topic: JobTopic, at offset: Int64?, receiptsFrom: Int64) {
         if let offset { return tracks[topic.rawValue].twins.add(offset, receiptsFrom: receiptsFrom) }
-        // It lies before the end that is reached next.
+        // It lies before the end that is reached next, and before every record that is ordered from now on.
         tracks[topic.rawValue].caughtUpAt = nil
+        tracks[topic.rawValue].ownFrom = nil
+        tracks[topic.rawValue].unplaced += 1
         tracks[topic.rawValue].receiptsFrom = min(tracks[topic.rawValue].receiptsFrom, receiptsFrom)
     }
 

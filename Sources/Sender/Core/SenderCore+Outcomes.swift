@@ -143,7 +143,7 @@ extension SenderCore {
         guard sheet.slot >= 0 else { return }
         let lane = sheet.lane
         if !sheet.isAbandoned { lane.tracks[sheet.topic.rawValue].tracker.finished(sheet.offset) }
-        handBytes -= sheet.cost
+        handRoom.remove(sheet.cost, of: sheet.topic)
         slots[sheet.slot] = nil
         freeSlots.append(sheet.slot)
         sheet.slot = -1

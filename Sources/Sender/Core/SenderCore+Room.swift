@@ -24,12 +24,12 @@ extension SenderCore {
     /// and its jobs are soonest pushed from where they are.
     func holdsUpOthers(_ sheet: Sheet) -> Bool {
         guard isShared, sheet.app.isSilent(at: moment.now), !sheet.lane.isLeaving else { return false }
-        return isFull || !sheet.lane.tracks[sheet.topic.rawValue].ahead.isEmpty
+        return handRoom.isFull(for: sheet.topic) || !sheet.lane.tracks[sheet.topic.rawValue].ahead.isEmpty
     }
 
-    /// It is not ahead of what may be begun, waits for no earlier owner, and is due.
+    /// It is not ahead of what may be begun, and waits for no earlier owner.
     private func isBegun(_ sheet: Sheet) -> Bool {
-        sheet.lane.mayPush && !sheet.lane.isHeld(sheet) && sheet.dueAt <= moment.wall
+        sheet.lane.mayPush && !sheet.lane.isHeld(sheet)
             && sheet.offset < sheet.lane.tracks[sheet.topic.rawValue].grantedBelow
     }
 }

@@ -11,9 +11,13 @@ extension SenderCore {
         status: Int? = nil, reason: String? = nil
     ) {
         lastWrite += 1
+        var unplaced: Int?
+        if case .tier(let tier, _) = kind, lane.isSettled {
+            unplaced = lane.tracks[tier.jobs.rawValue].unplaced
+        }
         let write = SenderWrite(
             kind: kind, sheet: sheet, lines: lines, lane: lane.number, at: moment.wall, status: status,
-            reason: reason, laneInHand: lane, receiptsFrom: lane.receiptsEnd)
+            reason: reason, laneInHand: lane, receiptsFrom: lane.receiptsEnd, unplacedBefore: unplaced)
         lane.writing += 1
         if let sheet, case .receipt = kind {
             lane.tracks[sheet.topic.rawValue].tracker.wrote(sheet.offset, receiptsFrom: lane.receiptsEnd)
@@ -125,6 +129,9 @@ extension SenderCore {
         case .tier(let tier, let origin):
             if write.isRepeated || write.sheet?.asksLedger == true {
                 lane.hold(tier.jobs, at: offset, receiptsFrom: write.receiptsFrom)
+            }
+            if let offset, let unplaced = write.unplacedBefore {
+                lane.tracks[tier.jobs.rawValue].wrote(at: offset, unplacedBefore: unplaced)
             }
             mark(write, .moved, status: write.status, reason: write.reason, dueAt: origin.dueAt)
         case .letter(let code):

@@ -37,6 +37,8 @@ package struct SenderCore {
     var sheetsAhead = 0
     /// What lanes may read has perhaps changed.
     var mustSteer = false
+    /// The next time at which a tier is read again.
+    var nextTier = Instant.distantFuture
     /// A lane waits for its earlier owner.
     var isSettling = false
 
@@ -44,13 +46,10 @@ package struct SenderCore {
 
     var slots: [Sheet?] = []
     var freeSlots: [Int] = []
-    var handBytes = 0
-    var isFull = false
-    var isOverfull = false
+    var handRoom: HandRoom
     /// A lane has opened whose topics' ends were reached before.
     var hasEndsSeen = false
     var sheetsOfGroup: [Fingerprint: GroupSheets] = [:]
-    var waitingSheets = DueHeap<Sheet>()
     var waitingLines = DueHeap<AppFlow.Again>()
 
     // MARK: What is known
@@ -92,13 +91,14 @@ package struct SenderCore {
         self.limits = limits
         self.seed = seed
         permits = Permits(limit: limits.permitsMax)
+        handRoom = HandRoom(bytesMax: limits.handBytesMax)
         superseded = SupersededView(seed: seed)
     }
 
     // MARK: For metrics
 
     package var permitsTaken: Int { permits.taken }
-    package var bytesInHand: Int { handBytes }
+    package var bytesInHand: Int { handRoom.bytes }
     package var sheetsInHand: Int { slots.count - freeSlots.count }
     package var lanesInHand: Int { lanes.count }
     package var subjectsInHand: Int { busy.count }
@@ -107,8 +107,12 @@ package struct SenderCore {
         apps.values.reduce(0) { $0 + abs($1.permits) + abs($1.intended) }
     }
     package var leasedUntil: Instant { leaseUntil }
-    /// Milliseconds since 1970: the oldest send in hand.
-    package var oldestAcceptedAt: Int64? { slots.lazy.compactMap { $0?.head.acceptedAt }.min() }
+    /// Milliseconds since 1970: the oldest send in hand, or that waits in a tier.
+    package var oldestAcceptedAt: Int64? {
+        let inHand = slots.lazy.compactMap { $0?.head.acceptedAt }.min()
+        let inTiers = lanes.values.lazy.flatMap(\.tracks).compactMap { $0.next?.acceptedAt }.min()
+        return [inHand, inTiers].compactMap { $0 }.min()
+    }
     /// Tokens that failed the last time, of those that are remembered.
     package var suspectTokens: Int { failed.count }
     /// Why pushes do not flow, in words.
@@ -150,7 +154,6 @@ package struct SenderCore {
     /// Mutating only in name: a getter is called on a copy of the whole core, and costs as much as a small turn.
     package mutating func nextTurn() -> Instant? {
         var next = Instant.distantFuture
-        if let due = waitingSheets.earliest { next = min(next, due) }
         if let due = waitingLines.earliest { next = min(next, due) }
         if !unwritten.isEmpty {
             next = min(next, unwrittenSince.advanced(byMilliseconds: limits.receiptMilliseconds))
@@ -160,7 +163,7 @@ package struct SenderCore {
                 if case .settling(let until) = lane.phase { next = min(next, until) }
             }
         }
-        if !lanes.isEmpty { next = min(next, nextCommit) }
+        if !lanes.isEmpty { next = min(next, nextCommit, nextTier) }
         if let releaseBy { next = min(next, releaseBy) }
         return next == .distantFuture ? nil : next
     }

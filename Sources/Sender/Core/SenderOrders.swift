@@ -26,6 +26,14 @@ package struct SenderOrders {
         package let topic: JobTopic
     }
 
+    /// A partition is read on.
+    package struct Resume: Sendable, Hashable {
+        package let lane: Int32
+        package let topic: JobTopic
+        /// The offset to read from; nil: from where it was paused.
+        package let from: Int64?
+    }
+
     package struct Commit: Sendable, Hashable {
         package let lane: Int32
         package let topic: JobTopic
@@ -58,7 +66,7 @@ package struct SenderOrders {
     /// `receipts` of a lane, from an offset to the end as it is now.
     package var reads: [Read] = []
     package var pauses: [Flow] = []
-    package var resumes: [Flow] = []
+    package var resumes: [Resume] = []
     /// Offsets to commit together; the answer is awaited before others come, but for the last.
     package var commits: [Commit] = []
     /// The answer to these commits names it.

@@ -27,6 +27,8 @@ package struct SenderWrite {
     let laneInHand: Lane
     /// Where `receipts` ended when it was ordered: what becomes of its jobs elsewhere lies behind it.
     let receiptsFrom: Int64
+    /// For a sheet of a tier: how many of our sheets there had no known offset; nil while an earlier owner may still write.
+    let unplacedBefore: Int?
     /// It was written before, and nobody knows whether that is stored, too.
     var isRepeated = false
 

@@ -53,8 +53,6 @@ package final class Sheet {
     var isUnwritten = false
     /// Where it stands among the sheets of its group; -1 where it does not.
     fileprivate var indexInGroup = -1
-    /// Not to be begun before.
-    let dueAt: Int64
     /// The worker was asked for it, and can push it.
     var hasWay = false
     /// Some line of it has had its turn, and was not dropped.
@@ -84,11 +82,11 @@ package final class Sheet {
             var lines: [Int] = []
             origin.lines.forEachLine { lines.append($0) }
             originLines = lines
-            (attempt, tries, dueAt, reason) = (origin.attempt, origin.tries, origin.dueAt, origin.reason)
+            (attempt, tries, reason) = (origin.attempt, origin.tries, origin.reason)
         } else {
             place = JobPlace(topic: topic.word, partition: lane.number, offset: offset)
             originLines = nil
-            (attempt, tries, dueAt, reason) = (1, 0, 0, nil)
+            (attempt, tries, reason) = (1, 0, nil)
         }
         states = Array(repeating: LineState(), count: record.index.lines.count)
         unfinished = states.count

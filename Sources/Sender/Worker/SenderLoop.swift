@@ -52,6 +52,11 @@ final class SenderLoop: TurnHook {
     /// The numbers of commits that have no answer yet: answers come in order.
     var commitsOut = Queue<Int>()
     var nextOffer = Instant(nanoseconds: 0)
+    /// Offsets from which partitions are read on.
+    var toSeek: [TopicPartition: Int64] = [:]
+    /// Partitions that are resumed as soon as they are sought.
+    var toResume: Set<TopicPartition> = []
+    var nextSeek = Instant(nanoseconds: 0)
     /// Something was stored since the start: what is read says nothing of the time any more.
     var knowsTime = false
     private var isClockWrong = false
@@ -167,6 +172,7 @@ final class SenderLoop: TurnHook {
             if notes.isComplete { core.informed() }
         }
         if bells.jobs.answer() || asksAll { try poll() }
+        seek()
         if bells.receipts.answer() || asksAll {
             let hasMore = try receipts.poll(
                 at: moment.now, { core.found($0, lane: $1) },
@@ -219,15 +225,14 @@ final class SenderLoop: TurnHook {
         for token in orders.deadTokens { report(token) }
         for read in orders.reads { receipts.read(lane: read.lane, from: read.from) }
         if !orders.reads.isEmpty { bells?.receipts.ring() }
-        if !orders.pauses.isEmpty { consumer.pause(orders.pauses.map(partition)) }
-        if !orders.resumes.isEmpty { consumer.resume(orders.resumes.map(partition)) }
+        if !orders.pauses.isEmpty { pause(orders.pauses) }
+        if !orders.resumes.isEmpty { resume(orders.resumes) }
         for note in orders.notes { tell(note) }
         commit(orders)
-        if orders.isReleased { try released() }
-    }
-
-    private func partition(_ flow: SenderOrders.Flow) -> TopicPartition {
-        TopicPartition(layout.name(flow.topic.topic), flow.lane)
+        if orders.isReleased {
+            forgetSeeks()
+            try released()
+        }
     }
 
     /// What a person should hear of.

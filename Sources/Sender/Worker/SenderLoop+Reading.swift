@@ -1,0 +1,56 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+internal import Topics
+
+// Partitions that are paused, and read on.
+extension SenderLoop {
+    /// The library answers a seek itself, and asks no broker.
+    private static let seekMilliseconds = 250
+
+    func pause(_ flows: [SenderOrders.Flow]) {
+        let partitions = flows.map { partition(of: $0.topic, lane: $0.lane) }
+        toResume.subtract(partitions)
+        consumer.pause(partitions)
+    }
+
+    func resume(_ resumes: [SenderOrders.Resume]) {
+        var ready: [TopicPartition] = []
+        for resume in resumes {
+            let partition = partition(of: resume.topic, lane: resume.lane)
+            if let from = resume.from { toSeek[partition] = from }
+            if toSeek[partition] == nil { ready.append(partition) } else { toResume.insert(partition) }
+        }
+        if !ready.isEmpty { consumer.resume(ready) }
+        seek()
+    }
+
+    /// Reads partitions from where they were left. If one cannot be sought, it stays paused: resumed without a seek, the
+    /// library would pass over sheets.
+    func seek() {
+        guard !toResume.isEmpty, loop.now >= nextSeek else { return }
+        let starts = toResume.compactMap { partition in
+            toSeek[partition].map { PartitionStart(partition, .offset($0)) }
+        }
+        do {
+            try consumer.seek(starts, withinMilliseconds: Self.seekMilliseconds)
+        } catch {
+            nextSeek = loop.now.advanced(byMilliseconds: Self.seekMilliseconds)
+            log.warning("a tier cannot be read on now; the sender tries again", .field("error", error))
+            return
+        }
+        consumer.resume(Array(toResume))
+        for partition in toResume { toSeek[partition] = nil }
+        toResume.removeAll()
+    }
+
+    /// The assignment is over.
+    func forgetSeeks() {
+        toSeek.removeAll()
+        toResume.removeAll()
+    }
+
+    private func partition(of topic: JobTopic, lane: Int32) -> TopicPartition {
+        TopicPartition(layout.name(topic.topic), lane)
+    }
+}

@@ -25,6 +25,10 @@ package final class AppFlow {
     var urgent = LaneTurns()
     var usual = LaneTurns()
     var again = Queue<Again>()
+    /// Lines that wait for room on the connections of suspects.
+    var suspects = Queue<Again>()
+    /// The last time that one of them left, or that the first of them came.
+    var suspectsMovedAt = Instant(nanoseconds: 0)
     /// Sheets in the queues that have nothing to send any more.
     var over = 0
     /// Pushes in a row that were not of the usual class.
@@ -33,8 +37,10 @@ package final class AppFlow {
     @safe @exclusivity(unchecked) var room: Int?
     @safe @exclusivity(unchecked) var suspectRoom: Int?
     @safe @exclusivity(unchecked) var permits = 0
-    /// Starts whose intent is written or being written, and that have not left.
+    /// Starts whose intent is written or being written, and that have not left. They have room on the connections of
+    /// suspects, or on the others.
     var intended = 0
+    var suspectsIntended = 0
     /// Of each lane a sheet is in the short tier until then, to try for a breaker that is open: whoever gets a lane
     /// gets its scout with it.
     var scoutsBack: [Int32: Instant] = [:]
@@ -51,6 +57,10 @@ package final class AppFlow {
     /// Of pushes, at least one in so many is of the usual class while that has any.
     static let usualEvery = 8
 
+    /// Lines that wait for room on the connections of suspects, at most; those beyond go to a tier. The sheets of waiting
+    /// lines hold up their partitions.
+    static let suspectsMax = 1_000
+
     init(_ name: Name, number: UInt64) {
         self.name = name
         self.number = number
@@ -63,10 +73,15 @@ package final class AppFlow {
         silentSince.map { now.milliseconds(since: $0) >= Self.silentMilliseconds } ?? false
     }
 
+    /// The connections of suspects take nothing.
+    func areSuspectsStuck(at now: Instant) -> Bool {
+        !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= Self.silentMilliseconds
+    }
+
     /// APNs has answered one of its pushes.
     func heard(at now: Instant) { silentSince = inFlight == 0 ? nil : now }
 
-    var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty }
+    var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty || !suspects.isEmpty }
 
     func enqueue(_ sheet: Sheet, seed: UInt64) {
         sheet.isQueued = true

@@ -19,6 +19,11 @@ struct Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         young[key] = value
     }
 
+    mutating func remove(_ key: Key) {
+        young[key] = nil
+        old[key] = nil
+    }
+
     /// Changes a value where it lies, or a fresh one.
     mutating func update(
         _ key: Key, otherwise fresh: @autoclosure () -> Value, _ change: (inout Value) -> Void

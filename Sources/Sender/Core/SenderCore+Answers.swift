@@ -11,6 +11,7 @@ extension SenderCore {
         left(sheet, line)
         sheet.app.heard(at: moment.now)
         sheet.app.breaker.accepted(1, at: moment.now)
+        if sheet.states[line].isSuspect { failed.remove(sheet.subjects[line]) }
         if sheet.states[line].isProbe { probed(sheet, line, isMended: true) }
         accept(sheet, line)
     }
@@ -82,6 +83,7 @@ extension SenderCore {
         case .accepted:
             // A late answer tells of a time that is past.
             isMended = true
+            failed.remove(sheet.subjects[line])
         case .tokenGone, .tokenThrottled, .connectionOver, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
             app.breaker.other(at: moment.now)
@@ -148,7 +150,7 @@ extension SenderCore {
     /// It does not leave now; what it holds it keeps.
     private mutating func comeBack(_ sheet: Sheet, _ line: Int, as step: LineStep) {
         sheet.states[line].step = step
-        if sheet.states[line].hasIntent { sheet.app.intended += 1 }
+        if sheet.states[line].hasIntent { sheet.countIntent(line, 1) }
     }
 
     private mutating func wait(

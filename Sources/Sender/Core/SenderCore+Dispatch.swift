@@ -38,10 +38,14 @@ extension SenderCore {
         /// New permits that it may take.
         var permits: Int
         var lines = 0
+        /// The connections of suspects have no room.
+        var areSuspectsFull = false
     }
 
     private enum Step {
         case went
+        /// The line waits for the connections of suspects; the others go on.
+        case setAside
         /// Neither this line nor another of its kind can go now.
         case stuck
     }
@@ -69,10 +73,11 @@ extension SenderCore {
             guard let again = app.again.first else { break }
             app.again.removeFirst()
             guard again.sheet.slot >= 0, again.sheet.states[again.line].step == .queued else { return .went }
-            if serve(again.sheet, line: again.line, in: &turn, by: way) == .went { return .went }
+            if serve(again.sheet, line: again.line, in: &turn, by: way) != .stuck { return .went }
             // What is stuck must not hold up the others: they may have a permit, or go another way.
             app.again.append(again)
         }
+        if serveSuspect(of: app, in: &turn, by: way) { return .went }
         guard let (sheet, isUsual) = app.next else { return .stuck }
         while sheet.cursor < sheet.lineCount, !sheet.isFresh(sheet.cursor) { sheet.cursor += 1 }
         if sheet.isOver || sheet.cursor == sheet.lineCount {
@@ -91,8 +96,25 @@ extension SenderCore {
             return .went
         }
         let step = serve(sheet, line: sheet.cursor, in: &turn, by: way)
+        if step == .setAside { return .went }
         if step == .went { app.urgentRun = isUsual ? 0 : app.urgentRun + 1 }
         return step
+    }
+
+    /// Serves a line that was set aside. Returns whether it went.
+    private mutating func serveSuspect(
+        of app: AppFlow, in turn: inout AppTurn, by way: (Sheet, _ isSuspect: Bool) -> PushWay
+    ) -> Bool {
+        guard !turn.areSuspectsFull, (app.suspectRoom ?? 1) > 0, let next = app.suspects.first else {
+            return false
+        }
+        app.suspects.removeFirst()
+        guard next.sheet.slot >= 0, next.sheet.states[next.line].step == .queued else { return true }
+        let step = serve(next.sheet, line: next.line, in: &turn, by: way)
+        if step == .stuck { app.suspects.append(next) }
+        turn.areSuspectsFull = step != .went
+        if step == .went { app.suspectsMovedAt = moment.now }
+        return step == .went
     }
 
     private mutating func serve(
@@ -142,14 +164,34 @@ extension SenderCore {
             return .went
         case .open(let room) where room <= 0:
             if sheet.app.silentSince == nil { sheet.app.silentSince = moment.now }
-            return .stuck
+            return isSuspect ? setAside(sheet, line) : .stuck
         case .open(let room):
             if sheet.head.event == .start, !sheet.states[line].hasIntent {
-                return intend(sheet, from: line, atMost: room - sheet.app.intended, in: &turn)
+                let intended = isSuspect ? sheet.app.suspectsIntended : sheet.app.intended
+                guard room > intended else { return isSuspect ? setAside(sheet, line) : .stuck }
+                sheet.states[line].isSuspect = isSuspect
+                return intend(sheet, from: line, atMost: room - intended, in: &turn)
             }
             push(sheet, line, isSuspect: isSuspect, in: &turn)
             return .went
         }
+    }
+
+    /// The line waits for room on the connections of suspects. If too many wait already, it goes to a tier, uncounted.
+    private mutating func setAside(_ sheet: Sheet, _ line: Int) -> Step {
+        if sheet.app.suspects.count >= AppFlow.suspectsMax {
+            moveSuspect(sheet, line)
+            return .went
+        }
+        if sheet.app.suspects.isEmpty { sheet.app.suspectsMovedAt = moment.now }
+        if sheet.states[line].hasIntent, !sheet.states[line].isSuspect {
+            sheet.countIntent(line, -1)
+            sheet.states[line].isSuspect = true
+            sheet.countIntent(line, 1)
+        }
+        sheet.states[line].isAgain = true
+        sheet.app.suspects.append(AppFlow.Again(sheet: sheet, line: line))
+        return .setAside
     }
 
     func room(
@@ -192,17 +234,16 @@ extension SenderCore {
         let isFresh = first == sheet.cursor
         var count = min(room, turn.permits)
         // Each of the others would need a look of its own.
-        if sheet.states[first].isProbe || !isFresh || sheet.asksLedger { count = min(count, 1) }
+        let isAlone = sheet.states[first].isProbe || sheet.states[first].isSuspect
+        if isAlone || !isFresh || sheet.asksLedger { count = min(count, 1) }
         guard count > 0 else { return .stuck }
         var lines = LineSet()
         for line in first..<sheet.lineCount where lines.count < count {
-            guard line == first || sheet.isFresh(line) && !busy.contains(sheet.subjects[line]) else {
-                continue
-            }
+            guard line == first || mayIntend(sheet, line) else { continue }
             hold(sheet, line)
             sheet.states[line].step = .intending
             takePermit(sheet, line)
-            sheet.app.intended += 1
+            sheet.countIntent(line, 1)
             lines.append(line)
         }
         turn.permits -= lines.count
@@ -211,6 +252,10 @@ extension SenderCore {
             .receipt([Receipt.Part(.intent, sheet.origin(of: lines))]), of: sheet, lines: lines,
             in: sheet.lane)
         return .went
+    }
+
+    private func mayIntend(_ sheet: Sheet, _ line: Int) -> Bool {
+        sheet.isFresh(line) && !busy.contains(sheet.subjects[line]) && failed[sheet.subjects[line]] == nil
     }
 
     /// Nothing of an app leaves while its setting is wrong. One sheet of each lane comes back soon to try whether

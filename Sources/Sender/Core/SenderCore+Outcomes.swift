@@ -185,11 +185,18 @@ extension SenderCore {
     /// A start that was about to leave does so, or never will.
     func leaveIntent(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].hasIntent || sheet.states[line].step == .intending else { return }
-        if sheet.states[line].step != .inFlight, sheet.states[line].step != .late { sheet.app.intended -= 1 }
+        if sheet.states[line].step != .inFlight, sheet.states[line].step != .late {
+            sheet.countIntent(line, -1)
+        }
     }
 }
 
 extension Sheet {
+    /// Counts an intent where its start takes room: on the connections of suspects, or on the others.
+    func countIntent(_ line: Int, _ count: Int) {
+        if states[line].isSuspect { app.suspectsIntended += count } else { app.intended += count }
+    }
+
     /// Lines that share what becomes of them share a record.
     func add(_ what: Decided, _ line: Int) {
         for index in decided.indices.reversed() where decided[index].what == what {

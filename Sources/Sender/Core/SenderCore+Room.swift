@@ -10,9 +10,10 @@ extension SenderCore {
     private static let roomMilliseconds = 250
 
     mutating func makeRoom() {
-        guard isShared, moment.now >= nextRoom else { return }
+        guard moment.now >= nextRoom else { return }
         nextRoom = moment.now.advanced(byMilliseconds: Self.roomMilliseconds)
-        guard rotation.contains(where: { $0.isSilent(at: moment.now) }) else { return }
+        for app in rotation where app.areSuspectsStuck(at: moment.now) { moveSuspects(of: app) }
+        guard isShared, rotation.contains(where: { $0.isSilent(at: moment.now) }) else { return }
         for sheet in slots.compactMap({ $0 })
         where sheet.undecided > 0 && isBegun(sheet) && holdsUpOthers(sheet) {
             decideUnsent(
@@ -20,11 +21,38 @@ extension SenderCore {
         }
     }
 
+    /// The connections of suspects take nothing: lines that hold up others go to a tier.
+    private mutating func moveSuspects(of app: AppFlow) {
+        var left = Queue<AppFlow.Again>()
+        while let next = app.suspects.first {
+            app.suspects.removeFirst()
+            guard next.sheet.slot >= 0, next.sheet.states[next.line].step == .queued else { continue }
+            if hasSheetsBehind(next.sheet), !next.sheet.lane.isLeaving {
+                moveSuspect(next.sheet, next.line)
+            } else {
+                left.append(next)
+            }
+        }
+        app.suspects = left
+    }
+
+    /// A refusal of its token stays known.
+    mutating func moveSuspect(_ sheet: Sheet, _ line: Int) {
+        let tries = sheet.tries + Int(sheet.states[line].tries)
+        decide(
+            sheet, line,
+            as: .later(sheet.roomTier, tries: tries, status: nil, reason: sheet.reason ?? "suspects_wait"))
+    }
+
     /// Its app waits for APNs, and something waits behind it. With one app alone there is nobody to make room for,
     /// and its jobs are soonest pushed from where they are.
     func holdsUpOthers(_ sheet: Sheet) -> Bool {
         guard isShared, sheet.app.isSilent(at: moment.now), !sheet.lane.isLeaving else { return false }
-        return handRoom.isFull(for: sheet.topic) || !sheet.lane.tracks[sheet.topic.rawValue].ahead.isEmpty
+        return hasSheetsBehind(sheet)
+    }
+
+    private func hasSheetsBehind(_ sheet: Sheet) -> Bool {
+        handRoom.isFull(for: sheet.topic) || !sheet.lane.tracks[sheet.topic.rawValue].ahead.isEmpty
     }
 
     /// It is not ahead of what may be begun, and waits for no earlier owner.

@@ -104,7 +104,7 @@ package struct SenderCore {
     package var subjectsInHand: Int { busy.count }
     /// Permits and intents that apps hold.
     package var countsOfApps: Int {
-        apps.values.reduce(0) { $0 + abs($1.permits) + abs($1.intended) }
+        apps.values.reduce(0) { $0 + abs($1.permits) + abs($1.intended) + abs($1.suspectsIntended) }
     }
     package var leasedUntil: Instant { leaseUntil }
     /// Milliseconds since 1970: the oldest send in hand, or that waits in a tier.

@@ -1,7 +1,7 @@
 internal import Lifecycle
 internal import LiveActivity
 
-/// How far a tier's partition is read: to its first sheet that is not due.
+/// The reading of a tier's partition, which ends at its first sheet that is not due.
 ///
 /// A sheet that is not due takes no memory. The partition is paused at it, and is read again from it when it is due. All
 /// sheets of a tier wait for the same time, so the sheets behind it are due later. If two owners of the lane had

@@ -29,7 +29,7 @@ extension SenderWorld {
             if now >= flight.leaveBy || (!isCalm && chance(5)) {
                 process.flights.remove(at: index)
                 end(process, flight, by: PushAnswer(.notProcessed(.overdue)))
-            } else if likely(70) {
+            } else if !isCut, likely(70) {
                 process.flights[index].fate = send(flight)
             }
         }

@@ -108,6 +108,7 @@ extension SenderWorld {
         isCalm = true
         settleBesideFault()
         appFault = .none
+        settleAfterCut()
         for count in 0..<4_000 {
             if count % 4 == 0, isAtRest { break }
             step()

@@ -17,13 +17,15 @@ enum AppFault: CaseIterable {
 
     /// The longest delay of another app's jobs. Sheets of an app that waits for APNs hold the window until their answers
     /// are overdue; nothing else takes longer than some turns.
-    var delayMillisecondsMax: Int { self == .silence ? 75_000 : 20_000 }
+    var delayMillisecondsMax: Int { self == .silence ? 100_000 : 20_000 }
 }
 
 extension SenderWorld {
     /// Sheets of the app in trouble, while the other's delay is judged.
     private static let burden = 12
     private static let rounds = 2
+    private static let cutMilliseconds = 10_000
+    private static let cutDelayMillisecondsMax = 30_000
 
     /// A wrong setting has one spell: tokens that are refused in two spells, with pushes accepted in between, are dead.
     func changeFault() {
@@ -37,7 +39,7 @@ extension SenderWorld {
         guard appFault != .none else { return }
         // Less than an hour: then jobs would expire.
         for count in 0..<600 {
-            if count % 4 == 0, !hasOpenJobs { break }
+            if count % 4 == 0, !hasOpenJobs(of: ["shop"]) { break }
             step()
         }
         for _ in 0..<Self.rounds where faults.isEmpty { judge() }
@@ -55,15 +57,39 @@ extension SenderWorld {
         }
         isJudging = true
         defer { isJudging = false }
-        pass(until: now.advanced(byMilliseconds: appFault.delayMillisecondsMax)) { !hasOpenJobs }
-        if hasOpenJobs { fault("\(appFault) of an app delays another app") }
+        pass(until: now.advanced(byMilliseconds: appFault.delayMillisecondsMax)) {
+            !hasOpenJobs(of: ["shop"])
+        }
+        if hasOpenJobs(of: ["shop"]) { fault("\(appFault) of an app delays another app") }
+    }
+
+    /// A cut of the network, in which no app is answered: afterwards all jobs are soon done.
+    func settleAfterCut() {
+        guard chance(25), faults.isEmpty else { return }
+        for count in 0..<600 {
+            if count % 4 == 0, !hasOpenJobs(of: ["shop", "wrong"]) { break }
+            step()
+        }
+        for count in 0..<Self.burden {
+            let place = WorldKafka.Place(lane: Self.lanes[count % 2], topic: .usual)
+            makeSheet(of: chance(50) ? "shop" : "wrong", at: place)
+        }
+        isJudging = true
+        defer { isJudging = false }
+        isCut = true
+        pass(until: now.advanced(byMilliseconds: Self.cutMilliseconds)) { false }
+        isCut = false
+        pass(until: now.advanced(byMilliseconds: Self.cutDelayMillisecondsMax)) {
+            !hasOpenJobs(of: ["shop", "wrong"])
+        }
+        if hasOpenJobs(of: ["shop", "wrong"]) { fault("a cut of the network delays jobs") }
     }
 
     private func pass(until limit: Instant, isDone: () -> Bool) {
         while now < limit, faults.isEmpty, !isDone() { step() }
     }
 
-    private var hasOpenJobs: Bool {
-        jobs.contains { $0.value.head.app != "wrong" && standings[$0.key]?.final == nil }
+    private func hasOpenJobs(of apps: Set<String>) -> Bool {
+        jobs.contains { apps.contains($0.value.head.app) && standings[$0.key]?.final == nil }
     }
 }

@@ -103,7 +103,7 @@ extension SenderWorld {
     private func live(_ process: WorldProcess, _ line: WorldPool, connection number: UInt32) {
         guard let link = line.links[number] else { return }
         guard link.isOpen else {
-            guard likely(50) else { return }
+            guard !isCut, likely(50) else { return }
             if !isCalm, chance(20) { return close(process, line, connection: number) }
             line.links[number]?.isOpen = true
             line.pool.connected(number, at: now)
@@ -111,7 +111,7 @@ extension SenderWorld {
         }
         if !isCalm, chance(3) { return close(process, line, connection: number) }
         if !isCalm, chance(3) { goaway(process, line, connection: number) }
-        for stream in line.links[number]?.streams ?? [] where !stream.hasArrived && likely(70) {
+        for stream in line.links[number]?.streams ?? [] where !isCut && !stream.hasArrived && likely(70) {
             arrive(process, line, connection: number, request: stream.ticket)
         }
         for stream in line.links[number]?.streams ?? [] {
@@ -151,7 +151,7 @@ extension SenderWorld {
     ) {
         guard line.links[number] != nil, let request = line.requests[stream.ticket] else { return }
         if let answer = stream.isReported ? stream.late ?? stream.answer : stream.answer,
-            answer.end != .unknown(.overdue), likely(60)
+            !isCut, answer.end != .unknown(.overdue), likely(60)
         {
             forget(line, connection: number, request: stream.ticket)
             line.pool.read(number, at: now)

@@ -22,6 +22,8 @@ final class SenderWorld {
     var isCalm = false
     /// The trouble of the app `wrong`.
     var appFault = AppFault.none
+    /// Nothing reaches APNs, and no answer comes back.
+    var isCut = false
     /// The delay of other apps is judged: time goes by in small steps.
     var isJudging = false
     let mayDie: Bool
@@ -124,7 +126,7 @@ final class SenderWorld {
         }
         if likely(70) { poll(process) }
         if isJoined { livePools(process) }
-        for _ in 0..<(isCalm ? 6 : 3) where !isJoined { if likely(60) { answer(process) } }
+        for _ in 0..<(isCalm ? 6 : 3) where !isJoined && !isCut { if likely(60) { answer(process) } }
         if likely(60) { store(process) }
         if likely(60) { acknowledge(process) }
         if likely(60) { commit(process) }

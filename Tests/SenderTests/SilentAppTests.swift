@@ -14,6 +14,9 @@ import Testing
     private var moment = SilentAppTests.start
     private var pushed: [String] = []
     private var roomLeft = 0
+    /// APNs answers it again.
+    private var answering = ""
+    private var isConnecting = false
     private var moved: [(app: String, tier: LaterTier, origin: SheetOrigin)] = []
 
     init() throws {
@@ -29,13 +32,13 @@ import Testing
         core.foundAll(lane: 0, end: 0, moment)
     }
 
-    private mutating func arrive(_ apps: String..., topic: JobTopic = .usual) throws {
+    private mutating func arrive(_ apps: String..., topic: JobTopic = .usual, isFirst: Bool = true) throws {
         for (offset, app) in apps.enumerated() {
             let record = try SheetRecord.update(
                 of: app, to: "\(offset)", in: "g\(offset)", version: Int64(offset) + 1, at: moment)
             core.arrived(record, from: topic, lane: 0, at: Int64(offset), moment)
         }
-        core.leaveWord(moment)
+        if isFirst { core.leaveWord(moment) }
     }
 
     /// Lets so much time go by, in turns of which each write is stored and each commit done.
@@ -46,13 +49,18 @@ import Testing
             moment.wall += 100
             core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
             var room = roomLeft
+            let (isSilent, isConnecting) = (isSilent, isConnecting)
             core.turn(moment) { sheet, _ in
-                guard sheet.head.app == "silent" else { return .open(room: 100) }
+                guard isSilent(sheet.head.app) else { return .open(room: 100) }
                 defer { room = 0 }
-                return .open(room: room)
+                return isConnecting ? .connecting(room: room) : .open(room: room)
             }
             carryOut()
         }
+    }
+
+    private var isSilent: (String) -> Bool {
+        { [answering] in $0.hasPrefix("silent") && $0 != answering }
     }
 
     private mutating func carryOut() {
@@ -61,7 +69,7 @@ import Testing
             core.orders.removeAll()
             for push in orders.pushes {
                 pushed.append(push.sheet.head.app)
-                if push.sheet.head.app == "silent" {
+                if isSilent(push.sheet.head.app) {
                     roomLeft = 0
                 } else {
                     core.accepted(push.tag, moment)
@@ -74,7 +82,11 @@ import Testing
                 core.stored(id, at: Int64(id), moment)
             }
             if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
-            core.turn(moment) { sheet, _ in .open(room: sheet.head.app == "silent" ? 0 : 100) }
+            let (isSilent, isConnecting) = (isSilent, isConnecting)
+            core.turn(moment) { sheet, _ in
+                guard isSilent(sheet.head.app) else { return .open(room: 100) }
+                return isConnecting ? .connecting(room: 0) : .open(room: 0)
+            }
         }
     }
 
@@ -104,12 +116,59 @@ import Testing
         #expect(test.moved.isEmpty)
     }
 
-    @Test func `what comes from a tier makes room in the longer one`() throws {
+    @Test(arguments: [(0, LaterTier.seconds5), (40_000, .minutes2)])
+    func `what comes from a tier makes room in the longer one after a very long silence`(
+        milliseconds: Int, tier: LaterTier
+    ) throws {
         var test = self
-        try test.arrive("silent", "silent", "silent", "silent", "shop", topic: .later5s)
+        // Alone it waits where it is, and its silence grows.
+        try test.arrive("silent", topic: .urgent)
+        test.live(milliseconds: milliseconds)
+        try test.arrive("silent", "silent", "silent", "silent", "shop", topic: .later5s, isFirst: false)
         test.live(milliseconds: 5_000)
         #expect(test.pushed == ["shop"])
-        #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.tier == .minutes2 })
+        #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.tier == tier })
+    }
+
+    @Test func `while APNs answers no app, all wait where they are`() throws {
+        var test = self
+        try test.arrive("silent", "silent", "silent2", "silent2", "silent", "silent2")
+        test.live(milliseconds: 18_000)
+        #expect(test.moved.isEmpty)
+        test.live(milliseconds: 4_000)
+        #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.tier == .seconds5 })
+    }
+
+    @Test func `when APNs answers again, each app has two seconds more`() throws {
+        var test = self
+        try test.arrive("silent", "silent2", "silent", "silent", "silent", "silent")
+        test.live(milliseconds: 10_000, roomOfSilent: 0)
+        test.answering = "silent2"
+        test.live(milliseconds: 1_500)
+        #expect(test.pushed == ["silent2"] && test.moved.isEmpty)
+        test.live(milliseconds: 1_500)
+        #expect(test.pushed == ["silent2"] && test.moved.count == 3)
+    }
+
+    @Test func `silence begins when a connection exists`() throws {
+        var test = self
+        test.isConnecting = true
+        try test.arrive("silent", "silent", "silent", "silent", "shop")
+        test.live(milliseconds: 10_000)
+        #expect(test.moved.isEmpty)
+        test.isConnecting = false
+        test.live(milliseconds: 1_500)
+        #expect(test.moved.isEmpty)
+        test.live(milliseconds: 1_500)
+        #expect(test.pushed == ["shop"] && test.moved.count == 4)
+    }
+
+    @Test func `an app that never gets a connection makes room in the end`() throws {
+        var test = self
+        test.isConnecting = true
+        try test.arrive("silent", "silent", "silent", "silent", "shop")
+        test.live(milliseconds: 30_000)
+        #expect(test.pushed == ["shop"] && test.moved.count == 4)
     }
 
     @Test func `a push without an answer goes on in a tier as soon as it is over`() throws {

@@ -58,6 +58,11 @@ package final class APNsClient: TurnHook {
         isStopped ? 0 : template.pool(isSuspect: isSuspect).pool.room
     }
 
+    /// Whether the first connection for pushes of this template is still to come.
+    package func isConnecting(for template: PushTemplate) -> Bool {
+        template.pool(isSuspect: false).pool.isConnecting
+    }
+
     /// Takes a push, or throws a refusal, after which the push has no effect.
     ///
     /// - Parameters:

@@ -67,6 +67,11 @@ package struct Pool {
         return max(0, min(settings.requestsMax - openRequests, waits))
     }
 
+    /// Whether no connection was open yet, and none has failed.
+    package var isConnecting: Bool {
+        backoff.failures == 0 && !connections.contains { $0.phase == .open || $0.phase == .retiring }
+    }
+
     /// Takes a request, or throws the reason why it cannot.
     package mutating func submit(
         leaveBy: Instant, attempts: Int = PushLimits.attemptsUsual, at now: Instant

@@ -49,8 +49,7 @@ package final class AppFlow {
     /// Sheets in hand, and pushes that are out.
     @safe @exclusivity(unchecked) var sheets = 0
     @safe @exclusivity(unchecked) var inFlight = 0
-    /// Since when APNs has said nothing though something is out or cannot leave; nil while it answers.
-    @safe @exclusivity(unchecked) var silentSince: Instant?
+    @safe @exclusivity(unchecked) var silence = AppSilence()
 
     /// Lines of an app in its turn, at most.
     static let turnLinesMax = 64
@@ -66,20 +65,13 @@ package final class AppFlow {
         self.number = number
     }
 
-    /// For so long an app may wait for APNs before it has to make room for others.
-    static let silentMilliseconds = 2_000
-
-    func isSilent(at now: Instant) -> Bool {
-        silentSince.map { now.milliseconds(since: $0) >= Self.silentMilliseconds } ?? false
-    }
-
     /// The connections of suspects take nothing.
     func areSuspectsStuck(at now: Instant) -> Bool {
-        !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= Self.silentMilliseconds
+        !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= AppSilence.shortMilliseconds
     }
 
     /// APNs has answered one of its pushes.
-    func heard(at now: Instant) { silentSince = inFlight == 0 ? nil : now }
+    func heard(at now: Instant) { silence.heard(at: now, isMoreOut: inFlight > 0) }
 
     var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty || !suspects.isEmpty }
 

@@ -125,7 +125,7 @@ extension SenderCore {
             if case .again(let milliseconds) = verdict {
                 if holdsUpOthers(sheet) {
                     return move(
-                        sheet, line, to: sheet.roomTier, isTry: answer.end.mayHaveArrived, after: answer)
+                        sheet, line, to: roomTier(of: sheet), isTry: answer.end.mayHaveArrived, after: answer)
                 }
                 return wait(sheet, line, milliseconds: milliseconds, after: answer)
             }

@@ -108,12 +108,13 @@ extension SenderCore {
         guard !turn.areSuspectsFull, (app.suspectRoom ?? 1) > 0, let next = app.suspects.first else {
             return false
         }
+        let movedAt = app.suspectsMovedAt
         app.suspects.removeFirst()
         guard next.sheet.slot >= 0, next.sheet.states[next.line].step == .queued else { return true }
         let step = serve(next.sheet, line: next.line, in: &turn, by: way)
         if step == .stuck { app.suspects.append(next) }
         turn.areSuspectsFull = step != .went
-        if step == .went { app.suspectsMovedAt = moment.now }
+        app.suspectsMovedAt = step == .went ? moment.now : movedAt
         return step == .went
     }
 
@@ -162,10 +163,10 @@ extension SenderCore {
         case .faulty(let code):
             decideUnsent(sheet, as: .letter(code: code, status: nil, reason: nil))
             return .went
-        case .open(let room) where room <= 0:
-            if sheet.app.silentSince == nil { sheet.app.silentSince = moment.now }
+        case .open(let room) where room <= 0, .connecting(let room) where room <= 0:
+            sheet.app.silence.begin(at: moment.now)
             return isSuspect ? setAside(sheet, line) : .stuck
-        case .open(let room):
+        case .open(let room), .connecting(let room):
             if sheet.head.event == .start, !sheet.states[line].hasIntent {
                 let intended = isSuspect ? sheet.app.suspectsIntended : sheet.app.intended
                 guard room > intended else { return isSuspect ? setAside(sheet, line) : .stuck }
@@ -202,14 +203,15 @@ extension SenderCore {
             return .open(room: known)
         }
         let answer = way(sheet, isSuspect)
-        if case .open(let room) = answer {
+        switch answer {
+        case .open(let room), .connecting(let room):
             sheet.hasWay = true
             // Asked once: what is to leave meanwhile is counted here, and the connections know of it only later.
             let known = (isSuspect ? app.suspectRoom : app.room) ?? room
             if isSuspect { app.suspectRoom = known } else { app.room = known }
             return .open(room: known)
+        case .closed, .faulty: return answer
         }
-        return answer
     }
 
     private mutating func push(_ sheet: Sheet, _ line: Int, isSuspect: Bool, in turn: inout AppTurn) {
@@ -221,7 +223,7 @@ extension SenderCore {
         sheet.states[line].isSuspect = isSuspect
         sheet.lane.inFlight += 1
         sheet.app.inFlight += 1
-        if sheet.app.silentSince == nil { sheet.app.silentSince = moment.now }
+        sheet.app.silence.begin(at: moment.now)
         hold(sheet, line)
         sheet.isBegun = true
         orders.pushes.append(SenderOrders.Push(sheet: sheet, line: line, isSuspect: isSuspect))

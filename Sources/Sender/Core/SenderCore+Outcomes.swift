@@ -149,7 +149,7 @@ extension SenderCore {
         sheet.slot = -1
         lane.sheets -= 1
         sheet.app.sheets -= 1
-        if sheet.app.sheets == 0 { sheet.app.silentSince = nil }
+        if sheet.app.sheets == 0 { sheet.app.silence.end() }
         if let group = sheet.group, let list = sheetsOfGroup[group] {
             list.remove(sheet)
             if list.sheets.isEmpty { sheetsOfGroup[group] = nil }

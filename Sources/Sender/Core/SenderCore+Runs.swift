@@ -34,7 +34,7 @@ extension SenderCore {
         app.inFlight += count
         if count > 0 {
             sheet.isBegun = true
-            if app.silentSince == nil { app.silentSince = moment.now }
+            app.silence.begin(at: moment.now)
         }
         permits.take(count)
         return count

@@ -142,7 +142,7 @@ package struct SenderCore {
         wake()
         handOn()
         dispatch(way)
-        makeRoom()
+        makeRoom(by: way)
         write()
         commit()
         steer()
@@ -172,6 +172,8 @@ package struct SenderCore {
 /// Whether pushes of an app can be taken.
 package enum PushWay: Sendable, Hashable {
     case open(room: Int)
+    /// The same, but the first connection is not open yet, and none has failed.
+    case connecting(room: Int)
     /// The app has no key here, or is not in the catalogue: its jobs wait in a tier.
     case closed(reason: String)
     /// No request can be made of the sheet.

@@ -12,6 +12,8 @@ package struct PushDestination {
 
     package init(_ settings: SenderSettings, standIn: APNsStandIn.Served? = nil) {
         var apns = APNsSettings()
+        // Each loop opens its first connection at once.
+        apns.connectsBurst = settings.loops
         if let standIn {
             apns.production = Self.hosts(HostPort(host: standIn.host, port: standIn.productionPort))
             apns.sandbox = Self.hosts(HostPort(host: standIn.host, port: standIn.sandboxPort))

@@ -10,9 +10,7 @@ extension SenderLoop {
     /// Whether and how many pushes of a sheet can be taken.
     func way(of sheet: Sheet, isSuspect: Bool) -> PushWay {
         guard let client else { return .open(room: 0) }
-        if let template = sheet.template {
-            return .open(room: client.room(for: template, isSuspect: isSuspect))
-        }
+        if let template = sheet.template { return way(of: template, isSuspect: isSuspect, by: client) }
         guard let catalog = environment.catalog else { return .open(room: 0) }
         guard let app = catalog.apps[sheet.head.app] else { return .closed(reason: "unknown_app") }
         let profile = PushProfile(
@@ -21,10 +19,15 @@ extension SenderLoop {
         do {
             let template = try sharedTemplate(profile, sheet)
             sheet.template = template
-            return .open(room: client.room(for: template, isSuspect: isSuspect))
+            return way(of: template, isSuspect: isSuspect, by: client)
         } catch {
             return .faulty(code: "header_faulty")
         }
+    }
+
+    private func way(of template: PushTemplate, isSuspect: Bool, by client: APNsClient) -> PushWay {
+        let room = client.room(for: template, isSuspect: isSuspect)
+        return client.isConnecting(for: template) ? .connecting(room: room) : .open(room: room)
     }
 
     /// Sheets of one send have one request: to make it costs as much as thirty pushes.

@@ -68,6 +68,25 @@ private func verdict(
         #expect(verdict(.minutes2, accepted: nil) == .rejected(isDead: false))
         #expect(verdict(.seconds5, accepted: 0, isOpen: true) == .later(.minutes2, isTry: false))
     }
+
+    @Test func `a token that is refused in the short tier again and again uses up its tries`() {
+        let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
+        var known = RetryRule.Case(tries: head(.update).attemptsMax - 1, refusedBefore: .seconds5)
+        #expect(RetryRule.verdict(answer, of: head(.update), known) == .later(.minutes2, isTry: true))
+        known.tries += 1
+        #expect(RetryRule.verdict(answer, of: head(.update), known) == .rejected(isDead: false))
+    }
+
+    @Test(arguments: [
+        (300, LaterTier.minutes2, LaterTier?.some(.minutes2)), (300, .seconds5, .seconds5),
+        (60, .minutes2, .seconds5), (60, .seconds5, .seconds5), (3, .minutes2, nil),
+    ])
+    func `near its deadline a job waits in the longest tier that still fits`(
+        seconds: Int, wanted: LaterTier, expected: LaterTier?
+    ) {
+        let moment = Moment(now: Instant(nanoseconds: 0), wall: 1_763_600_000_000)
+        #expect(wanted.longest(before: moment.wall / 1000 + Int64(seconds), at: moment) == expected)
+    }
 }
 
 @Suite struct BreakerTests {

@@ -11,12 +11,14 @@ extension SheetRecord {
     }
 
     static func update(
-        of app: String, to phones: [String], in group: String, version: Int64, at moment: Moment
+        of app: String, to phones: [String], in group: String, version: Int64, at moment: Moment,
+        deadlineSeconds: Int64 = 3_600
     ) throws -> SheetRecord {
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
             environment: .production, send: "s\(version)", group: group, scope: .group, generation: 0,
-            version: version, event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
+            version: version, event: .update, deadline: moment.wall / 1000 + deadlineSeconds,
+            acceptedAt: moment.wall)
         return try SheetRecord(
             SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,

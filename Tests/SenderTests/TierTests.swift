@@ -21,6 +21,8 @@ import Testing
     /// Pushes: the app and the milliseconds since the start.
     private var pushed: [(app: String, at: Int64)] = []
     private let start: Int64
+    /// The answer of APNs; nil if it accepts pushes.
+    private var answer: PushAnswer?
 
     init() {
         start = moment.wall
@@ -42,16 +44,17 @@ import Testing
     }
 
     private mutating func write(
-        _ app: String, to topic: JobTopic = .usual, dueIn milliseconds: Int? = nil, lines: Int = 1
+        _ app: String, to topic: JobTopic = .usual, dueIn milliseconds: Int? = nil,
+        deadlineSeconds: Int64 = 3_600
     ) throws {
         let offset = logs[topic.rawValue].count
-        let phones = (0..<lines).map { "\(topic.word)-\(offset)-\($0)" }
         var record = try SheetRecord.update(
-            of: app, to: phones, in: "g\(topic.word)\(offset)", version: 1, at: moment)
+            of: app, to: ["\(topic.word)-\(offset)"], in: "g\(topic.word)\(offset)", version: 1, at: moment,
+            deadlineSeconds: deadlineSeconds)
         if let milliseconds {
             let origin = SheetOrigin(
                 topic: JobTopic.usual.word, partition: 0, offset: Int64(1_000_000 + offset),
-                lines: LineSet(all: lines), attempt: 2, dueAt: moment.wall + Int64(milliseconds))
+                lines: LineSet(all: 1), attempt: 2, dueAt: moment.wall + Int64(milliseconds))
             record = try SheetRecord(record.content, origin: origin.headerLines)
         }
         logs[topic.rawValue].append(record)
@@ -88,7 +91,11 @@ import Testing
         core.orders.removeAll()
         for push in orders.pushes {
             pushed.append((push.sheet.head.app, moment.wall - start))
-            core.accepted(push.tag, moment)
+            if let answer {
+                core.ended(push.tag, as: answer, moment)
+            } else {
+                core.accepted(push.tag, moment)
+            }
         }
         for (id, write) in orders.writes {
             guard case .tier(let tier, let origin) = write.kind, let sheet = write.sheet else {
@@ -209,6 +216,14 @@ import Testing
         }
         #expect(paused[Self.later.rawValue] && !paused[JobTopic.usual.rawValue])
         #expect(core.bytesInHand < 64 << 10)
+    }
+
+    @Test mutating func `a job whose deadline is in a minute is tried again after 5xx`() throws {
+        assign()
+        answer = PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable")
+        try write("shop", deadlineSeconds: 60)
+        try live(milliseconds: 70_000)
+        #expect(pushed.count == 6, "the tries that a send has")
     }
 
     @Test mutating func `an earlier owner's receipts are forgotten before the end of a tier is reached`()

@@ -11,7 +11,7 @@ struct AppSilence: Sendable {
     /// In a cut of the network the last answers of the apps differ by less.
     private static let marginMilliseconds = 1_000
 
-    /// What is known of the other apps.
+    /// The silence of the other apps.
     struct Others: Sendable {
         /// The shortest silence of an app with sheets in hand, in milliseconds.
         var leastMilliseconds = Int.max

@@ -49,6 +49,14 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Returns the longest tier, up to this one, whose wait ends before a deadline; nil if there is none.
+    ///
+    /// - Parameter deadline: seconds since 1970.
+    func longest(before deadline: Int64, at moment: Moment) -> LaterTier? {
+        let tiers: [LaterTier] = self == .minutes2 ? [.minutes2, .seconds5] : [.seconds5]
+        return tiers.first { !moment.isPast(deadline - Int64($0.waitMilliseconds / 1000)) }
+    }
+
     package var waitMilliseconds: Int {
         switch self {
         case .seconds5: 5_000

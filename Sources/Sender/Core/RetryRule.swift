@@ -51,7 +51,7 @@ enum RetryRule {
         case nil, .requestFaulty: return .buried(code: "request_faulty")
         case .accepted: return .accepted
         case .tokenGone: return .rejected(isDead: true)
-        case .tokenSuspect: return refused(known)
+        case .tokenSuspect: return refused(head, known)
         case .channelGone, .channelLimit: return .buried(code: "channel_gone")
         case .appMisconfigured, .providerTokenExpired, .providerTokenTooMany:
             return .later(.minutes2, isTry: false)
@@ -65,7 +65,7 @@ enum RetryRule {
     /// A token that APNs does not know, or the app's setting is wrong: with it every token would be refused.
     /// So it counts as dead when it is refused again a tier later, and others of the app were accepted
     /// between the two: one spell of a wrong setting then never costs a token.
-    private static func refused(_ known: Case) -> Verdict {
+    private static func refused(_ head: SheetHead, _ known: Case) -> Verdict {
         if known.isBreakerOpen { return .later(.minutes2, isTry: false) }
         guard let tier = known.refusedBefore else { return .later(.seconds5, isTry: true) }
         // A second for the answers of pushes that left before.
@@ -73,7 +73,9 @@ enum RetryRule {
         if let accepted = known.millisecondsSinceAccepted, accepted < between {
             return .rejected(isDead: true)
         }
-        return tier == .seconds5 ? .later(.minutes2, isTry: true) : .rejected(isDead: false)
+        // Near its deadline a job waits in the shorter tier again and again.
+        let isLast = tier == .minutes2 || known.tries >= head.attemptsMax
+        return isLast ? .rejected(isDead: false) : .later(.minutes2, isTry: true)
     }
 
     private static func retry(_ head: SheetHead, tries: Int, repeats: Int, orIn tier: LaterTier) -> Verdict {

@@ -174,7 +174,7 @@ extension SenderCore {
             return decide(
                 sheet, line, as: .final(.superseded, status: nil, reason: staleness.rawValue))
         }
-        if moment.isPast(sheet.head.deadline - Int64(tier.waitMilliseconds / 1000)) {
+        guard let tier = tier.longest(before: sheet.head.deadline, at: moment) else {
             return decide(
                 sheet, line, as: .final(.expired, status: answer.status, reason: answer.word))
         }

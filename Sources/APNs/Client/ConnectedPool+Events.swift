@@ -176,11 +176,13 @@ extension ConnectedPool {
             return .tokenExpired(isRemade: isRemade)
         case .providerTokenTooMany:
             guard pool.isCurrent(ticket) else { return .nothing }
-            client.provider.log.error(
-                "apns reports too many provider tokens; find the other process that uses this key",
-                .field("key", key.profile.key.description))
-            client.provider.tokens.tooMany(
+            let isNews = client.provider.tokens.tooMany(
                 key.profile.key, revision: bearerRevision(of: ticket), at: now)
+            if isNews {
+                client.provider.log.error(
+                    "apns reports too many provider tokens; find the other process that uses this key",
+                    .field("key", key.profile.key.description))
+            }
             refreshBearer()
             return .tokenTooMany
         case .serverTrouble: return .serverTrouble

@@ -25,6 +25,7 @@ struct ProviderSigner {
     private var policy = ProviderTokenPolicy()
     private var present: Made?
     private var former: Made?
+    private var toldTooManyAt: Instant?
     private(set) var madeCount = 0
 
     init(_ name: ProviderKeyName, _ file: ProviderKeyFile, keyRevision: Int) {
@@ -91,14 +92,18 @@ struct ProviderSigner {
     }
 
     /// Handles TooManyProviderTokenUpdates for the token of this revision. Returns to the previous token and
-    /// pauses.
-    mutating func tooMany(_ revision: Int, at now: Instant, revision next: () -> Int) {
-        guard revision == self.revision else { return }
+    /// pauses. The result is true for the first of the answers that many pushes get.
+    mutating func tooMany(_ revision: Int, at now: Instant, revision next: () -> Int) -> Bool {
+        guard revision == self.revision else { return false }
         if let former, now.milliseconds(since: former.at) < ProviderTokenPolicy.refreshMilliseconds {
             comeBack(to: former, revision: next())
         }
         former = nil
         policy.tooMany(at: now)
+        let isNews =
+            toldTooManyAt.map { now.milliseconds(since: $0) >= ProviderTokenPolicy.leastMilliseconds } ?? true
+        if isNews { toldTooManyAt = now }
+        return isNews
     }
 
     /// Uses another key under the same name. Its first token is made at once.

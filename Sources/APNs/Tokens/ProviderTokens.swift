@@ -65,12 +65,13 @@ package final class ProviderTokens: Sendable {
         return state.withLock { $0.signers[name]?.expired(revision, at: now, by: clocks) ?? false }
     }
 
-    /// Handles the report of APNs that tokens are made too often.
-    package func tooMany(_ name: ProviderKeyName, revision: Int, at now: Instant) {
+    /// Handles the report of APNs that tokens are made too often. Returns true if it is to be logged: once per pause.
+    package func tooMany(_ name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
         state.withLock { state in
-            guard var signer = state.signers[name] else { return }
-            signer.tooMany(revision, at: now) { state.nextRevision() }
+            guard var signer = state.signers[name] else { return false }
+            let isNews = signer.tooMany(revision, at: now) { state.nextRevision() }
             state.signers[name] = signer
+            return isNews
         }
     }
 

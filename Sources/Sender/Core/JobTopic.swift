@@ -49,7 +49,7 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns the longest tier, up to this one, whose wait ends before a deadline; nil if there is none.
+    /// Returns the longest tier, up to this one, whose wait ends before a deadline; nil if no tier fits.
     ///
     /// - Parameter deadline: seconds since 1970.
     func longest(before deadline: Int64, at moment: Moment) -> LaterTier? {

@@ -78,17 +78,20 @@ extension SenderLoop {
         guard let partitions = offered, loop.now >= nextOffer else { return }
         do {
             let committed = try consumer.committed(partitions, withinMilliseconds: Self.askMilliseconds)
-            let starts = try laneStarts(committed)
+            let offer = try laneOffer(committed)
+            let starts = offer.starts
             try consumer.assign(
-                committed.map { place in
-                    let lane = starts[place.partition.partition]
-                    let base = topics[place.partition.topic].flatMap { lane?.tracks[$0.rawValue].base } ?? 0
-                    return PartitionStart(place.partition, .offset(base))
+                committed.compactMap { place in
+                    guard let topic = topics[place.partition.topic],
+                        let lane = starts[place.partition.partition]
+                    else { return nil }
+                    return PartitionStart(place.partition, .offset(lane.tracks[topic.rawValue].base))
                 })
             consumer.pause(partitions)
             offered = nil
             unreadable = []
             gaps = [:]
+            for (topic, lanes) in offer.lanesWithout { miss(topic, in: lanes) }
             core.assigned(starts.keys.sorted().compactMap { starts[$0] })
             log.info("lanes assigned", .field("count", starts.count))
         } catch {
@@ -98,7 +101,15 @@ extension SenderLoop {
         }
     }
 
-    private func laneStarts(_ committed: [CommittedOffset]) throws(KafkaError) -> [Int32: LaneStart] {
+    private func miss(_ topic: JobTopic, in lanes: Int) {
+        let name = layout.name(topic.topic)
+        unreadable.append("\(name) was not offered for \(lanes) lanes")
+        log.error(
+            "lanes wait: the group offers them without a partition of a topic; check that the topic exists",
+            .field("topic", name), .field("lanes", lanes))
+    }
+
+    private func laneOffer(_ committed: [CommittedOffset]) throws(KafkaError) -> LaneOffer {
         var tracks: [Int32: [JobTopic: LaneStart.Track]] = [:]
         for place in committed {
             guard let topic = topics[place.partition.topic] else { continue }
@@ -113,16 +124,7 @@ extension SenderLoop {
             let note = place.offset == nil ? nil : CommitNote(text: place.metadata)
             tracks[place.partition.partition, default: [:]][topic] = LaneStart.Track(base: base, note: note)
         }
-        var starts: [Int32: LaneStart] = [:]
-        for (lane, found) in tracks {
-            let all = JobTopic.allCases.compactMap { found[$0] }
-            // The group's members have one subscription, so that a lane's partitions come together.
-            guard all.count == JobTopic.allCases.count else {
-                preconditionFailure("a lane came without all its partitions")
-            }
-            starts[lane] = LaneStart(lane: lane, tracks: all)
-        }
-        return starts
+        return LaneOffer(tracks)
     }
 
     // MARK: Gaps

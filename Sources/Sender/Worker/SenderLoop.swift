@@ -38,7 +38,8 @@ final class SenderLoop: TurnHook {
     var client: APNsClient?
     /// Unchecked: one thread has it, and what the core calls does not come back to it.
     @safe @exclusivity(unchecked) var core: SenderCore
-    var batch = RecordBatch(recordsMax: 200, bytesMax: 4 << 20)
+    var batch = RecordBatch(
+        recordsMax: 200, bytesMax: SenderSettings.batchBytesMax, countsHeaders: true)
     /// The jobs topics by their names in the cluster.
     let topics: [String: JobTopic]
     /// The request of the sheet that was begun last: most sheets of a send come one after the other.
@@ -94,13 +95,11 @@ final class SenderLoop: TurnHook {
         topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name($0.topic), $0) })
         let kafka = environment.cluster.settings
         let (log, all) = (context.log, context.metrics)
-        var member = ConsumerOptions(
+        let member = settings.options(
             .group(
                 layout.prefix + Self.group,
                 instanceID: environment.identity(of: SenderService.name, loop: number),
                 topics: JobTopic.allCases.map { layout.name($0.topic) }))
-        member.sessionMilliseconds = settings.sessionMilliseconds
-        member.prefetchKibibytesMax = settings.prefetchKibibytesMax
         consumer = try Consumer(kafka, member, name: "sender-jobs-\(number)", log: log, metrics: all)
         let manual = ConsumerOptions(.manual)
         receipts = ReceiptsReader(

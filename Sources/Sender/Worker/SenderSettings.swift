@@ -1,4 +1,5 @@
 internal import Cryptography
+internal import Kafka
 internal import LiveActivity
 package import Settings
 
@@ -10,8 +11,12 @@ package struct SenderSettings: OperatorSettings {
     /// How long an answer of APNs is awaited; then nobody knows what became of the push.
     package var answerMilliseconds = 5_000
     package var sessionMilliseconds = 10_000
-    /// What is fetched ahead of the sheets in hand, by each loop.
+    /// Bytes that each loop fetches ahead of the sheets in hand; the library counts no headers.
     package var prefetchKibibytesMax = 16_384
+    /// Sheets that each loop fetches ahead. A sheet lies in its headers, with up to 300 KiB for 1,000 jobs.
+    package var prefetchSheetsMax = 64
+    /// Bytes of one answer of a broker, which may be compressed.
+    package var fetchKibibytesMax = 4_096
     /// Empty: there are none, and nothing can be pushed.
     package var keysDirectory = ""
     /// Where APNs is: Apple's hosts, unless these say otherwise.
@@ -64,6 +69,19 @@ package struct SenderSettings: OperatorSettings {
 
     private static func problem(_ text: String) -> String? {
         text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.kind)"
+    }
+
+    /// Bytes of sheets, with their headers, that a loop takes at once.
+    static let batchBytesMax = 4 << 20
+
+    /// The consumer of jobs of one loop.
+    func options(_ membership: ConsumerOptions.Membership) -> ConsumerOptions {
+        var options = ConsumerOptions(membership)
+        options.sessionMilliseconds = sessionMilliseconds
+        options.prefetchKibibytesMax = prefetchKibibytesMax
+        options.prefetchRecordsMax = prefetchSheetsMax
+        options.fetchKibibytesMax = fetchKibibytesMax
+        return options
     }
 
     /// What one of its loops may take.

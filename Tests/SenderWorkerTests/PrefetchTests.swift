@@ -1,0 +1,15 @@
+import Kafka
+import Testing
+
+@testable import Sender
+
+@Suite struct PrefetchTests {
+    /// The library counts only values as bytes, and a sheet lies in its headers.
+    @Test func `sheets that are fetched ahead are bounded by their number`() {
+        let options = SenderSettings().options(.manual)
+        let sheetBytesMax = 1 << 20
+        #expect(options.prefetchRecordsMax * sheetBytesMax <= 64 << 20)
+        #expect(options.fetchKibibytesMax << 10 <= 4 << 20)
+        #expect(SenderSettings.batchBytesMax <= SenderLimits().handBytesMax / 8)
+    }
+}

@@ -20,9 +20,12 @@ extension TLSConnection {
                 phase = .open
                 timer?.cancel()
                 hook()
+                // The delegate may send ahead on another connection, which uses the same scratch.
+                sendOutgoing()
                 delegate?.established(applicationProtocol: applicationProtocol)
             case .plaintext(let bytes):
                 hook()
+                sendOutgoing()
                 unsafe delegate?.received(bytes)
             case .ended:
                 session.shutdown()
@@ -58,6 +61,7 @@ extension TLSConnection {
 
     /// Pulls plaintext and sends it, up to the limit of a turn.
     func pump() {
+        precondition(unsafe scratch.outgoing.isEmpty, "ciphertext of another connection waits to be sent")
         var isDry = false
         do {
             while hasRoom, !isDry, !scratch.isFull, isAlive {

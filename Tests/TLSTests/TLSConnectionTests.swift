@@ -69,6 +69,36 @@ import Testing
         #expect(client.read(\.received) == message)
     }
 
+    @Test func `bytes sent ahead in another connection's event go over their own socket`() async throws {
+        let certificates = try Certificates()
+        let (near, far) = (try RunningLoop(), try RunningLoop())
+        let server = try Server(try certificates.server(), on: far.loop)
+        let context = try certificates.client()
+        let first = Endpoint.connect(context, port: server.port, on: near.loop)
+        try await eventually("the first handshake") { server.first?.read(\.applicationProtocol) != nil }
+        // Each event of a later connection sends a piece of the first one ahead; each connection has its own mark.
+        let piece = [UInt8](repeating: 0, count: 20_000)
+        let later = (1...20).map { mark in
+            let mark = UInt8(mark)
+            let endpoint = Endpoint { first.sendAhead(piece) }
+            return (
+                mark,
+                Endpoint.connect(
+                    context, port: server.port, on: near.loop, as: endpoint,
+                    saying: String(repeating: Character(UnicodeScalar(mark)), count: 50_000))
+            )
+        }
+        try await eventually("each has its handshake, and all of its bytes") {
+            later.allSatisfy { $0.1.read(\.applicationProtocol) != nil }
+                && server.ends.count == 21
+                && server.ends.dropFirst().allSatisfy { $0.read(\.receivedCount) == 50_000 }
+                && server.first?.read(\.receivedCount) == 20 * piece.count
+        }
+        #expect(server.ends.allSatisfy { end in Set(end.read(\.received)).count == 1 })
+        #expect(server.ends.allSatisfy { $0.read(\.closed).isEmpty })
+        #expect(Set(server.ends.compactMap { $0.read(\.received).first }) == Set(0...20))
+    }
+
     @Test func `a refused connect is reported once, in a sentence`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()

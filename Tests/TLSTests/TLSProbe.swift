@@ -33,10 +33,16 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     private let connection = TracedLock<TLSConnection?>(nil)
     private let keepsBytes: Bool
     private let echoes: Bool
+    /// Called when the connection is established, and with each piece that is received.
+    private let onEvent: (@Sendable () -> Void)?
     /// Limit on the bytes of one `fill`, to test small pieces.
     private let piece: Int
 
-    init(echoes: Bool = false, keepsBytes: Bool = true, piece: Int = .max) {
+    init(
+        echoes: Bool = false, keepsBytes: Bool = true, piece: Int = .max,
+        onEvent: (@Sendable () -> Void)? = nil
+    ) {
+        self.onEvent = onEvent
         self.echoes = echoes
         self.keepsBytes = keepsBytes
         self.piece = piece
@@ -53,8 +59,15 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
         tls.wantsToSend()
     }
 
+    /// Sent in this call; on the loop.
+    func sendAhead(_ bytes: [UInt8]) {
+        state.withLock { $0.outgoing += bytes }
+        connection.withLock { $0 }?.sendAhead()
+    }
+
     func established(applicationProtocol: String) {
         state.withLock { $0.applicationProtocol = applicationProtocol }
+        onEvent?()
     }
     func received(_ plaintext: UnsafeRawBufferPointer) {
         state.withLock {
@@ -62,6 +75,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
             $0.receivedCount += plaintext.count
             if echoes { $0.outgoing += plaintext }
         }
+        onEvent?()
     }
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         state.withLock {
@@ -120,6 +134,7 @@ final class Server: Sendable {
 
     var port: Int { listener.port }
     var first: Endpoint? { made.list.withLock { $0.first } }
+    var ends: [Endpoint] { made.list.withLock { $0 } }
 
     deinit { listener.stop() }
 }

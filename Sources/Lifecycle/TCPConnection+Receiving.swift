@@ -12,17 +12,11 @@ extension TCPConnection {
 
     func read() {
         mayRead = false
-        let buffer = unsafe loop.readBuffer
-        let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        let count = receive()
         if count > 0 {
             // A short read has emptied the socket. But if the peer's end came with the data, there was only
             // one edge for both.
-            mayRead = count == buffer.count || peerIsDone
-            if isOpen {
-                unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            } else {
-                drop(count)
-            }
+            if unsafe count == loop.readBuffer.count || peerIsDone { mayRead = true }
             if mayRead, isReading { hook() }
         } else if count == 0 {
             endInput()
@@ -32,6 +26,27 @@ extension TCPConnection {
         } else if errno != EAGAIN {
             end(.broken(SystemError("read from the peer", code: errno)))
         }
+    }
+
+    /// Reads what a broken connection still has.
+    func readRest() {
+        while isReading, descriptor >= 0 {
+            let count = receive()
+            if count == 0 || count < 0 && errno != EINTR { return }
+        }
+    }
+
+    /// Gives the delegate what one `recv` returns.
+    private func receive() -> Int {
+        let buffer = unsafe loop.readBuffer
+        let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        guard count > 0 else { return count }
+        if isOpen {
+            unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        } else {
+            drop(count)
+        }
+        return count
     }
 
     /// Counts bytes after `finish`. They are read only to see the peer's end. A peer that continues to send

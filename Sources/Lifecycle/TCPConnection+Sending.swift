@@ -48,7 +48,7 @@ extension TCPConnection {
         } else {
             unsafe output.waiting.append(bytes)
         }
-        guard !output.waiting.isEmpty else { return isOpen }
+        guard !output.waiting.isEmpty else { return isOpen && failure == nil }
         owesWritable = true
         writableAtBytes = 0
         return false
@@ -61,6 +61,7 @@ extension TCPConnection {
         case .connecting, .open: break
         case .finishing, .ending, .closed: return false
         }
+        if failure != nil { return false }
         precondition(!shutsOutput, "a send came after the end of output")
         guard output.waiting.count + count <= options.outboundBytesMax else {
             end(.outboundFull(bytes: output.waiting.count))
@@ -71,6 +72,7 @@ extension TCPConnection {
 
     func hasRoom() -> Bool {
         if case .ending = phase { return false }
+        if failure != nil { return false }
         if output.waiting.count >= options.highWaterBytes {
             owesWritable = true
             writableAtBytes = options.highWaterBytes / 2
@@ -82,7 +84,7 @@ extension TCPConnection {
         do {
             try unsafe output.send(bytes, to: descriptor)
         } catch {
-            end(.broken(error))
+            fail(error)
         }
     }
 
@@ -90,7 +92,7 @@ extension TCPConnection {
         do {
             try output.flush(to: descriptor)
         } catch {
-            return end(.broken(error))
+            return fail(error)
         }
         guard output.waiting.isEmpty, shutsOutput, !outputIsShut else { return }
         shutdown(descriptor, Int32(SHUT_WR))

@@ -48,6 +48,8 @@ package final class TCPConnection: EventHandler, TurnHook {
     var mayRead = false
     var peerIsDone = false
     var inputIsEnded = false
+    /// The connection is broken. At the end of the turn the bytes that the peer sent before are read, and it ends.
+    private(set) var failure: SystemError?
     var droppedBytes = 0
 
     // MARK: Creation
@@ -173,7 +175,7 @@ package final class TCPConnection: EventHandler, TurnHook {
     package func ready(_ readiness: Readiness) {
         if readiness.contains(.failed) {
             let code = linux_socket_error(descriptor)
-            if code != 0 { return end(.broken(SystemError("keep the connection", code: code))) }
+            if code != 0 { return fail(SystemError("keep the connection", code: code)) }
         }
         if !readiness.isDisjoint(with: [.inputEnded, .hungUp]) { peerIsDone = true }
         if !readiness.isDisjoint(with: [.readable, .inputEnded, .hungUp]) {
@@ -181,6 +183,14 @@ package final class TCPConnection: EventHandler, TurnHook {
             if isReading { read() }
         }
         if readiness.contains(.writable), output.unblock() { hook() }
+    }
+
+    /// Ends the connection after the peer's last bytes, which may be answers.
+    func fail(_ error: SystemError) {
+        guard failure == nil else { return }
+        failure = error
+        output.waiting.release()
+        hook()
     }
 
     package func loopEnds() { close() }
@@ -197,6 +207,10 @@ package final class TCPConnection: EventHandler, TurnHook {
         case .connecting, .closed: return
         case .ending(let reason): return tell(reason)
         case .open, .finishing: break
+        }
+        if let failure {
+            readRest()
+            return end(.broken(failure))
         }
         flush()
         if mayRead, isReading, descriptor >= 0 { read() }

@@ -286,24 +286,53 @@ import Testing
                 || sentence.first?.hasPrefix("cannot find an address of nothing.invalid") == true)
     }
 
+    @Test(arguments: [false, true])
+    func `bytes that came before a reset are received`(isSending: Bool) throws {
+        let running = try RunningLoop()
+        let peers = Peers()
+        let listener = try serve(on: running, peers: peers) { Peer($0) }
+        defer { listener.stop() }
+        let raw = try rawConnection(to: listener.port)
+        #expect(eventually { peers.all.count == 1 })
+        // The loop sees the bytes and the reset in one turn, or learns of the reset when it sends.
+        _ = running.loop.perform {
+            let answer = Array("answer".utf8)
+            #expect(write(raw, answer, answer.count) == answer.count)
+            reset(raw)
+            if isSending { peers.all[0].tcp.send([UInt8](repeating: 1, count: 200_000)) }
+        }
+        #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
+        #expect(peers.all[0].read(\.bytes) == Array("answer".utf8))
+        #expect(peers.all[0].read(\.closed).count == 1)
+    }
+
+    private func rawConnection(to port: Int) throws -> Int32 {
+        let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(raw, $0, 16) }
+        }
+        try #require(code == 0)
+        return raw
+    }
+
+    private func reset(_ raw: Int32) {
+        var abort = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(raw, SOL_SOCKET, SO_LINGER, &abort, 8)
+        close(raw)
+    }
+
     @Test func `a reset is reported as a reset`() throws {
         let running = try RunningLoop()
         let peers = Peers()
         let listener = try serve(on: running, peers: peers) { Peer($0) }
         defer { listener.stop() }
-        let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(listener.port).bigEndian)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(raw, $0, 16) }
-        }
-        #expect(code == 0)
+        let raw = try rawConnection(to: listener.port)
         #expect(eventually { peers.all.count == 1 })
-        var abort = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(raw, SOL_SOCKET, SO_LINGER, &abort, 8)
-        close(raw)
+        reset(raw)
         #expect(eventually { !peers.all[0].read(\.closed).isEmpty })
         #expect(peers.all[0].read(\.closed)[0].hasSuffix("connection reset by peer"))
     }

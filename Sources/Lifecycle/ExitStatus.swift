@@ -24,7 +24,7 @@ package enum ExitStatus: Int32, Sendable {
     case temporary = 75
     /// Missing permissions or credentials.
     case noPermission = 77
-    /// The settings are wrong, or another process with the same identity fenced this process.
+    /// The settings are wrong, or another process runs with a copy of this data directory.
     case configuration = 78
 }
 

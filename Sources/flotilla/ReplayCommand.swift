@@ -14,9 +14,9 @@ extension Command {
     static let replay = Command(
         name: "replay",
         summary:
-            "Rebuilds a stage's state files from their topics at its next start, lets ingest read reports again, or pushes a send's failed jobs again.",
+            "Rebuilds a stage's state files from their topics at its next start, lets ingest read reports again, pushes a send's failed jobs again, or sets the offset at which a stage continues.",
         usage:
-            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--dry-run] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes]",
+            "rebuild --stage \(Rebuild.all.map(\.stage).joined(separator: "|")) [--data DIR] [--dry-run] [--yes] | reports --from TIME|PARTITION/OFFSET [--run NAME] [--dry-run] [--yes] | resend SEND --app APP [--dry-run] [--yes] | offset --topic TOPIC --partition N --to beginning|end|OFFSET [--dry-run] [--yes]",
         example: "flotilla replay rebuild --stage ingest --data /var/lib/flotilla",
         namespace: "run", settings: ["run.data", "topics.", "kafka."],
         options: [
@@ -27,6 +27,9 @@ extension Command {
             ),
             ("--run", true, "reports: continues the interrupted call with this name"),
             ("--app", true, "resend: the app's id"),
+            ("--topic", true, "offset: the topic, without its prefix"),
+            ("--partition", true, "offset: the partition's number"),
+            ("--to", true, "offset: where its stage continues: beginning, end, or an offset"),
             (
                 "--unknown-starts", false,
                 "resend: also starts with an unknown outcome; a phone may then show two activities"
@@ -38,8 +41,9 @@ extension Command {
     ) { invocation in
         if invocation.words.first == "resend" { return try resend(invocation) }
         if invocation.words == ["reports"] { return try reports(invocation) }
+        if invocation.words == ["offset"] { return try offset(invocation) }
         guard invocation.words == ["rebuild"] else {
-            throw Refusal(status: .usage, "use rebuild, reports, or resend with the id of a send")
+            throw Refusal(status: .usage, "use rebuild, reports, offset, or resend with the id of a send")
         }
         let known = Rebuild.all.map(\.stage).joined(separator: " or ")
         guard let rebuild = Rebuild.all.first(where: { $0.stage == invocation.options["--stage"] }) else {
@@ -48,6 +52,15 @@ extension Command {
         let named = invocation.settings[RunSettings.self].data
         let data = named.isEmpty ? try DataDirectory.ofUser() : named
         try rebuild.run(under: data + "/slots", invocation)
+    }
+
+    private static func offset(_ invocation: Invocation) throws {
+        let replay = try ReplayOffset(invocation)
+        print(replay.plan)
+        if invocation.options["--dry-run"] != nil { return }
+        try invocation.confirm(orElse: "the offset stays")
+        try replay.carryOut()
+        print("the stage continues at \(replay.target) when it starts")
     }
 
     private static func reports(_ invocation: Invocation) throws {

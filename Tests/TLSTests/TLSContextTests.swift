@@ -38,8 +38,8 @@ import Testing
                 == "\(chain) holds a certificate, not a private key")
         #expect(
             sentence { try .server(chain: .file(chain), key: .file(other)) }
-                == "certificate \(chain) does not belong to key \(other): use the key that it was made with, and the "
-                + "server's own certificate first")
+                == "certificate \(chain) does not belong to key \(other): use the key that it was made with, and put "
+                + "the server's own certificate first")
         #expect(
             sentence { try .client(trust: .authorities(.file(garbage))) }
                 == "\(garbage) holds no certificate where a certificate in PEM form is needed")

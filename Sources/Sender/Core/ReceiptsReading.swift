@@ -13,7 +13,6 @@ package struct ReceiptsReading: Sendable {
 
     private var asked: [Int32: Int64] = [:]
     private var stretches: [Int32: Stretch] = [:]
-    private var silent: Int32?
 
     package init() {}
 
@@ -25,15 +24,8 @@ package struct ReceiptsReading: Sendable {
         stretches[lane] = nil
     }
 
-    /// Lanes of which the end has to be asked for; one that the cluster was silent about comes after the others.
-    package var lanesWithoutEnd: [Int32] {
-        let lanes = asked.keys.sorted()
-        guard let silent else { return lanes }
-        return lanes.filter { $0 > silent } + lanes.filter { $0 <= silent }
-    }
-
-    /// The cluster has not said where a lane ends.
-    package mutating func isSilent(_ lane: Int32) { silent = lane }
+    /// The lanes whose end has to be asked for.
+    package var lanesWithoutEnd: [Int32] { asked.keys.sorted() }
 
     /// What is next of a lane is not there any more: it is asked for anew where the lane begins. False for a lane that
     /// nobody reads.

@@ -8,9 +8,7 @@ internal import Telemetry
 ///
 /// A lane waits as long as the cluster does not say where its receipts end, and longer than that nothing does.
 final class ReceiptsReader {
-    /// How long the question for an end may hold up a turn.
-    private static let askMilliseconds = 2_000
-    /// Where it was not answered, or receipts are gone, so much lies between one question and the next.
+    /// The pause before the next question, if an end was not answered or receipts are gone.
     private static let againMilliseconds = 5_000
 
     private let consumer: Consumer
@@ -20,6 +18,9 @@ final class ReceiptsReader {
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 4 << 20)
     private var reading = ReceiptsReading()
     private var nextQuestion = Instant(nanoseconds: 0)
+    /// The question that is out, and the lanes that its answers count for.
+    private var question: QuestionID?
+    private var askedLanes: Set<Int32> = []
 
     init(_ consumer: Consumer, topic: String, log: Log) {
         self.consumer = consumer
@@ -29,11 +30,16 @@ final class ReceiptsReader {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    func read(lane: Int32, from offset: Int64) { reading.ask(lane, from: offset) }
+    /// An answer to an earlier question does not count for the lane: its receipts may end later by now.
+    func read(lane: Int32, from offset: Int64) {
+        reading.ask(lane, from: offset)
+        askedLanes.remove(lane)
+    }
 
-    /// Forgets what was asked: the lanes are not ours any more.
+    /// Forgets all lanes, because they are not owned any more.
     func stop() {
         reading.stop()
+        askedLanes = []
         try? consumer.release()
     }
 
@@ -42,7 +48,7 @@ final class ReceiptsReader {
         at now: Instant, _ found: (Receipt, Int32) -> Void, end: (Int32, Int64) -> Void
     ) throws -> Bool {
         let wasIdle = reading.isIdle
-        try begin(at: now)
+        askForEnds(at: now)
         // Also when nothing is asked for: what came too late would keep the descriptor readable, and the loop awake.
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
@@ -76,34 +82,37 @@ final class ReceiptsReader {
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("receipts cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
+        case .answered(let id, let answer) where id == question: try hear(answer, at: now)
         case .offered, .revoked, .lost, .suspended, .committed, .answered: break
         }
     }
 
-    /// The assignment is made anew with each lane that is added, from where the others are.
-    private func begin(at now: Instant) throws {
-        let lanes = reading.lanesWithoutEnd
+    private func askForEnds(at now: Instant) {
+        let lanes = reading.lanesWithoutEnd.filter { !askedLanes.contains($0) }
         guard !lanes.isEmpty, now >= nextQuestion else { return }
-        var isNew = false
-        for lane in lanes {
-            let partition = TopicPartition(topic, lane)
-            do throws(KafkaError) {
-                let marks = try consumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds)
-                reading.begin(lane, low: marks.low, high: marks.high)
-                isNew = true
-            } catch {
-                if error.code.isAccessRefused { throw error }
-                reading.isSilent(lane)
-                nextQuestion = now.advanced(byMilliseconds: Self.againMilliseconds)
-                log.warning(
-                    "the end of receipts cannot be asked for now; a lane waits for it",
-                    .field("partition", partition.description), .field("error", error))
-                break
+        // A question covers every lane without an end, so that one question is out at a time.
+        askedLanes = Set(reading.lanesWithoutEnd)
+        question = consumer.ask(.ends(askedLanes.map { TopicPartition(topic, $0) }))
+    }
+
+    private func hear(_ answer: KafkaAnswer, at now: Instant) throws {
+        switch answer {
+        case .ends(let found):
+            for (partition, ends) in found where askedLanes.remove(partition.partition) != nil {
+                reading.begin(partition.partition, low: ends.low, high: ends.high)
             }
+            // The assignment is made anew with the new lanes, from where the others are.
+            try consumer.assign(
+                reading.starts.map { PartitionStart(TopicPartition(topic, $0.lane), .offset($0.offset)) })
+        case .failed(let partitions, let error):
+            if error.code.isAccessRefused { throw error }
+            for partition in partitions { askedLanes.remove(partition.partition) }
+            nextQuestion = now.advanced(byMilliseconds: Self.againMilliseconds)
+            log.warning(
+                "the end of receipts cannot be asked for now; lanes wait for it",
+                .field("lanes", partitions.count), .field("error", error))
+        case .committed, .records: break
         }
-        guard isNew else { return }
-        try consumer.assign(
-            reading.starts.map { PartitionStart(TopicPartition(topic, $0.lane), .offset($0.offset)) })
     }
 
     func close() { _ = consumer.close() }

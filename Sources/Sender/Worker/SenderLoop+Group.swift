@@ -7,13 +7,13 @@ internal import Topics
 
 // The group's lanes.
 extension SenderLoop {
-    /// How long one question to the cluster may hold up a turn.
-    private static let askMilliseconds = 5_000
+    /// The time of the last commit before the lanes go: a fifth of the usual session.
+    private static let lastCommitMilliseconds = 2_000
     private static let againMilliseconds = 500
 
     /// Sheets, and what else the group says.
     func poll() throws {
-        try takeOffer()
+        takeOffer()
         let events = consumer.poll(into: &batch)
         if !knowsTime { noteStamps() }
         let moment = moment
@@ -41,7 +41,8 @@ extension SenderLoop {
         switch event {
         case .offered(let partitions):
             offered = partitions
-            try takeOffer()
+            offsetsQuestion = nil
+            takeOffer()
         case .revoked(_, let deadline):
             offered = nil
             let drain = loop.now.advanced(byMilliseconds: Self.drainMilliseconds)
@@ -66,39 +67,57 @@ extension SenderLoop {
                 core.reachedEnd(of: topic, lane: place.partition, at: offset)
             }
         case .failed(.outOfRange(let place, _)): gaps[consumer.ask(.ends([place]))] = place
-        case .answered(let id, let answer): hear(answer, to: id)
+        case .answered(let id, let answer):
+            if id == offsetsQuestion { try hearCommitted(answer) } else { hear(answer, to: id) }
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("jobs cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
         }
     }
 
-    /// The answer to an offer: where each partition begins. Nothing is read before the core says so.
-    private func takeOffer() throws {
-        guard let partitions = offered, loop.now >= nextOffer else { return }
-        do {
-            let committed = try consumer.committed(partitions, withinMilliseconds: Self.askMilliseconds)
-            let offer = try laneOffer(committed)
-            let starts = offer.starts
-            try consumer.assign(
-                committed.compactMap { place in
-                    guard let topic = topics[place.partition.topic],
-                        let lane = starts[place.partition.partition]
-                    else { return nil }
-                    return PartitionStart(place.partition, .offset(lane.tracks[topic.rawValue].base))
-                })
-            consumer.pause(partitions)
-            offered = nil
-            unreadable = []
-            gaps = [:]
-            for (topic, lanes) in offer.lanesWithout { miss(topic, in: lanes) }
-            core.assigned(starts.keys.sorted().compactMap { starts[$0] })
-            log.info("lanes assigned", .field("count", starts.count))
+    /// Asks from where the offered partitions are read. The answer takes the offer.
+    private func takeOffer() {
+        guard let partitions = offered, offsetsQuestion == nil, loop.now >= nextOffer else { return }
+        offsetsQuestion = consumer.ask(.committed(partitions))
+    }
+
+    private func hearCommitted(_ answer: KafkaAnswer) throws {
+        offsetsQuestion = nil
+        guard let partitions = offered else { return }
+        do throws(KafkaError) {
+            switch answer {
+            case .committed(let offsets): try begin(partitions, from: offsets)
+            case .failed(_, let error): throw error
+            case .ends, .records: break
+            }
         } catch {
             if error.code.isAccessRefused { throw error }
             nextOffer = loop.now.advanced(byMilliseconds: Self.againMilliseconds)
             log.warning("the group's offsets cannot be read now; trying again", .field("error", error))
         }
+    }
+
+    /// Answers the offer. Nothing is read before the core says so.
+    private func begin(
+        _ partitions: [TopicPartition], from committed: [CommittedOffset]
+    ) throws(KafkaError) {
+        let offer = laneOffer(committed)
+        let starts = offer.starts
+        try consumer.assign(
+            committed.compactMap { place in
+                guard let topic = topics[place.partition.topic],
+                    let lane = starts[place.partition.partition]
+                else { return nil }
+                return PartitionStart(place.partition, .offset(lane.tracks[topic.rawValue].base))
+            })
+        consumer.pause(partitions)
+        offered = nil
+        unreadable = []
+        gaps = [:]
+        withoutOffset = Set(committed.filter { $0.offset == nil }.map(\.partition))
+        for (topic, lanes) in offer.lanesWithout { miss(topic, in: lanes) }
+        core.assigned(starts.keys.sorted().compactMap { starts[$0] })
+        log.info("lanes assigned", .field("count", starts.count))
     }
 
     private func miss(_ topic: JobTopic, in lanes: Int) {
@@ -109,18 +128,13 @@ extension SenderLoop {
             .field("topic", name), .field("lanes", lanes))
     }
 
-    private func laneOffer(_ committed: [CommittedOffset]) throws(KafkaError) -> LaneOffer {
+    /// A partition without a committed offset begins at 0. If its first record lies behind that, it is out of range, and
+    /// continues there.
+    private func laneOffer(_ committed: [CommittedOffset]) -> LaneOffer {
         var tracks: [Int32: [JobTopic: LaneStart.Track]] = [:]
         for place in committed {
             guard let topic = topics[place.partition.topic] else { continue }
-            let base: Int64
-            if let offset = place.offset {
-                base = offset
-            } else {
-                base = try consumer.watermarks(
-                    of: place.partition, withinMilliseconds: Self.askMilliseconds
-                ).low
-            }
+            let base = place.offset ?? 0
             let note = place.offset == nil ? nil : CommitNote(text: place.metadata)
             tracks[place.partition.partition, default: [:]][topic] = LaneStart.Track(base: base, note: note)
         }
@@ -137,6 +151,10 @@ extension SenderLoop {
             return
         }
         guard let position = core.position(of: topic, lane: place.partition) else { return }
+        if withoutOffset.remove(place) != nil {
+            core.skipped(to: ends.low, of: topic, lane: place.partition)
+            return readOn()
+        }
         let gap = OffsetGap(place, committed: position, ends: ends)
         switch gap.verdict(of: topic.topic) {
         case .inRange: readOn()
@@ -187,7 +205,7 @@ extension SenderLoop {
             // The partitions go right after it.
             let outcome =
                 offsets.isEmpty
-                ? .committed : consumer.commit(offsets, withinMilliseconds: Self.askMilliseconds)
+                ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
             core.committed(orders.commitNumber, isDone: outcome == .committed, moment)
         } else if let outcome = consumer.commitLater(offsets) {
             core.committed(orders.commitNumber, isDone: outcome == .committed, moment)

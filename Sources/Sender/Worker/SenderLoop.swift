@@ -63,6 +63,10 @@ final class SenderLoop: TurnHook {
     private var isClockWrong = false
     /// Partitions that cannot be read, in words.
     var unreadable: [String] = []
+    /// The question for the offsets of an offer.
+    var offsetsQuestion: QuestionID?
+    /// Partitions that began without a committed offset.
+    var withoutOffset: Set<TopicPartition> = []
     /// Partitions that are out of range and are asked for their ends.
     var gaps: [QuestionID: TopicPartition] = [:]
     private let receiver = OutcomeReceiver()

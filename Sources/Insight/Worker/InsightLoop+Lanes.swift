@@ -98,10 +98,13 @@ extension InsightLoop {
         }
         do {
             let lane = try open(partition)
-            let places = partitions(partition)
-            consumer.resume(places)
-            // A pause remembers an old position, so the right position is set after `resume`.
-            try consumer.seek(lane.starts, withinMilliseconds: GroupQuestion.millisecondsMax)
+            do {
+                try beginReading(lane)
+            } catch {
+                // Files that are dropped without a close look like those of a process that died.
+                try lane.close()
+                throw error
+            }
             lanes[partition] = lane
             self.open.put(OpenLane(lane))
             publish(lane)
@@ -117,6 +120,16 @@ extension InsightLoop {
                     .field("lane", partition), .field("error", "\(error)"))
             }
         }
+    }
+
+    /// Gives the library the lane beside the lanes that are open. It does not have a lane before its files give
+    /// the offsets. The other lanes begin again where their files stand, and a file knows the records that it has.
+    private func beginReading(_ lane: LaneFiles) throws {
+        let starts = try consumer.resolve(
+            (lanes.values + [lane]).flatMap(\.starts), withinMilliseconds: GroupQuestion.millisecondsMax)
+        // Otherwise `begin` pauses the lane.
+        consumer.resume(partitions(lane.partition))
+        try consumer.begin(starts)
     }
 
     private func open(_ partition: Int32) throws -> LaneFiles {

@@ -1,14 +1,38 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// The exclusive use of a directory by one process. One scope or object owns it. The kernel releases it when
 /// the process ends in any way. A process that finds the directory in use exits with EX_TEMPFAIL (75).
+///
+/// Each lock needs a descriptor, and a process has more than a hundred state files. All of them are in its slot,
+/// which it has locked as a whole. So below such a directory only other owners in this process are excluded.
 package struct DirectoryLock: ~Copyable {
-    private let descriptor: Int32
+    private enum Hold {
+        case descriptor(Int32)
+        /// An entry of `claimed`.
+        case claim(String)
+    }
+
+    private static let lockedTrees = Mutex<Set<String>>([])
+    private static let claimed = Mutex<Set<String>>([])
+    private let hold: Hold
+
+    /// Declares that this process has locked the directory with everything below it, until the process ends.
+    package static func hasLocked(tree directory: String) {
+        lockedTrees.withLock { _ = $0.insert(directory + "/") }
+    }
 
     /// Locks the directory. Creates the directory and its parents if they are missing.
     package init(_ directory: String) throws(StoreError) {
         try Self.make(directory)
+        if Self.lockedTrees.withLock({ $0.contains { directory.hasPrefix($0) } }) {
+            guard Self.claimed.withLock({ $0.insert(directory).inserted }) else {
+                throw .inUse(path: directory, by: "process \(getpid())")
+            }
+            hold = .claim(directory)
+            return
+        }
         let path = directory + "/lock"
         let descriptor = unsafe linux_open(path, O_RDWR | O_CREAT, 0o600)
         guard descriptor >= 0 else { throw systemError("open", path) }
@@ -21,14 +45,18 @@ package struct DirectoryLock: ~Copyable {
         let own = Array("\(getpid())".utf8)
         ftruncate(descriptor, 0)
         _ = unsafe own.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-        self.descriptor = descriptor
+        hold = .descriptor(descriptor)
     }
 
     /// Unlocks explicitly, because a child process that is just starting may keep the descriptor open a
     /// little longer.
     deinit {
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
+        switch hold {
+        case .descriptor(let descriptor):
+            flock(descriptor, LOCK_UN)
+            close(descriptor)
+        case .claim(let directory): Self.claimed.withLock { _ = $0.remove(directory) }
+        }
     }
 
     /// Returns the process that has the directory now, or nil.

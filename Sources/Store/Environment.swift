@@ -11,6 +11,9 @@ internal import Synchronization
 /// and `MDB_NOTLS` lifts it for reads). All threads may use the environment itself. `handle` and `isClosed`
 /// change only while the gate is closed and by the thread that holds the turn. So holding either of the two
 /// is enough to read them.
+///
+/// A file without use is closed by `UnusedFiles` and opened again by its next use. An open file needs three
+/// descriptors, and an installation has more than a hundred files.
 @safe package final class Environment: @unchecked Sendable {
     package let path: String
     let limits: Limits
@@ -20,9 +23,11 @@ internal import Synchronization
     private let identity: Int
     private let gate = Gate()
     private let turn = Turn()
-    /// Nil if the file is closed, or if it could not be reopened yet.
+    /// Nil if the file is closed, was not used for some time, or could not be reopened yet.
     private var handle: OpaquePointer?
     private var isClosed = false
+    /// Whether the file was used since the last call of `closeIfUnused`.
+    private let wasUsed = Atomic(true)
     /// A finished read transaction that the next read renews. A new one allocates memory and registers a
     /// reader under a lock of the whole file, which cost more than the lookup of a row. While it rests it
     /// sees no data and holds no pages.
@@ -45,6 +50,7 @@ internal import Synchronization
                 names,
                 names.indices.map { Table(number: first + 1 + UInt32($0), environment: identity) }))
         unsafe handle = try LMDBFile.open(path, tables: self.names, limits: limits)
+        UnusedFiles.shared.add(self)
     }
 
     deinit {
@@ -61,6 +67,7 @@ internal import Synchronization
     /// Runs the body on one unchanging snapshot. The body must not write to this environment: a write that
     /// must move the map would wait for this read.
     package func read<R>(_ body: (borrowing Picture) throws(StoreError) -> R) throws(StoreError) -> R {
+        noteUse()
         gate.enter()
         defer { gate.leave() }
         let transaction = unsafe try beginRead()
@@ -73,6 +80,7 @@ internal import Synchronization
     /// If the map is too small, the changes are undone, the map grows, and the body runs again from the
     /// start. So the body must have no effect outside its transaction.
     package func write<R>(_ body: (inout WriteTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
+        noteUse()
         turn.take()
         defer { turn.giveBack() }
         growAhead()
@@ -93,6 +101,24 @@ internal import Synchronization
         guard result == 0 else { throw failure(result, "sync") }
     }
 
+    /// Closes the file if it was not used since the last call, and if no thread uses it now. The next use opens
+    /// it again. The data stay in the memory of the kernel, as after the death of a process.
+    func closeIfUnused() {
+        guard !wasUsed.exchange(false, ordering: .relaxed), turn.takeIfFree() else { return }
+        defer { turn.giveBack() }
+        guard gate.close(withinMilliseconds: 0) else { return }
+        defer { gate.leave() }
+        endResting()
+        if let open = unsafe handle { unsafe mdb_env_close(open) }
+        unsafe handle = nil
+    }
+
+    /// A store only if the value changes, because many threads read.
+    private func noteUse() {
+        if !wasUsed.load(ordering: .relaxed) { wasUsed.store(true, ordering: .relaxed) }
+    }
+
+    /// The sizes, or zero while the file is closed.
     package var statistics: Statistics {
         gate.enter()
         defer { gate.leave() }
@@ -239,6 +265,7 @@ extension Environment {
 
     /// Grows the map before a transaction fills it, because a body that runs twice costs twice.
     private func growAhead() {
+        if unsafe handle == nil { _ = unsafe try? opened() }
         let now = unsafe LMDBFile.statistics(handle)
         if now.usedBytes > now.mapBytes / 4 * 3 { try? grow() }
     }

@@ -24,5 +24,8 @@ internal import Glibc
         precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write began within a write")
     }
 
+    /// Takes the turn if no thread has it.
+    func takeIfFree() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
+
     func giveBack() { unsafe pthread_mutex_unlock(mutex) }
 }

@@ -3,6 +3,7 @@ import Kafka
 import LiveActivity
 import ProcessTesting
 import Store
+import Telemetry
 import Testing
 
 @testable import Insight
@@ -31,6 +32,25 @@ struct ForgettingTests {
             let left = try file.rows(of: table)
             #expect(left == 900, "\(table)")
         }
+        // The same time finds nothing more, and a later time finds the rows that became old.
+        #expect(try file.forget(before: 1_000_600) == 0)
+        forgotten = 0
+        for _ in 0..<10 { forgotten += try file.forget(before: 1_000_700) }
+        #expect(forgotten == 100 * ReceiptTable.allCases.count)
         try file.close()
+    }
+
+    @Test func `a table without new records is not read again for the same time`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try StateFile(
+            directory.path, Terms(schema: 1, origin: "here", ageMaxMilliseconds: .max), tables: ["rows"],
+            now: .now(), boot: BootID.current())
+        var sweeps = Sweeps()
+        #expect(try sweeps.sweep("rows", isInOrder: false, in: file, before: 10) == 0)
+        try file.close()
+        #expect(try sweeps.sweep("rows", isInOrder: false, in: file, before: 10) == 0)
+        #expect(throws: StoreError.self) {
+            try sweeps.sweep("rows", isInOrder: false, in: file, before: 11)
+        }
     }
 }

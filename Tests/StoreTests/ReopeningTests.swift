@@ -63,6 +63,53 @@ struct ReopeningTests {
         #expect(try environment.value([1], in: table) == [4])
     }
 
+    /// Returns how often this process has the file open.
+    private func openCount(of path: String) throws -> Int {
+        let folder = "/proc/self/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + name)) == path
+        }
+    }
+
+    @Test func `a file without use is closed, and its next use opens it with its rows`() throws {
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        try environment.put([1], [2], in: table)
+        environment.closeIfUnused()
+        #expect(try openCount(of: environment.path) > 0, "it was used since the last call")
+        environment.closeIfUnused()
+        #expect(try openCount(of: environment.path) == 0)
+        #expect(try environment.value([1], in: table) == [2])
+        environment.closeIfUnused()
+        environment.closeIfUnused()
+        try environment.put([1], [3], in: table)
+        #expect(try environment.value([1], in: table) == [3])
+        environment.closeIfUnused()
+        environment.closeIfUnused()
+        try environment.sync()
+        try environment.close()
+        environment.closeIfUnused()
+        #expect(throws: StoreError.self) { try environment.value([1], in: table) }
+    }
+
+    @Test func `a file that is in use is not closed`() throws {
+        let environment = try Environment(directory: directory.path, tables: ["rows"])
+        let table = environment.table("rows")
+        try environment.put([1], [2], in: table)
+        environment.closeIfUnused()
+        try environment.read { (picture) throws(StoreError) in
+            environment.closeIfUnused()
+            environment.closeIfUnused()
+            #expect(try picture.value(of: [1].span, in: table)?.count == 1)
+        }
+        try environment.write { (transaction) throws(StoreError) in
+            environment.closeIfUnused()
+            environment.closeIfUnused()
+            try transaction.put([3].span, [4].span, in: table)
+        }
+        #expect(try environment.value([3], in: table) == [4])
+    }
+
     @Test func `a closed file stays closed, also if it could not be reopened`() throws {
         let environment = try Environment(directory: directory.path, tables: ["rows"])
         let table = environment.table("rows")

@@ -195,6 +195,24 @@ struct StateFileTests {
         try commit(first)
     }
 
+    @Test func `in a tree that the process has locked, a file has one owner and no lock file`() throws {
+        let tree = directory.path + "/slot-0"
+        DirectoryLock.hasLocked(tree: tree)
+        do {
+            let first = try DirectoryLock(tree + "/ingest/rows-1")
+            #expect(!FileManager.default.fileExists(atPath: tree + "/ingest/rows-1/lock"))
+            #expect(throws: StoreError.inUse(path: tree + "/ingest/rows-1", by: "process \(getpid())")) {
+                _ = try DirectoryLock(tree + "/ingest/rows-1")
+            }
+            _ = try DirectoryLock(tree + "/ingest/rows-2")
+            let beside = try DirectoryLock(tree + "0/rows")
+            #expect(FileManager.default.fileExists(atPath: tree + "0/rows/lock"))
+            _ = consume first
+            _ = consume beside
+        }
+        _ = try DirectoryLock(tree + "/ingest/rows-1")
+    }
+
     @Test func `the error for a directory that cannot be created names it`() throws {
         let path = directory.path + "/file"
         try Data().write(to: URL(fileURLWithPath: path))

@@ -8,6 +8,11 @@ struct Sweeps {
     private static let rowsMax = 500
 
     private var left: [String: KeyRange] = [:]
+    /// The time with which the present pass through a table began.
+    private var passTimes: [String: Int64] = [:]
+    /// The time for which a whole pass through a table is over. The time stands still in a lane without new
+    /// records, and further passes would find nothing and keep the file open.
+    private var finished: [String: Int64] = [:]
 
     /// Removes the old rows of the next page. At the end of a table the next call starts again.
     ///
@@ -16,6 +21,8 @@ struct Sweeps {
     mutating func sweep(
         _ table: String, isInOrder: Bool, in file: StateFile, before time: Int64
     ) throws(StoreError) -> Int {
+        if finished[table] == time { return 0 }
+        if left[table] == nil { passTimes[table] = time }
         var old = RowBatch()
         var range = left[table] ?? .everything
         var isOld = true
@@ -34,6 +41,7 @@ struct Sweeps {
             }
         }
         left[table] = more && !isInOrder ? range : nil
+        if !more || (isInOrder && !isOld), passTimes[table] == time { finished[table] = time }
         if old.isEmpty { return 0 }
         try file.write { transaction throws(StoreError) in try transaction.apply(old, to: file.table(table)) }
         return old.count

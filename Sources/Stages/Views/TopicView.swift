@@ -61,6 +61,7 @@ package final class TopicView {
     private var kept = RowBatch()
     /// Where the file is known to have nothing.
     private var gap: KeyGap?
+    private var counted: Int?
     private var taken: Applied
     private var identity: TopicIdentity
 
@@ -171,6 +172,7 @@ package final class TopicView {
         }
         applied = taken.offset
         gap = nil
+        counted = nil
         for index in 0..<rows.count { withKey(rows.key(index), each) }
         Self.empty(&rows)
         Self.empty(&derived)
@@ -223,8 +225,13 @@ package final class TopicView {
         return more
     }
 
+    /// Returns the number of rows. Only a change makes it look into the file, because a question each second would
+    /// keep the file open.
     package func count() throws(StoreError) -> Int {
-        try file.read { view throws(StoreError) in try view.count(of: table) }
+        if let counted { return counted }
+        let rows = try file.read { view throws(StoreError) in try view.count(of: table) }
+        counted = rows
+        return rows
     }
 
     package func close() throws(StoreError) { try file.close() }

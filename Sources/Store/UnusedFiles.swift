@@ -1,0 +1,27 @@
+internal import Synchronization
+
+/// The files of this process that are closed while nothing uses them.
+package final class UnusedFiles: Sendable {
+    package static let shared = UnusedFiles()
+    /// The interval at which the owner calls `close`. A file is closed after one or two intervals without use.
+    package static let intervalMilliseconds = 5_000
+
+    private struct File {
+        weak var environment: Environment?
+    }
+
+    private let files = Mutex<[File]>([])
+
+    func add(_ environment: Environment) {
+        files.withLock { files in
+            files.removeAll { $0.environment == nil }
+            files.append(File(environment: environment))
+        }
+    }
+
+    /// Closes the files that were not used since the last call.
+    package func close() {
+        let environments = files.withLock { $0.compactMap(\.environment) }
+        for environment in environments { environment.closeIfUnused() }
+    }
+}

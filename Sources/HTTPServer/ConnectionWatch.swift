@@ -1,18 +1,24 @@
 internal import Lifecycle
 
-/// The regular check of all connections' deadlines. It has its own thread, because the server's threads may
-/// be busy with other peers.
+/// The regular check of all connections' deadlines. It runs on its own thread, because the server's threads may
+/// be busy with other peers. All servers of a process share this thread.
 final class ConnectionWatch: Sendable {
+    private static let loop = Result { () throws in
+        let loop = try EventLoop(name: "http watch")
+        try loop.start()
+        return loop
+    }
+
     private let rounds: LoopOwned<Rounds>
 
     init(_ core: HTTPServerCore) throws {
-        rounds = try LoopOwned(thread: "http watch") { Rounds(core, on: $0.loop) }
+        rounds = LoopOwned(on: try Self.loop.get()) { Rounds(core, on: $0.loop) }
     }
 
-    func stop() { rounds.stop { $0.end() } }
+    func stop() { _ = rounds.perform { $0.end() } }
 
     private final class Rounds {
-        private let core: HTTPServerCore
+        private var core: HTTPServerCore?
         private var timer: LoopTimer?
 
         init(_ core: HTTPServerCore, on loop: EventLoop) {
@@ -22,11 +28,17 @@ final class ConnectionWatch: Sendable {
         }
 
         private func look() {
+            guard let core else { return }
             let now = Instant.now()
             core.checkDeadlines(now: now)
             timer?.schedule(at: now.advanced(byMilliseconds: core.limits.watchMilliseconds))
         }
 
-        func end() { timer?.cancel() }
+        /// Ends the checks. The thread continues for other servers.
+        func end() {
+            timer?.cancel()
+            timer = nil
+            core = nil
+        }
     }
 }

@@ -15,41 +15,70 @@ package final class PlainWriter {
     /// That, and the headers that say why it is a dead letter.
     private static let recordBytesMax = keptBytesMax + 1 << 16
 
-    private let producer: Producer
-    private let letters: Topic
+    private let settings: KafkaSettings
+    private let options: ProducerOptions
+    private let name: String
+    private let log: Log
+    private let metrics: Metrics
+    private let lettersTopic: String
+    /// Nil until the first record or question. Most stages never send any, and a client costs three threads.
+    private var producer: Producer?
+    private var topics: [String: Topic] = [:]
     private var deliveries: [Delivery] = []
     private var unanswered = 0
     private var failure: String?
 
     package init(
         _ settings: KafkaSettings, _ layout: TopicLayout, name: String, log: Log, metrics: Metrics
-    ) throws {
+    ) {
         var options = ProducerOptions()
         options.recordBytesMax = Self.recordBytesMax
         options.deliveryMillisecondsMax = Self.acknowledgeMilliseconds
-        producer = try Producer(settings, options, name: name, log: log, metrics: metrics)
-        letters = try producer.topic(layout.name(.deadLetters))
+        self.settings = settings
+        self.options = options
+        self.name = name
+        self.log = log
+        self.metrics = metrics
+        lettersTopic = layout.name(.deadLetters)
     }
 
-    package var isRuined: Bool { producer.fatalError != nil }
+    package var isRuined: Bool { producer?.fatalError != nil }
+
+    private func connected() throws -> Producer {
+        if let producer { return producer }
+        let made = try Producer(settings, options, name: name, log: log, metrics: metrics)
+        producer = made
+        return made
+    }
+
+    private func topic(_ name: String, of producer: Producer) throws -> Topic {
+        if let topic = topics[name] { return topic }
+        let made = try producer.topic(name)
+        topics[name] = made
+        return made
+    }
 
     /// Asks without waiting. A producer's question does not wait behind fetches, as a consumer's does.
-    package func ask(_ question: KafkaQuestion) -> QuestionID { producer.ask(question) }
+    package func ask(_ question: KafkaQuestion) throws -> QuestionID { try connected().ask(question) }
 
     /// Returns the answers that have come since the last call.
-    package func takeAnswers() -> [(QuestionID, KafkaAnswer)] { producer.takeAnswers() }
-
-    package func topic(_ name: String) throws -> Topic { try producer.topic(name) }
+    package func takeAnswers() -> [(QuestionID, KafkaAnswer)] { producer?.takeAnswers() ?? [] }
 
     package func send(
-        to topic: Topic, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
+        to topic: String, partition: Int32, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders
     ) {
-        while true {
-            let result = producer.send(
-                to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
-            if result != .full { return take(result) }
-            collect(waitMilliseconds: 10)
+        do {
+            let producer = try connected()
+            let topic = try self.topic(topic, of: producer)
+            while true {
+                let result = producer.send(
+                    to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
+                if result != .full { return take(result) }
+                collect(waitMilliseconds: 10)
+            }
+        } catch {
+            failure = "\(error)"
         }
     }
 
@@ -74,10 +103,13 @@ package final class PlainWriter {
         }
         let key = isKept ? record.key : nil
         if isKept, let sealed {
-            send(to: letters, partition: letter.partition, key: key, value: sealed.span, headers: &headers)
+            send(
+                to: lettersTopic, partition: letter.partition, key: key, value: sealed.span,
+                headers: &headers)
         } else {
             let value = isKept ? record.value : nil
-            send(to: letters, partition: letter.partition, key: key, value: value, headers: &headers)
+            send(
+                to: lettersTopic, partition: letter.partition, key: key, value: value, headers: &headers)
         }
     }
 
@@ -90,6 +122,7 @@ package final class PlainWriter {
     }
 
     private func collect(waitMilliseconds: Int32) {
+        guard let producer else { return }
         _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
         settle()
     }
@@ -108,7 +141,7 @@ package final class PlainWriter {
     /// Waits until everything is acknowledged. Nil, or what went wrong; then the batch must not commit.
     package func acknowledge() -> String? {
         defer { failure = nil }
-        if unanswered > 0 {
+        if unanswered > 0, let producer {
             _ = producer.flush(withinMilliseconds: Self.acknowledgeMilliseconds, into: &deliveries)
             settle()
         }

@@ -102,7 +102,7 @@ final class ExpanderLoop: StageLoop {
         options.prefetchKibibytesMax = settings.prefetchKibibytesMax
         options.partitionKibibytesMax = settings.laneKibibytesMax
         consumer = try Consumer(kafka, options, name: "expander-expansions", log: log, metrics: metrics)
-        writer = try PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
+        writer = PlainWriter(kafka, layout, name: "expander-plain", log: log, metrics: metrics)
         var form = TopicViewForm(
             topic: layout.name(.starts), table: "starts", schema: StartsTable.viewSchema)
         form.derive = NewestStart.write

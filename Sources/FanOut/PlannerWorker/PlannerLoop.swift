@@ -97,7 +97,7 @@ final class PlannerLoop: StageLoop {
             directory: environment.stateDirectory(of: FanOutService.name), limits: settings.viewLimits,
             kafka: kafka, name: "planner-groups", log: log, metrics: metrics,
             numbers: self.metrics.views)
-        writer = try PlainWriter(kafka, layout, name: "planner-plain", log: log, metrics: metrics)
+        writer = PlainWriter(kafka, layout, name: "planner-plain", log: log, metrics: metrics)
         notes = try NoteWriter(kafka, layout, log: log, metrics: metrics)
         transaction = StageTransaction(
             topics: PlanOutput.Target.allCases.map { layout.name($0.topic) }, log: log

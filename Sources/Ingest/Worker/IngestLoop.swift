@@ -96,8 +96,8 @@ final class IngestLoop: StageLoop {
             directory: environment.stateDirectory(of: IngestService.name), limits: settings.viewLimits,
             kafka: kafka, name: "ingest-installations", log: log, metrics: metrics,
             numbers: self.metrics.views)
-        writer = try PlainWriter(kafka, layout, name: "ingest-plain", log: log, metrics: metrics)
-        forwarding = try ReportForwarding(by: writer, to: reportsTopic)
+        writer = PlainWriter(kafka, layout, name: "ingest-plain", log: log, metrics: metrics)
+        forwarding = ReportForwarding(by: writer, to: reportsTopic)
         transaction = StageTransaction(
             topics: [.installations, .registry, .events].map(layout.name), log: log
         ) {

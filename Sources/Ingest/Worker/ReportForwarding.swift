@@ -5,11 +5,11 @@ internal import Stages
 /// Forwards reports to their right partition.
 struct ReportForwarding {
     private let writer: PlainWriter
-    private let reports: Topic
+    private let topic: String
 
-    init(by writer: PlainWriter, to topic: String) throws {
+    init(by writer: PlainWriter, to topic: String) {
         self.writer = writer
-        reports = try writer.topic(topic)
+        self.topic = topic
     }
 
     /// Forwards the report unchanged, under the key that decides its partition.
@@ -22,6 +22,6 @@ struct ReportForwarding {
         if isEverywhere { headers.add(Report.everywhereHeader, [UInt8]().span) }
         headers.add(Report.receivedAtHeader, Array(String(arrival.receivedAt).utf8).span)
         headers.add(Report.offsetHeader, Array(String(arrival.offset).utf8).span)
-        writer.send(to: reports, partition: partition, key: key.span, value: value, headers: &headers)
+        writer.send(to: topic, partition: partition, key: key.span, value: value, headers: &headers)
     }
 }

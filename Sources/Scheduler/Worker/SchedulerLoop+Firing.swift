@@ -4,6 +4,7 @@ internal import LiveActivity
 internal import Stages
 internal import Store
 internal import Telemetry
+internal import Topics
 
 extension SchedulerLoop {
     /// So long before a timer is due it is asked where the orders end.
@@ -23,7 +24,7 @@ extension SchedulerLoop {
             return
         }
         metrics.oldestSeconds.set(Double(max(0, time - next)) / 1000)
-        askForEnds(at: time)
+        try askForEnds(at: time)
         let budget = budget.available(at: now)
         var firing = FiredTimers(time: time, countMax: min(settings.firesMax, budget))
         if next <= time, firing.countMax > 0 {
@@ -83,14 +84,14 @@ extension SchedulerLoop {
         var headers = RecordHeaders(capacity: 0)
         let bytes = ScheduleRequest.questionBytes
         writer.send(
-            to: questions, partition: partition, key: nil, value: bytes.span,
+            to: layout.name(.schedules), partition: partition, key: nil, value: bytes.span,
             headers: &headers)
         onStep(.timeAsked)
     }
 
     /// Asks where the orders of partitions end that have a timer due. A timer fires when every cancel that came in time
     /// is known.
-    private func askForEnds(at time: Int64) {
+    private func askForEnds(at time: Int64) throws {
         hearEnds()
         var places: [Kafka.TopicPartition] = []
         for (partition, part) in member.owned where part.isServing && endsAsked[partition] == nil {
@@ -100,7 +101,7 @@ extension SchedulerLoop {
             places.append(topicPartition(partition, of: .schedules))
         }
         if places.isEmpty { return }
-        let question = writer.ask(.ends(places))
+        let question = try writer.ask(.ends(places))
         for place in places { endsAsked[place.partition] = (question, time) }
     }
 

@@ -39,8 +39,6 @@ final class SchedulerLoop: StageLoop {
     let member: GroupMember<ScheduledPartition>
     let views: TopicViews
     let writer: PlainWriter
-    /// Where the question for the time goes.
-    let questions: Topic
     let transaction: StageTransaction
     let desk = OrderDesk()
     let reader = JSONReader()
@@ -94,8 +92,7 @@ final class SchedulerLoop: StageLoop {
             form, directory: environment.stateDirectory(of: SchedulerService.name),
             limits: settings.viewLimits, kafka: kafka, name: "scheduler-timers", log: log, metrics: metrics,
             numbers: self.metrics.views)
-        writer = try PlainWriter(kafka, layout, name: "scheduler-plain", log: log, metrics: metrics)
-        questions = try writer.topic(layout.name(.schedules))
+        writer = PlainWriter(kafka, layout, name: "scheduler-plain", log: log, metrics: metrics)
         transaction = StageTransaction(
             topics: TimerOutput.Target.allCases.map { layout.name($0.topic) }, log: log
         ) {

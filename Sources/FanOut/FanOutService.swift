@@ -8,6 +8,7 @@ package import Topics
 package final class FanOutService: Stage {
     package static let name = "fan-out"
     package static let summary = "turns each send into one job for each token"
+    package static let descriptors = StageDescriptors(clients: 10, filesOfLane: 3)
     package static let topics: [TopicName] = [
         .catalog, .sends, .sendsTimed, .groups, .superseded, .expansionsUrgent, .expansions, .progress,
         .schedulesAuto, .registry, .starts, .jobsUrgent, .jobs, .deadLetters,

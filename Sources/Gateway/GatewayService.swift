@@ -25,6 +25,7 @@ package final class GatewayService: Stage {
 
     package static let name = "gateway"
     package static let summary = "takes reports and sends over HTTP"
+    package static let descriptors = StageDescriptors(clients: 5)
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
         .deadLetters, .members,

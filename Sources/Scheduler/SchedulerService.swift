@@ -7,6 +7,7 @@ package import Topics
 package final class SchedulerService: Stage {
     package static let name = "scheduler"
     package static let summary = "sends later what was scheduled, once"
+    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 1)
     package static let topics: [TopicName] = [
         .schedules, .schedulesAuto, .timers, .sendsTimed, .progress, .replies, .deadLetters,
     ]

@@ -13,6 +13,8 @@ package protocol Stage: Service {
     static var summary: String { get }
     /// What it reads and writes: they must be as it needs them before it starts.
     static var topics: [TopicName] { get }
+    /// The file descriptors that it needs.
+    static var descriptors: StageDescriptors { get }
 
     /// Connects to nothing yet: that is what `start` is for.
     init(_ settings: Settings, in environment: StageEnvironment)

@@ -15,6 +15,9 @@ package struct Log: Sendable {
     /// A log that discards all lines, for tests and for tools that print tables.
     package static let silent = Log("", to: LogSink(level: .error, format: .text, descriptor: -1))
 
+    /// The errors that any component has logged to this sink, at most 32 different ones.
+    package var errors: [LoggedError] { sink.errors }
+
     package func debug(_ message: StaticString, _ fields: LogField...) {
         sink.write(.debug, component: component, message, fields: fields)
     }

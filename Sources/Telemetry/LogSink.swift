@@ -11,6 +11,8 @@ package final class LogSink: Sendable {
     /// reports the count.
     package static let equalLinesPerWindow = 10
     package static let equalLinesWindowSeconds: Int64 = 60
+    /// The maximum number of different errors that are remembered.
+    static let rememberedErrorsMax = 32
 
     private struct State {
         var lines: [[UInt8]] = []
@@ -18,6 +20,7 @@ package final class LogSink: Sendable {
         var dropped = 0
         var writing = false
         var equalLines: [Kind: Window] = [:]
+        var errors: [LoggedError] = []
     }
 
     /// The identity of equal lines. Their fields may differ.
@@ -55,6 +58,7 @@ package final class LogSink: Sendable {
 
     func write(_ level: LogLevel, component: String, _ message: StaticString, fields: [LogField]) {
         guard level >= self.level, descriptor >= 0 else { return }
+        if level == .error { remember(component, message) }
         let time = now()
         var fields = fields
         if level >= .warning {
@@ -73,6 +77,22 @@ package final class LogSink: Sendable {
             return state.lines.count == 1
         }
         if wake { eventfd_write(wakeUp, 1) }
+    }
+
+    /// The errors since the start of the process, in the order of their first lines.
+    var errors: [LoggedError] { state.withLock { $0.errors } }
+
+    private func remember(_ component: String, _ message: StaticString) {
+        let message = message.description
+        state.withLock { state in
+            if let index = state.errors.firstIndex(where: {
+                $0.component == component && $0.message == message
+            }) {
+                state.errors[index].count += 1
+            } else if state.errors.count < Self.rememberedErrorsMax {
+                state.errors.append(LoggedError(component: component, message: message, count: 1))
+            }
+        }
     }
 
     /// Returns the number of equal lines that were suppressed before this line, or nil if this line is

@@ -13,6 +13,7 @@ struct Flotilla {
         let arguments = Array(CommandLine.arguments.dropFirst())
         Signals.ignorePipe()
         Signals.ignoreFileSize()
+        DescriptorLimit.raise()
         // A command that answers and exits ends at Ctrl-C like any other program.
         if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
         Task.detached {

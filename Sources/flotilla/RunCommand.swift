@@ -31,14 +31,15 @@ extension Command {
     ) { invocation in
         let kinds = try stages(invocation.words)
         let settings = invocation.settings
+        let layout = TopicLayout(settings)
+        try DescriptorNeed(kinds, lanes: layout.lanes).require()
         let process = RunningProcess(settings)
         let named = settings[RunSettings.self].data
         let data = try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
         let cluster = Cluster(settings[KafkaSettings.self])
-        let layout = TopicLayout(settings)
         let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
         let environment = StageEnvironment(
-            cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
+            cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
             sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: catalog)
         let stages = kinds.map { $0.make(settings, environment) }
         let admin = AdminService(settings, stages: stages)
@@ -46,7 +47,9 @@ extension Command {
             duty: .check(Array(Set(kinds.flatMap(\.topics) + [.members]))), layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
         let facts = ProcessFactsService(of: kinds, settings, in: environment)
-        try await process.run([admin, topics, catalog, keys, facts] + stages) { admin.beginServing() }
+        try await process.run([admin, topics, catalog, keys, facts, UnusedFilesService()] + stages) {
+            admin.beginServing()
+        }
     }
 
     private static func stages(_ words: [String]) throws -> [StageKind] {

@@ -13,6 +13,7 @@ struct StageKind: Sendable {
     let name: String
     let summary: String
     let topics: [TopicName]
+    let descriptors: StageDescriptors
     /// The settings of this stage, in the order of the operator's table.
     let settings: [Declaration]
     let make: @Sendable (ResolvedSettings, StageEnvironment) -> any Stage
@@ -21,6 +22,7 @@ struct StageKind: Sendable {
         name = Kind.name
         summary = Kind.summary
         topics = Kind.topics
+        descriptors = Kind.descriptors
         settings = Kind.Settings.declared.declarations
         make = { settings, environment in Kind(settings[Kind.Settings.self], in: environment) }
     }

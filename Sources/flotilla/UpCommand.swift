@@ -37,16 +37,17 @@ extension Command {
         try invocation.refuseWords()
         let isDemo = invocation.options["--demo"] != nil
         let settings = invocation.settings
+        let layout = TopicLayout(settings, replication: 1)
+        try DescriptorNeed(StageKind.all, lanes: layout.lanes, hasBroker: true, isDemo: isDemo).require()
         let data = try DataDirectory.make(dataDirectory(settings, isDemo: isDemo))
         // The lock reports at once that another process uses the directory, and `flotilla down` finds this
         // process by it.
         let lock = try DirectoryLock(data)
         let process = RunningProcess(settings)
         let cluster = Cluster()
-        let layout = TopicLayout(settings, replication: 1)
         let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
         let environment = StageEnvironment(
-            cluster: cluster, layout: layout, slot: try Slot.take(under: data + "/slots"),
+            cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
             sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
             catalog: catalog, standIn: isDemo ? APNsStandIn() : nil)
         let stages = StageKind.all.map { $0.make(settings, environment) }
@@ -59,7 +60,9 @@ extension Command {
         let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
         let facts = ProcessFactsService(of: StageKind.all, settings, in: environment)
-        var services: [any Service] = [admin, broker, topics, catalog, keys, facts]
+        var services: [any Service] = [
+            admin, broker, topics, catalog, keys, facts, UnusedFilesService(),
+        ]
         if isDemo {
             services += demonstration(of: stages, data: data, settings, in: environment)
         } else {
@@ -78,7 +81,8 @@ extension Command {
             preconditionFailure("up runs all stages")
         }
         let phones = DemonstrationPhones(data: data, settings, in: environment, gateway: gateway)
-        let show = DemonstrationService(data: data, in: environment, gateway: gateway, phones: phones)
+        let show = DemonstrationService(
+            data: data, in: environment, stages: stages, gateway: gateway, phones: phones)
         return stages.flatMap { stage -> [any Service] in stage is SenderService ? [phones, stage] : [stage] }
             + [show]
     }

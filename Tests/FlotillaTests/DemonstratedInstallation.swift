@@ -9,7 +9,7 @@ struct DemonstratedInstallation {
     let broker: String
     /// The address of the simulated APNs.
     let apns: String
-    private let data: String
+    let data: String
 
     init(in directory: TemporaryDirectory) async throws {
         data = directory.file("data")

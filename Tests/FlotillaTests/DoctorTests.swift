@@ -28,12 +28,18 @@ struct DoctorTests {
         let well = try await doctor(installation, push)
         #expect(well.status == 0, "\(well)")
         for line in [
-            "good   kafka", "good   topics", "good   clock", "good   sealing keys", "good   provider keys",
+            "good   descriptors", "good   kafka", "good   topics", "good   clock", "good   sealing keys",
+            "good   provider keys",
         ] {
             #expect(well.output.contains(line), "\(line): \(well.output)")
         }
         #expect(well.output.contains(#/good +apns com.example.scores production +takes the key FLOTILLA01/#))
         #expect(well.output.contains(#/doubt +app demo +anyone who extracts the report key/#))
+
+        let found = try await flotilla(
+            "doctor", "--kafka-brokers", installation.broker, "--no-push", "--up-data",
+            installation.data)
+        #expect(found.status == 0 && found.output.contains("good   sealing keys"), "\(found)")
 
         let unsealed = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
         #expect(unsealed.status == 78 && unsealed.output.contains("tokens.sealing-keys-file"), "\(unsealed)")

@@ -41,6 +41,21 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
     #expect(object?["name"] as? String == "x\n{\"level\":\"error\"}\u{1}\\\u{7f}")
 }
 
+@Test func `errors are remembered with their component and their count`() {
+    var errors: [LoggedError] = []
+    _ = written { log in
+        log.warning("slow")
+        for _ in 0..<20 { log.component("insight").error("cannot open a file", .field("lane", 1)) }
+        log.error("cannot open a file")
+        errors = log.errors
+    }
+    #expect(
+        errors == [
+            LoggedError(component: "insight", message: "cannot open a file", count: 20),
+            LoggedError(component: "test", message: "cannot open a file", count: 1),
+        ])
+}
+
 @Test func `lines below the level are not written`() {
     let lines = written(level: .warning) { log in
         log.debug("no")

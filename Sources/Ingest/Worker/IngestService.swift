@@ -7,6 +7,7 @@ package import Topics
 package final class IngestService: Stage {
     package static let name = "ingest"
     package static let summary = "merges the reports of phones into the registry of tokens"
+    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 1)
     package static let topics: [TopicName] = [
         .catalog, .reports, .installations, .registry, .events, .deadLetters,
     ]

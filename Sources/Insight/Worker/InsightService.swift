@@ -10,6 +10,7 @@ package final class InsightService: Stage {
     package static let name = "insight"
     package static let summary =
         "keeps results of sends and states of people, and answers questions about them"
+    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 6, databasesOfLane: 1)
     package static let topics: [TopicName] = InsightTopic.allCases.map(\.name) + [.members]
 
     private let settings: InsightSettings

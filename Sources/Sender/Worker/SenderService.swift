@@ -8,6 +8,7 @@ package import Topics
 package final class SenderService: Stage {
     package static let name = "sender"
     package static let summary = "pushes jobs to APNs, and writes a receipt for each"
+    package static let descriptors = StageDescriptors(clients: 4)
     package static let topics: [TopicName] = [
         .catalog, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m, .receipts, .superseded, .reports,
         .deadLetters,

@@ -19,6 +19,8 @@ struct DemonstrationResult {
     var startSeconds = 0.0
     var updateSeconds = 0.0
     var screens: GroupScreens?
+    /// Parts of the installation that are not ready or reported an error, a line for each.
+    var problems: [String] = []
 
     init(group: String) { self.group = group }
 
@@ -44,9 +46,9 @@ struct DemonstrationResult {
         let sends = "curl -s http://\(installation.gateway)/v1/sends -H \"Authorization: Bearer $KEY\""
         return """
 
-            Flotilla is up: its gateway at http://\(installation.gateway), Kafka at \(installation.broker), its data in \(installation.data),
+            \(heading): its gateway at http://\(installation.gateway), Kafka at \(installation.broker), its data in \(installation.data),
             and \(DemonstrationApp.phones) simulated phones behind a simulated APNs at https://\(installation.simulator).
-
+            \(problemLines)
               reported   \(DemonstrationApp.phones) phones to the gateway; \(startable) of them run an iOS that can be started, known after \(seconds(reportSeconds))
               started    \(started) activities of \(group) at 0:0; the last lock screen showed it after \(seconds(startSeconds))
               updated    all to 1:0 in \(seconds(updateSeconds)); the lock screens show \(shown)
@@ -59,6 +61,21 @@ struct DemonstrationResult {
             curl -s http://\(installation.control)/v1/phones/phone-0
 
             Ctrl-C stops it; what was acknowledged is there at the next start. From here on, what the phones show:
+
+            """
+    }
+
+    private var heading: String {
+        problems.isEmpty ? "Flotilla is up" : "Flotilla runs, but not every part works"
+    }
+
+    /// The problems as a paragraph, or an empty text.
+    private var problemLines: String {
+        if problems.isEmpty { return "" }
+        return """
+
+            These parts need attention; the log above has the details and `/readyz` the present state:
+            \(problems.map { "  " + $0 }.joined(separator: "\n"))
 
             """
     }

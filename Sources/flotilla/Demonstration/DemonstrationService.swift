@@ -18,16 +18,19 @@ final class DemonstrationService: Service {
     let name = "demonstration"
     private let data: String
     private let environment: StageEnvironment
+    private let stages: [any Stage]
     private let gateway: GatewayService
     private let phones: DemonstrationPhones
     private let backend = Started<DemonstrationBackend>()
     private let watching = Started<Task<Void, Never>>()
 
     init(
-        data: String, in environment: StageEnvironment, gateway: GatewayService, phones: DemonstrationPhones
+        data: String, in environment: StageEnvironment, stages: [any Stage], gateway: GatewayService,
+        phones: DemonstrationPhones
     ) {
         self.data = data
         self.environment = environment
+        self.stages = stages
         self.gateway = gateway
         self.phones = phones
     }
@@ -54,6 +57,7 @@ final class DemonstrationService: Service {
                 of: match, showing: DemonstrationMatch.goal, on: result.started, phones.simulator)
         }
         if let shortfall = result.shortfall { throw Refusal(status: .unavailable, shortfall) }
+        result.problems = await problems(context.log)
         print(result.text(installation(phones, address)))
         // A reader behind a pipe must see the text now, not when the process ends.
         fflush(nil)
@@ -65,6 +69,26 @@ final class DemonstrationService: Service {
         watching?.cancel()
         await watching?.value
         backend.take()?.stop()
+    }
+
+    /// Returns a line for each stage that does not become ready and for each error that was logged. Some parts
+    /// are not on the way of the match, so it can reach its goal without them.
+    private func problems(_ log: Log) async -> [String] {
+        var stillness = Stillness(limitMilliseconds: Self.stillMilliseconds)
+        var obstacles = obstacles
+        while !obstacles.isEmpty, !stillness.isOver {
+            try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
+            obstacles = self.obstacles
+            stillness.sees(obstacles.count)
+        }
+        return obstacles
+            + log.errors.map { error in
+                "\(error.component): \(error.message)" + (error.count > 1 ? " (\(error.count) times)" : "")
+            }
+    }
+
+    private var obstacles: [String] {
+        stages.flatMap { stage in stage.obstacles.map { "\(stage.name): \($0)" } }
     }
 
     private func timed(_ step: () async throws -> Void) async throws -> Double {

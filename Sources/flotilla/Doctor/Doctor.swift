@@ -24,7 +24,9 @@ struct Doctor {
     }
 
     /// Runs the checks in order of dependency. If a check fails, the checks that depend on it are skipped.
-    func look() async -> [Finding] {
+    func look() async -> [Finding] { [descriptors()] + (await lookAtCluster()) }
+
+    private func lookAtCluster() async -> [Finding] {
         guard let admin = try? Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics()) else {
             return [
                 wrong(
@@ -50,6 +52,20 @@ struct Doctor {
         findings += catalogue(catalog, apps) + providerKeys(apps)
         if pushes { findings += await APNsProbe(settings).look(at: apps) }
         return findings
+    }
+
+    /// Compares the limit with the need of a process that runs all stages, as `flotilla up` does.
+    private func descriptors() -> Finding {
+        let need = DescriptorNeed(StageKind.all, lanes: layout.lanes, hasBroker: true).total
+        guard let limit = DescriptorLimit.current else {
+            return doubt("descriptors", "the system does not tell the limit of this process")
+        }
+        if let reason = limit.shortage(needed: need) {
+            return wrong("descriptors", "with all stages and \(layout.lanes) lanes, " + reason)
+        }
+        return good(
+            "descriptors",
+            "\(limit.soft) are allowed; a process with all stages and \(layout.lanes) lanes needs \(need)")
     }
 
     // MARK: Kafka

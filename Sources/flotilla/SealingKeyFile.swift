@@ -48,15 +48,30 @@ enum SealingKeyFile {
         try make(path, in: slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
     }
 
-    /// Returns the keys for a command, which writes beside the running processes, or nil if no file is named.
+    /// Returns the keys for a command, which writes beside the running processes. Without a named file, the
+    /// keys of a `flotilla up` on this machine are used if they are the keys of this installation.
     static func read(_ settings: ResolvedSettings, for catalog: KnownCatalog) throws -> SealingKeys? {
-        guard let path = settings[SealingSettings.self].keysFile else { return nil }
-        let keys = try keys(path)
         let now = WallTime.now().milliseconds
+        guard let path = settings[SealingSettings.self].keysFile else {
+            return ofUp(settings).first { candidate in
+                if case .good = SealingKeys.verdict(on: candidate, standing: catalog.sealing, now: now) {
+                    return catalog.sealing != nil
+                }
+                return false
+            }
+        }
+        let keys = try keys(path)
         if case .refused(let reason) = SealingKeys.verdict(on: keys, standing: catalog.sealing, now: now) {
             throw Refusal(status: .configuration, reason)
         }
         return keys
+    }
+
+    /// Returns the keys that `flotilla up` made in its data directory: the directory that is set, or the
+    /// default directories of an installation and of a demonstration.
+    private static func ofUp(_ settings: ResolvedSettings) -> [SealingKeys] {
+        let directories = [false, true].compactMap { try? Command.dataDirectory(settings, isDemo: $0) }
+        return Set(directories).compactMap { try? SealingKeys(file: $0 + "/sealing-keys") }
     }
 
     private static func keys(_ path: String) throws -> SealingKeys {

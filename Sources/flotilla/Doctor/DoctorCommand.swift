@@ -8,7 +8,7 @@ extension Command {
         summary: "Checks settings, keys, files, Kafka, topics, clocks and APNs, and says what to correct.",
         usage: "[--no-push] [--json]",
         example: "flotilla doctor --kafka-brokers kafka-1:9092 --sender-keys /etc/flotilla/keys",
-        settings: ["kafka.", "topics.", "tokens.", "sender."],
+        settings: ["kafka.", "topics.", "tokens.", "sender.", "up."],
         options: [
             (
                 "--no-push", false,

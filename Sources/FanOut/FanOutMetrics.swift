@@ -1,3 +1,4 @@
+internal import Stages
 internal import Telemetry
 
 /// The stage's numbers: those of each kind of loop have files of their own, and these are what they share.
@@ -31,6 +32,8 @@ struct FanOutMetrics {
             "flotilla_fan_out_clock_doubt_seconds",
             help: "difference between the clocks of brokers and machine while it is not believed",
             labels: labels)
+        // The series exists from the start, because `increase` does not count the first value of a new series.
+        _ = deadLetters(Misfit.empty("").code)
     }
 
     func records(_ outcome: String) -> Counter {

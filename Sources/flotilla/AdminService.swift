@@ -29,7 +29,8 @@ final class AdminService: Service {
     func start(_ context: ServiceContext) async throws {
         let endpoints = AdminEndpoints(metrics: context.metrics) { [self] in
             guard isServing.load(ordering: .relaxed) else { return ["the process is starting or stopping"] }
-            return stages.flatMap { stage in stage.obstacles.map { "\(stage.name): \($0)" } }
+            return (KafkaReadiness.problem(in: context.metrics).map { [$0] } ?? [])
+                + stages.flatMap { stage in stage.obstacles.map { "\(stage.name): \($0)" } }
         }
         var routes = HTTPRoutes()
         endpoints.add(to: &routes)

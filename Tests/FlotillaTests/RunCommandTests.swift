@@ -35,4 +35,46 @@ struct RunCommandTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         #expect(texts[0] == texts[1], "the keys are made only once")
     }
+
+    @Test func `a stage whose brokers are gone is not ready, and ready again when they return`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        func broker(at port: String) async throws -> (ChildProcess, address: String) {
+            let process = try ChildProcess(
+                builtProduct("flotilla"),
+                [
+                    "broker", "--data", directory.file("broker"), "--listen", "127.0.0.1:\(port)",
+                    "--admin-listen", "127.0.0.1:0", "--log-format", "text",
+                ])
+            try await process.waitFor("broker: serving")
+            let found = process.errors.firstMatch(of: #/broker: serving address=(\S+)/#)
+            return (process, String(try #require(found).1))
+        }
+        let (first, address) = try await broker(at: "0")
+        let topics = try await flotilla(
+            "topics", "create", "--topics-lanes", "1", "--topics-replication", "1", "--kafka-brokers", address
+        )
+        #expect(topics.status == 0, "\(topics)")
+        let stage = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "run", "ingest", "--data", directory.file("data"), "--topics-lanes", "1",
+                "--topics-replication", "1", "--kafka-brokers", address, "--admin-listen", "127.0.0.1:0",
+                "--log-format", "text",
+            ])
+        try await stage.waitFor("admin: serving")
+        let admin = String(
+            try #require(stage.errors.firstMatch(of: #/admin: serving address=(\S+)/#)).1)
+        func health() async throws -> Answer { try await flotilla("health-check", "--admin-listen", admin) }
+        try await eventually("readiness") { try await health().status == 0 }
+        first.send(signal: SIGKILL)
+        try await eventually("the loss of Kafka", seconds: 60) {
+            let answer = try await health()
+            return answer.status == 69 && answer.errors.contains("kafka: no broker can be reached")
+        }
+        let port = try #require(address.split(separator: ":").last)
+        let (second, _) = try await broker(at: String(port))
+        try await eventually("readiness again", seconds: 60) { try await health().status == 0 }
+        withExtendedLifetime(second) {}
+    }
 }

@@ -6,8 +6,8 @@ import Testing
 @Test func `statistics give the queue, the brokers and the lag of assigned partitions`() {
     let json = #"""
         { "name": "rdkafka#consumer-1", "msg_cnt": 3, "msg_size": 300, "msg_max": 100000,
-          "brokers": { "a:1/1": { "name": "a:1/1", "state": "UP", "rtt": { "min": 1, "p99": 2500 } },
-                       "b:1/2": { "state": "DOWN", "rtt": { "p99": 100 } } },
+          "brokers": { "a:1/1": { "name": "a:1/1", "state": "UP", "connects": 2, "rtt": { "min": 1, "p99": 2500 } },
+                       "b:1/2": { "state": "DOWN", "connects": 5, "rtt": { "p99": 100 } } },
           "topics": { "jobs": { "topic": "jobs", "batchsize": { "p99": 9 },
             "partitions": { "0": { "partition": 0, "fetch_state": "active", "app_offset": 68, "hi_offset": 90, "ls_offset": 80 },
                             "1": { "fetch_state": "none", "app_offset": 3, "hi_offset": -1001, "ls_offset": -1001 },
@@ -18,6 +18,7 @@ import Testing
     #expect(statistics.queuedRecords == 3)
     #expect(statistics.queuedBytes == 300)
     #expect(statistics.brokersUp == 1)
+    #expect(statistics.connectionAttempts == 7)
     #expect(statistics.roundTripSeconds == 0.0025)
     #expect(statistics.assignedPartitions == 2)
     #expect(statistics.partitions.compactMapValues(\.lag) == [TopicPartition("jobs", 0): 12])
@@ -58,4 +59,20 @@ func `broken statistics do not trap`(text: String) {
     #expect(ages.update(moved, at: start.advanced(byMilliseconds: 6000)) == [jobs: 0])
     let free = partition(stable: 10)
     #expect(ages.update(free, at: start.advanced(byMilliseconds: 7000)).isEmpty)
+}
+
+@Test func `an idle client keeps its number of brokers, and a client that cannot connect has none`() {
+    var reachability = BrokerReachability()
+    func seen(up: Int, attempts: Int) -> Int? {
+        var statistics = Statistics()
+        statistics.brokersUp = up
+        statistics.connectionAttempts = attempts
+        return reachability.update(statistics)
+    }
+    #expect(seen(up: 0, attempts: 0) == nil, "it has never needed a connection")
+    #expect(seen(up: 2, attempts: 2) == 2)
+    #expect(seen(up: 0, attempts: 2) == 2, "the brokers closed connections without use")
+    #expect(seen(up: 0, attempts: 5) == 0, "no attempt succeeds")
+    #expect(seen(up: 0, attempts: 9) == 0)
+    #expect(seen(up: 1, attempts: 10) == 1)
 }

@@ -50,6 +50,8 @@ struct IngestMetrics {
         views = TopicViewMetrics(
             metrics, of: "installations", views: "flotilla_ingest_views_total",
             applied: "flotilla_ingest_applied_offset")
+        // The series exists from the start, because `increase` does not count the first value of a new series.
+        _ = deadLetters(Misfit.empty("").code)
     }
 
     func records(_ outcome: String) -> Counter {

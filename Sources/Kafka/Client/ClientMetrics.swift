@@ -16,6 +16,7 @@ final class ClientMetrics {
     private var lags: [TopicPartition: Gauge] = [:]
     private var stableAges: [TopicPartition: Gauge] = [:]
     private var ages = StableOffsetAges()
+    private var reachability = BrokerReachability()
 
     /// - Parameter client: The loop that uses this client, such as `planner-0`. It is a bounded label.
     init(_ metrics: Metrics, client: String) {
@@ -26,7 +27,10 @@ final class ClientMetrics {
         }
         queuedRecords = gauge("flotilla_kafka_queue_records", "Records produced and not yet acknowledged")
         queuedBytes = gauge("flotilla_kafka_queue_bytes", "Bytes produced and not yet acknowledged")
-        brokersUp = gauge("flotilla_kafka_brokers_up", "Brokers with an open connection")
+        brokersUp = gauge(
+            "flotilla_kafka_brokers_up",
+            "Brokers to which this client has a connection, or had one when it became idle")
+        brokersUp.set(.nan)
         roundTrip = gauge(
             "flotilla_kafka_round_trip_seconds", "99th percentile of the slowest broker's answers")
         assigned = gauge(
@@ -92,7 +96,7 @@ final class ClientMetrics {
     func update(_ statistics: Statistics) {
         queuedRecords.set(Double(statistics.queuedRecords))
         queuedBytes.set(Double(statistics.queuedBytes))
-        brokersUp.set(Double(statistics.brokersUp))
+        brokersUp.set(reachability.update(statistics).map(Double.init) ?? .nan)
         roundTrip.set(statistics.roundTripSeconds)
         assigned.set(Double(statistics.assignedPartitions))
         let age = ages.update(statistics.partitions, at: .now())

@@ -21,6 +21,8 @@ package struct Statistics: Sendable, Equatable {
     package var queuedRecords = 0
     package var queuedBytes = 0
     package var brokersUp = 0
+    /// The attempts to connect to any broker since the client was made.
+    package var connectionAttempts = 0
     /// The 99th percentile of the slowest broker.
     package var roundTripSeconds = 0.0
     package var assignedPartitions = 0
@@ -42,7 +44,7 @@ package struct Statistics: Sendable, Equatable {
         case (0, _): ["msg_cnt", "msg_size", "cgrp", "brokers", "topics"]
         case (1, "cgrp"): ["assignment_size"]
         case (1, "brokers"), (1, "topics"), (3, "topics"): nil
-        case (2, "brokers"): ["state", "rtt"]
+        case (2, "brokers"): ["state", "rtt", "connects"]
         case (2, "topics"): ["partitions"]
         case (3, "brokers"): ["p99"]
         case (4, "topics"): ["fetch_state", "app_offset", "hi_offset", "ls_offset"]
@@ -56,6 +58,7 @@ package struct Statistics: Sendable, Equatable {
         case (1, "msg_size"): queuedBytes = leaf.integer ?? 0
         case (2, "cgrp") where path[1] == "assignment_size": assignedPartitions = leaf.integer ?? 0
         case (3, "brokers") where path[2] == "state" && leaf == .text("UP"): brokersUp += 1
+        case (3, "brokers") where path[2] == "connects": connectionAttempts += leaf.integer ?? 0
         case (4, "brokers") where path[2] == "rtt" && path[3] == "p99":
             roundTripSeconds = max(roundTripSeconds, Double(leaf.integer ?? 0) / 1_000_000)
         case (5, "topics"): takePartition(path, leaf)

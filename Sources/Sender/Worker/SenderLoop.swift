@@ -324,7 +324,10 @@ final class SenderLoop: TurnHook {
         var obstacles = core.obstacles + unreadable
         if offered != nil { obstacles.append("the group's offsets are asked for") }
         shared.set(obstacles, of: number)
-        core.isShared = environment.catalog.map { Self.isShared($0) } ?? true
+        core.isShared = true
+        guard let catalog = environment.catalog else { return }
+        core.isShared = Self.isShared(catalog)
+        for app in catalog.apps.values { metrics.breakersExist(of: app) }
     }
 
     /// Milliseconds; a machine's clock that is kept right differs less.

@@ -56,6 +56,7 @@ struct SenderMetrics {
         writeFailures = metrics.counter(
             "flotilla_sender_write_failures_total", help: "records that were not stored and are written again"
         )
+        for code in Self.deadLetterCodes { _ = deadLetters(code) }
     }
 
     func count(_ receipt: Receipt) {
@@ -76,10 +77,21 @@ struct SenderMetrics {
         }
     }
 
+    /// The reasons that the sender gives itself. Their series exist from the start, because `increase` does not
+    /// count the first value of a new series.
+    private static let deadLetterCodes = [
+        "request_faulty", "channel_gone", "attempts_exhausted", "header_faulty", "token_unreadable",
+    ]
+
     func deadLetters(_ code: String) -> Counter {
         metrics.counter(
             "flotilla_sender_dead_letters_total", help: "jobs that a person should see, by reason",
             labels: ["code": code])
+    }
+
+    /// Makes the series of an app's breakers with 0, so that a query finds them before a breaker opens.
+    func breakersExist(of app: App) {
+        for environment in app.environments { _ = breaker(app.id, environment.rawValue) }
     }
 
     func breaker(_ app: String, _ environment: String) -> Gauge {

@@ -28,6 +28,23 @@ import Testing
         }
     }
 
+    @Test func `only one service of Compose builds the image, and the build needs no tests`() throws {
+        let compose = try text(of: "docker-compose.yml")
+        #expect(compose.matches(of: /\n +build:/).count == 1)
+        let build = try text(of: "deploy/Dockerfile")
+        #expect(!build.contains("COPY Tests") && build.contains("--mount=type=cache"))
+        #expect(try text(of: ".dockerignore").split(separator: "\n").contains("Tests"))
+    }
+
+    @Test func `the lines to paste wait for every stage and have a new group each time`() throws {
+        let services = try text(of: "docker-compose.yml").components(separatedBy: "\n\n")
+        let waiting = try #require(services.first { $0.contains("\n  try-it:") })
+        for stage in ["gateway", "ingest", "scheduler", "fan-out", "sender", "insight", "apns-simulator"] {
+            #expect(waiting.contains("\(stage): { condition: service_healthy }"), "\(stage)")
+        }
+        #expect(try text(of: "deploy/compose/try-it.sh").contains("group=match-$(("))
+    }
+
     /// A volume gets the owner of the image's directory at its path. Without such a directory, root owns it.
     @Test func `every volume of our containers is mounted on a directory of the image`() throws {
         let compose = try text(of: "docker-compose.yml")
@@ -35,8 +52,10 @@ import Testing
             $0.contains("install -d")
         }
         let directories = Set(try #require(made).split(separator: " ").filter { $0.hasPrefix("/") })
-        let services = compose.components(separatedBy: "\n\n").filter { $0.contains("<<: *flotilla") }
-        #expect(services.count == 8)
+        let services = compose.components(separatedBy: "\n\n").filter {
+            $0.contains("    <<: *flotilla") || $0.contains("    <<: *image")
+        }
+        #expect(services.count == 9)
         for service in services {
             for volume in service.matches(of: /"[a-z-]+:(\/[a-z\/]+)(:ro)?"/) {
                 #expect(directories.contains(volume.1), "\(volume.0)")

@@ -15,14 +15,3 @@ for role in report send; do
         mv $secrets/$role-key.new $secrets/$role-key
     }
 done
-key=$(cat $secrets/send-key)
-cat <<TEXT
-
-Flotilla is starting. When \`docker compose ps\` shows its services as healthy, paste these lines: a match for everyone, a goal, and what a phone shows.
-
-KEY=$key
-curl -s $GATEWAY/v1/sends -H "Authorization: Bearer \$KEY" -d '{"event":"start","groupId":"match-42","audience":"everyone","attributesType":"MatchAttributes","attributes":{"home":"Larks","away":"Terns"},"contentState":{"home":0,"away":0},"alert":{"title":"Kick-off","body":"Larks against Terns"}}'
-curl -s $GATEWAY/v1/sends -H "Authorization: Bearer \$KEY" -d '{"event":"update","groupId":"match-42","contentState":{"home":1,"away":0}}'
-curl -s $SIMULATOR/v1/phones/phone-0
-
-TEXT

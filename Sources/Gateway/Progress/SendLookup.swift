@@ -21,7 +21,9 @@ package final class SendLookup: Sendable {
     private let waiting = Atomic<Int>(0)
 
     package init(_ cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
-        search = try LoopOwned(thread: "lookups") { _ in SendSearch(cluster, layout, context: context) }
+        search = try LoopOwned(thread: "lookups") {
+            SendSearch(cluster, layout, context: context, on: $0.loop)
+        }
     }
 
     package func stop() { search.stop { $0.end() } }
@@ -59,26 +61,37 @@ private final class SendSearch {
     /// The number of records in the first step backwards. Each further step reads ten times as many.
     private static let nearRecords: Int64 = 20_000
 
+    /// The time without a search after which the client is closed. It needs four threads.
+    private static let idleMilliseconds = 60_000
+
     private let cluster: Cluster
     private let layout: TopicLayout
     private let context: ServiceContext
+    private var idle: LoopTimer?
     private let reader = JSONReader()
     private var consumer: Consumer?
     private var batch = RecordBatch(recordsMax: 10_000)
 
-    init(_ cluster: Cluster, _ layout: TopicLayout, context: ServiceContext) {
+    init(_ cluster: Cluster, _ layout: TopicLayout, context: ServiceContext, on loop: EventLoop) {
         self.cluster = cluster
         self.layout = layout
         self.context = context
+        idle = LoopTimer(on: loop) { [unowned self] in disconnect() }
     }
 
     func end() {
+        idle?.cancel()
+        disconnect()
+    }
+
+    private func disconnect() {
         batch.clear()
         _ = consumer?.close(withinMilliseconds: 500)
         consumer = nil
     }
 
     func find(_ id: SendID, of app: String, since time: Int64?, began: Instant) -> SendLookup.Found {
+        defer { idle?.schedule(at: Instant.now().advanced(byMilliseconds: Self.idleMilliseconds)) }
         let until = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
         do {
             let key = RecordKey.join(id.text)

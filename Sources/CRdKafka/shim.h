@@ -21,3 +21,10 @@ static inline rd_kafka_resp_err_t rdkafka_produce(rd_kafka_t *client, rd_kafka_t
                              RD_KAFKA_V_KEY(key, key_length), RD_KAFKA_V_OPAQUE(tag),
                              RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_END);
 }
+
+/// Delays the answer to the next request of this kind that a broker of the mock cluster gets.
+static inline rd_kafka_resp_err_t rdkafka_mock_delay_answer(rd_kafka_mock_cluster_t *cluster, int32_t broker,
+                                                            int16_t api_key, int milliseconds) {
+    return rd_kafka_mock_broker_push_request_error_rtts(cluster, broker, api_key, 1,
+                                                        RD_KAFKA_RESP_ERR_NO_ERROR, milliseconds);
+}

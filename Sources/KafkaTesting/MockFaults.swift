@@ -47,6 +47,19 @@ extension MockCluster {
         unsafe rd_kafka_mock_broker_set_rtt(cluster, broker, milliseconds)
     }
 
+    /// Lets a broker accept connections and requests and answer none of them, like a node that is cut off.
+    package func hang(broker: Int32) {
+        setRoundTrip(broker: broker, milliseconds: Self.endlessMilliseconds)
+    }
+
+    /// Lets a broker answer everything but the next request of this kind, and what follows on its connection.
+    package func hang(_ request: Request, broker: Int32) {
+        _ = unsafe rdkafka_mock_delay_answer(cluster, broker, request.rawValue, Self.endlessMilliseconds)
+    }
+
+    /// Longer than any test.
+    private static var endlessMilliseconds: Int32 { 3_600_000 }
+
     package func setLeader(_ topic: String, _ partition: Int32, broker: Int32) {
         unsafe rd_kafka_mock_partition_set_leader(cluster, topic, partition, broker)
     }

@@ -4,6 +4,15 @@ internal import CRdKafka
 /// otherwise it is freed.
 @safe
 struct Configuration: ~Copyable {
+    /// The time in which a node answers one request. A node that is cut off takes requests and answers none. Kafka needs
+    /// 9 s to move its leaders. By then the client has left it and asks the other nodes.
+    ///
+    /// Kafka itself answers within 5 s that it cannot commit an offset in time. The limit is longer than that.
+    static let answerMilliseconds = 6000
+    /// The time for a connection with its handshakes, and for the first answer on it.
+    private static let connectionMilliseconds = 5000
+    private static let firstAnswerMilliseconds = 3000
+
     private var pointer: OpaquePointer?
     private var problems: [String] = []
 
@@ -20,6 +29,9 @@ struct Configuration: ~Copyable {
         set("log.connection.close", "false")
         set("reconnect.backoff.ms", "50")
         set("reconnect.backoff.max.ms", "2000")
+        set("socket.timeout.ms", "\(Self.answerMilliseconds)")
+        set("socket.connection.setup.timeout.ms", "\(Self.connectionMilliseconds)")
+        set("api.version.request.timeout.ms", "\(Self.firstAnswerMilliseconds)")
         set("statistics.interval.ms", "\(ClientEvents.statisticsMilliseconds)")
         set("security.protocol", settings.security.protocolName)
         if settings.security.usesTLS { setTLS(settings) }

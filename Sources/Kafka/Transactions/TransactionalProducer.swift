@@ -36,6 +36,10 @@ package final class TransactionalProducer {
         configuration.set("transactional.id", transactionalID)
         configuration.set("transaction.timeout.ms", "\(timeout)")
         configuration.set("retry.backoff.ms", "5")
+        // The library refuses an answer limit that is longer than the transaction's.
+        if settings.properties["socket.timeout.ms"] == nil, timeout <= Configuration.answerMilliseconds {
+            configuration.set("socket.timeout.ms", "\(max(timeout - 100, 10))")
+        }
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
         events.implied.attach(to: configuration)
         client = try Client(.transactionalProducer, configuration, events: events)

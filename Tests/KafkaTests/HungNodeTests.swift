@@ -1,0 +1,115 @@
+import KafkaTesting
+import Lifecycle
+import Telemetry
+import Testing
+
+@testable import Kafka
+
+/// A producer with the product's settings, because their time limits are the subject.
+private func patientProducer(_ cluster: MockCluster) throws -> Producer {
+    var options = ProducerOptions()
+    // A limit for records must not be the reason that a client leaves the node.
+    options.deliveryMillisecondsMax = 60_000
+    return try Producer(
+        KafkaSettings(brokers: cluster.brokers), options, name: "test", log: .silent, metrics: Metrics())
+}
+
+private func moveLeaders(_ cluster: MockCluster) {
+    for partition in 0..<Int32(4) { cluster.setLeader("jobs", partition, broker: partition % 2 + 2) }
+}
+
+/// A node that accepts connections and answers nothing, beside nodes that work.
+@Suite struct HungNodeTests {
+    /// About as long as Kafka itself needs for new leaders.
+    private static let limitMilliseconds = 10_000
+    /// Kafka moves the leaders of a node at this time after its last answer.
+    private static let moveMilliseconds = 4000
+
+    @Test func `records of every partition are stored again soon after a node hangs`() async throws {
+        try await onThread {
+            let cluster = try makeCluster()
+            for partition in 0..<Int32(4) {
+                cluster.setLeader("jobs", partition, broker: partition % 3 + 1)
+            }
+            let producer = try patientProducer(cluster)
+            let topic = try producer.topic("jobs")
+            var deliveries: [Delivery] = []
+            for partition in 0..<Int32(4) {
+                _ = producer.put(topic, partition: partition, nil, "before", collecting: &deliveries)
+            }
+            #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
+            cluster.hang(broker: 1)
+            let hung = Instant.now()
+            for partition in 0..<Int32(4) {
+                _ = producer.put(topic, partition: partition, nil, "during", collecting: &deliveries)
+            }
+            var mustMove = true
+            let isStored = try eventually(within: Self.limitMilliseconds) {
+                _ = producer.collect(into: &deliveries, waitMilliseconds: 20)
+                if mustMove, Instant.now().milliseconds(since: hung) >= Self.moveMilliseconds {
+                    mustMove = false
+                    moveLeaders(cluster)
+                }
+                return producer.outstanding == 0
+            }
+            #expect(isStored)
+            #expect(deliveries.count == 8 && deliveries.allSatisfy { $0.isStored })
+        }
+    }
+
+    /// A producer without its identity sends nothing to any node. It asks any one node for it.
+    @Test func `a node that gives a producer no identity holds it up for seconds`() async throws {
+        try await onThread {
+            let cluster = try makeCluster(brokers: 1, partitions: 1)
+            cluster.hang(.initProducerID, broker: 1)
+            let producer = try patientProducer(cluster)
+            let topic = try producer.topic("jobs")
+            var deliveries: [Delivery] = []
+            #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
+            #expect(producer.flush(withinMilliseconds: Self.limitMilliseconds, into: &deliveries) == 0)
+            #expect(deliveries.map(\.isStored) == [true])
+        }
+    }
+
+    @Test func `a reader goes on at the next leader when a node hangs`() async throws {
+        try await onThread {
+            let cluster = try makeCluster()
+            for partition in 0..<Int32(4) { cluster.setLeader("jobs", partition, broker: 1) }
+            var options = ConsumerOptions(.manual)
+            options.readsOpenTransactions = true
+            let reader = try Consumer(
+                KafkaSettings(brokers: cluster.brokers), options, name: "test", log: .silent,
+                metrics: Metrics())
+            try reader.assign((0..<4).map { PartitionStart(TopicPartition("jobs", $0), .beginning) })
+            var batch = RecordBatch()
+            var records: [Copied] = []
+            var ends = 0
+            let hasEnded = try eventually {
+                ends += reader.read(&batch, into: &records).count
+                return ends >= 4
+            }
+            #expect(hasEnded)
+            cluster.hang(broker: 1)
+            moveLeaders(cluster)
+            let producer = try makeProducer(cluster)
+            let topic = try producer.topic("jobs")
+            var deliveries: [Delivery] = []
+            for partition in 0..<Int32(4) {
+                _ = producer.put(topic, partition: partition, nil, "after", collecting: &deliveries)
+            }
+            let isRead = try eventually(within: Self.limitMilliseconds) {
+                _ = producer.collect(into: &deliveries)
+                _ = reader.read(&batch, into: &records)
+                return records.count == 4
+            }
+            #expect(isRead)
+        }
+    }
+
+    @Test func `a transaction of a short limit has a shorter limit for answers`() throws {
+        let cluster = try makeCluster(brokers: 1)
+        _ = try TransactionalProducer(
+            KafkaSettings(cluster), transactionalID: "short", timeoutMilliseconds: 2000, name: "test",
+            log: .silent, metrics: Metrics())
+    }
+}

@@ -34,6 +34,11 @@ extension TopicLayout {
     }
 }
 
+extension TopicLayout {
+    /// Whether the topic keeps the newest record of each key.
+    package func isCompacted(_ topic: TopicName) -> Bool { need(of: topic).cleanup.isCompacting }
+}
+
 extension TopicName {
     /// Whether the topic's records are written in transactions, whose markers take offsets too.
     package var hasTransactions: Bool {

@@ -17,8 +17,6 @@ extension InsightLoop {
         case .offered(let partitions): takeOver(partitions)
         case .revoked, .lost:
             closeAll()
-            closed = [:]
-            troubles = [:]
             offered = nil
             try consumer.release()
         case .end(let place, let offset):
@@ -38,12 +36,11 @@ extension InsightLoop {
 
     private func hear(_ failure: ConsumerFailure) throws {
         switch failure {
-        case .outOfRange(let place, let text):
-            // The next record of the file is gone from its topic, so the file would have a gap.
-            guard let topic = topic(of: place) else { return }
-            reopen(
-                place.partition,
-                FileTrouble(StoreError.corrupt(path: place.description, what: text), of: topic))
+        case .outOfRange(let place, _):
+            guard let topic = topic(of: place), let lane = lanes[place.partition] else { return }
+            lane.stop(topic)
+            consumer.pause([place])
+            awaited.want([place], at: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds))
         case .partition, .client:
             failedAt = .now()
             log.warning("records cannot be read now", .field("error", failure))
@@ -55,8 +52,6 @@ extension InsightLoop {
     /// reach the same member.
     private func takeOver(_ partitions: [Kafka.TopicPartition]) {
         closeAll()
-        closed = [:]
-        troubles = [:]
         committed = [:]
         offered = partitions
         nextOffer = .now()
@@ -98,21 +93,14 @@ extension InsightLoop {
         }
         do {
             let lane = try open(partition)
-            do {
-                try beginReading(lane)
-            } catch {
-                // Files that are dropped without a close look like those of a process that died.
-                try lane.close()
-                throw error
-            }
             lanes[partition] = lane
+            awaited.want(partitions(partition), at: now)
             self.open.put(OpenLane(lane))
             publish(lane)
             closed[partition] = nil
             troubles[partition] = nil
             onStep(.opened)
         } catch {
-            consumer.pause(partitions(partition))
             closed[partition] = now.advanced(byMilliseconds: Self.retryMilliseconds)
             if troubles.updateValue("\(error)", forKey: partition) != "\(error)" {
                 log.error(
@@ -122,14 +110,56 @@ extension InsightLoop {
         }
     }
 
-    /// Gives the library the lane beside the lanes that are open. It does not have a lane before its files give
-    /// the offsets. The other lanes begin again where their files stand, and a file knows the records that it has.
-    private func beginReading(_ lane: LaneFiles) throws {
-        let starts = try consumer.resolve(
-            (lanes.values + [lane]).flatMap(\.starts), withinMilliseconds: GroupQuestion.millisecondsMax)
-        // Otherwise `begin` pauses the lane.
-        consumer.resume(partitions(lane.partition))
-        try consumer.begin(starts)
+    /// Asks for the ends of partitions, and begins those whose ends are known now.
+    func begin(at now: Instant) {
+        awaited.ask(by: asker, at: now)
+        for (_, answer) in asker.takeAnswers() {
+            for (place, ends) in awaited.take(answer, at: now) { begin(place, between: ends) }
+        }
+        beginAll(at: now)
+    }
+
+    /// Begins to read a partition of an open lane.
+    private func begin(_ place: Kafka.TopicPartition, between ends: Watermarks) {
+        guard let lane = lanes[place.partition], let topic = topic(of: place) else { return }
+        let mark = lane.files[topic.rawValue].mark
+        switch mark.fit(ends, of: topic.name, isCompacted: layout.isCompacted(topic.name)) {
+        case .readsOn: break
+        case .lacksNothing: lane.skip(topic, to: ends.low)
+        case .lacksExpired(let gap):
+            log.error(
+                "records were deleted before insight read them; its figures lack them: find out why the stage stood still",
+                .field("partition", place.description), .field("from", gap.committed),
+                .field("to", ends.low))
+            consumer.countSkipped(gap.missing)
+            lane.skip(topic, to: ends.low)
+        case .isOfAnotherTopic(let gap):
+            return reopen(
+                place.partition,
+                FileTrouble(
+                    StoreError.corrupt(path: place.description, what: gap.description), of: topic))
+        }
+        lane.begin(topic, from: ends.low)
+        mustBegin = true
+    }
+
+    /// The pause between two beginnings. Each one fetches all partitions again.
+    private static let betweenBeginningsMilliseconds = 1000
+
+    /// Gives the client every partition whose ends are known. No batch is in hand, because its records come again.
+    private func beginAll(at now: Instant) {
+        let isOpening = closed.values.contains { $0 <= now }
+        guard mustBegin, !isOpening || now >= nextBegin else { return }
+        nextBegin = now.advanced(byMilliseconds: Self.betweenBeginningsMilliseconds)
+        settle()
+        let starts = lanes.values.flatMap(\.starts)
+        do throws(KafkaError) {
+            consumer.resume(starts.map(\.partition))
+            try consumer.begin(starts)
+            mustBegin = false
+        } catch {
+            log.warning("lanes cannot be read now; the stage tries again", .field("error", error))
+        }
     }
 
     private func open(_ partition: Int32) throws -> LaneFiles {
@@ -172,6 +202,7 @@ extension InsightLoop {
     func reopen(_ partition: Int32, _ trouble: FileTrouble) {
         guard let lane = lanes.removeValue(forKey: partition) else { return }
         open.remove(partition)
+        awaited.forget(partitions(partition))
         consumer.pause(partitions(partition))
         metrics.startedOver.add()
         log.warning(
@@ -203,5 +234,9 @@ extension InsightLoop {
             }
         }
         lanes = [:]
+        closed = [:]
+        troubles = [:]
+        awaited.forgetAll()
+        mustBegin = false
     }
 }

@@ -12,13 +12,24 @@ extension InsightLoop {
             if lanes[lane.partition] != nil { publish(lane) }
         }
         commit()
+        serveAsker()
         metrics.lanes.set(Double(lanes.count))
         metrics.blocked.set(Double(troubles.count))
         let waiting = closed.keys.sorted().map { partition in
             troubles[partition].map { "lane \(partition) cannot be read: \($0)" }
                 ?? "lane \(partition) is opening"
         }
-        state.setObstacles(offered == nil ? waiting : ["lanes are offered and not taken over yet"])
+        let unread = lanes.values.filter { !$0.isReading }.map(\.partition).sorted().map {
+            "lane \($0) waits until the ends of its topics are known"
+        }
+        state.setObstacles(
+            offered == nil ? waiting + unread : ["lanes are offered and not taken over yet"])
+    }
+
+    /// Takes the errors and statistics of the asker, so that they do not pile up.
+    private func serveAsker() {
+        var deliveries: [Delivery] = []
+        _ = asker.collect(into: &deliveries)
     }
 
     /// The time for which an outage of the cluster can stay unnoticed. During it the reported end of a

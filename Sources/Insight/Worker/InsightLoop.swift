@@ -31,6 +31,8 @@ final class InsightLoop: StageLoop {
     let metrics: InsightMetrics
     let onStep: (InsightStep) -> Void
     let consumer: Consumer
+    /// The client that asks for the ends of partitions. It writes nothing. A consumer's questions wait behind its fetches.
+    let asker: Producer
     let cluster: String
     let boot: BootID
     let directory: String
@@ -46,6 +48,11 @@ final class InsightLoop: StageLoop {
     var closed: [Int32: Instant] = [:]
     /// The reasons that lanes are closed, for people.
     var troubles: [Int32: String] = [:]
+    /// The partitions of open lanes that are not read yet.
+    var awaited = AwaitedEnds()
+    /// Whether partitions wait for the next beginning, and its earliest time.
+    var mustBegin = false
+    var nextBegin = Instant.now()
     /// The offsets of the last commit.
     var committed: [Kafka.TopicPartition: Int64] = [:]
     /// The open lanes for the threads that answer questions.
@@ -81,6 +88,7 @@ final class InsightLoop: StageLoop {
         options.partitionKibibytesMax = settings.partitionKibibytesMax
         consumer = try Consumer(
             environment.cluster.settings, options, name: "insight", log: log, metrics: metrics)
+        asker = try Producer(environment.cluster.settings, name: "insight-ends", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
@@ -106,6 +114,7 @@ final class InsightLoop: StageLoop {
         try answerOffer()
         openNext()
         let now = Instant.now()
+        begin(at: now)
         if now >= nextUpkeep {
             nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
             upkeep()
@@ -114,6 +123,7 @@ final class InsightLoop: StageLoop {
 
     private var waitMilliseconds: Int32 {
         if offered != nil { return Self.troubleMilliseconds }
+        if mustBegin || !awaited.isEmpty { return Self.troubleMilliseconds }
         if closed.isEmpty { return Self.idleMilliseconds }
         let now = Instant.now()
         return closed.values.contains { $0 <= now } ? 0 : Self.troubleMilliseconds
@@ -159,7 +169,7 @@ final class InsightLoop: StageLoop {
     }
 
     /// Writes the batch to disk, together with its offsets.
-    private func settle() {
+    func settle() {
         for lane in lanes.values where lane.isTouched {
             if let (topic, error) = settle(lane) {
                 reopen(lane.partition, FileTrouble(error, of: topic))

@@ -17,6 +17,8 @@ final class LaneFiles {
     private(set) var isTouched = false
     /// Whether all existing records of each topic were read, as far as the cluster reported.
     private(set) var isAtEnd: [Bool]
+    /// The first offset of each topic's partition. Nil for a partition that is not read yet.
+    private var lows: [Int64?]
 
     /// - Parameter rows: The files of all topics except receipts and events.
     init(_ partition: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
@@ -25,9 +27,32 @@ final class LaneFiles {
         self.events = events
         files = [receipts, events] + rows
         isAtEnd = files.map { _ in false }
+        lows = files.map { _ in nil }
     }
 
-    var starts: [PartitionStart] { files.map(\.mark.start) }
+    /// The positions of the topics whose partitions are read.
+    var starts: [PartitionStart] {
+        zip(files, lows).compactMap { file, low in
+            low.map { PartitionStart(file.mark.place, .offset(file.mark.start(from: $0))) }
+        }
+    }
+
+    /// Whether the partitions of all topics are read.
+    var isReading: Bool { !lows.contains(nil) }
+
+    /// Begins to read a topic.
+    ///
+    /// - Parameter low: the first offset of its partition.
+    func begin(_ topic: InsightTopic, from low: Int64) { lows[topic.rawValue] = low }
+
+    /// Stops reading a topic until its ends are known.
+    func stop(_ topic: InsightTopic) { lows[topic.rawValue] = nil }
+
+    /// Goes on behind records that were deleted.
+    func skip(_ topic: InsightTopic, to low: Int64) {
+        isTouched = true
+        files[topic.rawValue].mark.skip(to: low)
+    }
 
     /// Takes a record of one of the topics.
     ///

@@ -1,6 +1,19 @@
 internal import Kafka
+internal import Stages
 internal import Store
 internal import Telemetry
+internal import Topics
+
+/// The relation of a file to its partition, which may have deleted records since.
+enum ReadFit: Equatable {
+    case readsOn
+    /// Only the marker of a transaction, or a record that the file has, was deleted.
+    case lacksNothing
+    /// Records reached the end of their retention before they were read. The rows of the file are right, and as old.
+    case lacksExpired(OffsetGap)
+    /// The file must be rebuilt.
+    case isOfAnotherTopic(OffsetGap)
+}
 
 /// The offset up to which a file has read its partition, and the record that identifies the topic.
 struct ReadMark {
@@ -19,8 +32,34 @@ struct ReadMark {
         applied = taken.offset
     }
 
-    var start: PartitionStart {
-        PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
+    /// Returns the offset at which reading continues.
+    ///
+    /// - Parameter low: the first offset of the partition.
+    func start(from low: Int64) -> Int64 { identity.start ?? max(taken.offset, low) }
+
+    /// Decides whether the file fits its partition as it is now.
+    ///
+    /// - Parameter isCompacted: whether the topic keeps the newest record of each key. Its retention deletes nothing that
+    ///   a file needs, so a gap means that the file is of another topic.
+    func fit(_ ends: Watermarks, of topic: TopicName, isCompacted: Bool) -> ReadFit {
+        if taken.offset == 0 { return .readsOn }
+        let gap = OffsetGap(place, committed: taken.offset, ends: ends)
+        switch gap.verdict(of: topic) {
+        case .inRange:
+            if start(from: ends.low) >= ends.low { return .readsOn }
+            // The record that identifies the topic was deleted, and the next one is there.
+            return isCompacted ? .isOfAnotherTopic(gap) : .lacksNothing
+        case .marker: return .lacksNothing
+        case .expired, .recordsLost: return isCompacted ? .isOfAnotherTopic(gap) : .lacksExpired(gap)
+        case .logIsShorter: return .isOfAnotherTopic(gap)
+        }
+    }
+
+    /// Goes on at the first record of the partition, without the record that identifies the topic.
+    mutating func skip(to low: Int64) {
+        taken.offset = max(taken.offset, low)
+        taken.last = nil
+        identity = TopicIdentity(nil)
     }
 
     /// Checks the next record of the topic. It must see every record, in order.

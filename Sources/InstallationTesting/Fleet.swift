@@ -65,7 +65,7 @@ package final class Fleet {
         simulator = try Self.startSimulator(
             program, plan, in: directory, ports: apns, reportTo: gateway, for: shop)
         try await simulator.waitFor("The APNs simulator serves.")
-        for stage in FleetPlan.Stage.allCases {
+        for stage in plan.stages {
             for number in 0..<plan.each {
                 _ = try add(stage, port: stage == .gateway && number == 0 ? gateway : nil)
             }
@@ -123,7 +123,7 @@ package final class Fleet {
                 "localhost:\(apns.production)", "--sender-apns-authorities", "\(directory)/apns/ca.pem",
             ]
             if let permits = plan.permits { arguments += ["--sender-permits", String(permits)] }
-        case .ingest, .fanOut, .scheduler: break
+        case .ingest, .fanOut, .scheduler, .insight: break
         }
         var clock: SettableClock?
         if let library = plan.wrongClock {

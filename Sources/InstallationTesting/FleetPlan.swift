@@ -9,11 +9,12 @@ package struct FleetPlan: Sendable {
         case fanOut = "fan-out"
         case sender
         case scheduler
+        case insight
 
         /// The topics from which the stage builds its files.
         var views: [TopicName] {
             switch self {
-            case .gateway, .sender: []
+            case .gateway, .sender, .insight: []
             case .ingest: [.installations]
             case .fanOut: [.groups, .starts]
             case .scheduler: [.timers]
@@ -35,6 +36,9 @@ package struct FleetPlan: Sendable {
     package var wrongClock: String?
     /// The faults of the simulated APNs.
     package var script = #"{ "rules": [] }"#
+
+    /// The stages of the fleet.
+    package var stages: [Stage] = [.gateway, .ingest, .fanOut, .sender, .scheduler]
 
     package init() {}
 }

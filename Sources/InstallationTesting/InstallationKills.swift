@@ -89,7 +89,7 @@ package final class InstallationKills {
         fleet = try await Fleet(made, programs: programs, directory: directory, canary: canary)
         backend = FleetBackend(fleet)
         match = FleetMatch("match-\(canary)", of: fleet, by: backend, secret: secret)
-        for stage in FleetPlan.Stage.allCases {
+        for stage in made.stages {
             acts += [.kill(stage), .freeze(stage), .stop(stage), .add(stage)]
             acts += Self.wrongSeconds.map { .wrongClock(stage, aheadSeconds: $0) }
         }

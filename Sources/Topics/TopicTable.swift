@@ -37,6 +37,11 @@ extension TopicLayout {
 extension TopicLayout {
     /// Whether the topic keeps the newest record of each key.
     package func isCompacted(_ topic: TopicName) -> Bool { need(of: topic).cleanup.isCompacting }
+
+    /// Whether the topic's records are deleted at an age.
+    package func isDeletedByTime(_ topic: TopicName) -> Bool {
+        need(of: topic).cleanup.retentionMilliseconds != nil
+    }
 }
 
 extension TopicName {

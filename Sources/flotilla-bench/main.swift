@@ -48,6 +48,10 @@ private let benchmarks = [
         name: "idle", what: "the cost of `flotilla up` while nothing happens", options: "[--seconds N]",
         run: IdleBenchmark.run),
     Benchmark(
+        name: "idle-time",
+        what: "a whole fleet is idle until retention has emptied its topics, and starts again",
+        options: "[--phones N] [--updates N]", needsCluster: true, run: IdleProof.run),
+    Benchmark(
         name: "ingest", what: "reports through ingest: from Kafka, into the registry, transactions included",
         options: "[--reports N] [--installations N] [--rounds N] [--batch N]", needsCluster: true,
         run: IngestBenchmark.run),

@@ -1,0 +1,21 @@
+import Foundation
+import InstallationTesting
+import KafkaTesting
+import ProcessTesting
+import Testing
+
+/// The short form of `deploy/prove idle`.
+@Suite(.timeLimit(.minutes(5))) struct IdleTimeTests {
+    @Test func `a fleet that was idle until retention emptied its topics reaches every phone again`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        var plan = InstallationIdleTime.Plan()
+        (plan.phones, plan.updates, plan.lanes) = (100, 3, 3)
+        let faults = try await InstallationIdleTime(
+            plan, programs: programs, brokers: TestCluster.given, directory: directory.path
+        ).run()
+        #expect(faults == [])
+    }
+}

@@ -1,8 +1,8 @@
 internal import Lifecycle
 package import LiveActivity
 
-/// What is under way for one app in one environment. Each has queues of its own, so that the trouble of one
-/// is not another's.
+/// The work of one app in one environment. Each has separate queues, so that trouble of one app does not
+/// affect another.
 package final class AppFlow {
     package struct Name: Hashable, Sendable {
         package let app: String
@@ -14,7 +14,7 @@ package final class AppFlow {
         }
     }
 
-    /// One line that comes again, out of the order of its sheet.
+    /// A line that is tried again outside the order of its sheet.
     struct Again {
         let sheet: Sheet
         let line: Int
@@ -25,39 +25,39 @@ package final class AppFlow {
     var urgent = LaneTurns()
     var usual = LaneTurns()
     var again = Queue<Again>()
-    /// Lines that wait for room on the connections of suspects.
+    /// Lines that wait for room on the suspect connections.
     var suspects = Queue<Again>()
-    /// The last time that one of them left, or that the first of them came.
+    /// Time when a line last left `suspects`, or when the first one came.
     var suspectsMovedAt = Instant(nanoseconds: 0)
-    /// Sheets in the queues that have nothing to send any more.
+    /// Number of queued sheets that have nothing left to send.
     var over = 0
-    /// Pushes in a row that were not of the usual class.
+    /// Number of urgent pushes in a row.
     var urgentRun = 0
-    /// Pushes that its connections take yet; nil where nobody has asked in this turn.
+    /// Pushes that its connections still take; nil if they were not asked in this turn.
     @safe @exclusivity(unchecked) var room: Int?
     @safe @exclusivity(unchecked) var suspectRoom: Int?
     @safe @exclusivity(unchecked) var permits = 0
-    /// Starts whose intent is written or being written, and that have not left. They have room on the connections of
-    /// suspects, or on the others.
+    /// Starts whose intent is written or being written and that have not left. They need room on the suspect
+    /// connections or on the others.
     var intended = 0
     var suspectsIntended = 0
-    /// Of each lane a sheet is in the short tier until then, to try for a breaker that is open: whoever gets a lane
-    /// gets its scout with it.
+    /// The time until which one sheet of a lane waits in the short tier to probe an open breaker. The next
+    /// owner of the lane reads that sheet too.
     var scoutsBack: [Int32: Instant] = [:]
     @safe @exclusivity(unchecked) var breaker = Breaker()
     var lastUsed = Instant(nanoseconds: 0)
-    /// Sheets in hand, and pushes that are out.
+    /// Sheets in hand, and pushes in flight.
     @safe @exclusivity(unchecked) var sheets = 0
     @safe @exclusivity(unchecked) var inFlight = 0
     @safe @exclusivity(unchecked) var silence = AppSilence()
 
-    /// Lines of an app in its turn, at most.
+    /// Limit of an app's lines in one turn.
     static let turnLinesMax = 64
-    /// Of pushes, at least one in so many is of the usual class while that has any.
+    /// At least one of this many pushes is of the usual class while that class has any.
     static let usualEvery = 8
 
-    /// Lines that wait for room on the connections of suspects, at most; those beyond go to a tier. The sheets of waiting
-    /// lines hold up their partitions.
+    /// Limit of lines that wait for room on the suspect connections. Further lines move to a tier, because
+    /// the sheets of waiting lines hold up their partitions.
     static let suspectsMax = 1_000
 
     init(_ name: Name, number: UInt64) {
@@ -65,12 +65,12 @@ package final class AppFlow {
         self.number = number
     }
 
-    /// The connections of suspects take nothing.
+    /// Whether the suspect connections have taken nothing for some time.
     func areSuspectsStuck(at now: Instant) -> Bool {
         !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= AppSilence.shortMilliseconds
     }
 
-    /// APNs has answered one of its pushes.
+    /// Notes that APNs has answered one of its pushes.
     func heard(at now: Instant) { silence.heard(at: now, isMoreOut: inFlight > 0) }
 
     var hasWork: Bool { !urgent.isEmpty || !usual.isEmpty || !again.isEmpty || !suspects.isEmpty }
@@ -84,7 +84,8 @@ package final class AppFlow {
         }
     }
 
-    /// A sheet in a queue has nothing to send any more; some time they go.
+    /// Counts a queued sheet that has nothing left to send. Such sheets are removed when they are the
+    /// majority.
     func noteOver() {
         over += 1
         guard over > 16, over * 2 > urgent.count + usual.count else { return }
@@ -100,6 +101,6 @@ package final class AppFlow {
 }
 
 extension Sheet {
-    /// Nothing on it waits for its turn, nor ever will.
+    /// Whether no line of the sheet waits for a turn or can wait for one later.
     var isOver: Bool { undecided == 0 || isAbandoned }
 }

@@ -1,21 +1,22 @@
 internal import Lifecycle
 
-/// The time that an app has waited for APNs, and whether its sheets are in the way of other apps.
+/// The time that an app has waited for APNs, and whether its sheets block other apps.
 struct AppSilence: Sendable {
-    /// An app waits this long before its sheets make room, while APNs answers other apps.
+    /// Silence after which an app's sheets make room while APNs answers other apps.
     static let shortMilliseconds = 2_000
-    /// An app waits this long while APNs answers no app: a cut of the network ends for all of them.
+    /// Silence after which they make room while APNs answers no app. Such a network failure ends for all apps
+    /// at once.
     static let longMilliseconds = 20_000
-    /// After this time the sheets of an app make room for two minutes at once.
+    /// Silence after which sheets from a tier make room for two minutes at once.
     static let veryLongMilliseconds = 30_000
-    /// In a cut of the network the last answers of the apps differ by less.
+    /// Upper bound of the difference between the apps' last answers when the network fails.
     private static let marginMilliseconds = 1_000
 
     /// The silence of the other apps.
     struct Others: Sendable {
         /// The shortest silence of an app with sheets in hand, in milliseconds.
         var leastMilliseconds = Int.max
-        /// APNs answered an app last at this time.
+        /// Time of the newest answer of APNs to any app.
         var heardAt: Instant?
 
         mutating func add(_ silence: AppSilence, hasSheets: Bool, at now: Instant) {
@@ -25,31 +26,31 @@ struct AppSilence: Sendable {
         }
     }
 
-    /// Pushes are out, or cannot leave, and APNs has not answered since this time; nil if nothing waits.
+    /// Time since which pushes are in flight or cannot leave and APNs has not answered; nil if nothing waits.
     private(set) var since: Instant?
     private var heardAt: Instant?
-    /// Something of the following is known.
+    /// Whether one of the following properties is set.
     private var isNoted = false
     private var connectingSince: Instant?
-    /// APNs answered no other app until then.
+    /// The last time at which APNs answered no other app.
     private var unansweredUntil: Instant?
-    /// Its sheets go to a tier if others wait behind them.
+    /// Whether its sheets move to a tier if others wait behind them.
     private(set) var isInTheWay = false
 
-    /// Something waits for APNs.
+    /// Notes that pushes wait for APNs.
     mutating func begin(at now: Instant) {
         if since == nil { since = now }
     }
 
-    /// APNs has answered.
+    /// Notes an answer of APNs.
     mutating func heard(at now: Instant, isMoreOut: Bool) {
         since = isMoreOut ? now : nil
         heardAt = now
-        // Every push comes by here, and nearly always nothing else was noted.
+        // This runs for every push. Nearly always there is nothing else to reset.
         if isNoted { forget() }
     }
 
-    /// Nothing waits any more.
+    /// Notes that nothing waits any more.
     mutating func end() {
         since = nil
         forget()
@@ -62,7 +63,8 @@ struct AppSilence: Sendable {
         isInTheWay = false
     }
 
-    /// The first connection is being opened, or waits for its turn. Silence begins when it exists or has failed.
+    /// Notes whether the first connection is being opened or waits for its turn. Silence begins when it
+    /// exists or has failed.
     mutating func connects(_ isConnecting: Bool, at now: Instant) {
         guard isConnecting else {
             connectingSince = nil
@@ -76,7 +78,7 @@ struct AppSilence: Sendable {
 
     func milliseconds(at now: Instant) -> Int { since.map { now.milliseconds(since: $0) } ?? 0 }
 
-    /// Decides whether the app is in the way.
+    /// Decides whether the app blocks others.
     mutating func judge(beside others: Others, at now: Instant) {
         let silence = milliseconds(at: now)
         guard silence >= Self.shortMilliseconds else {
@@ -85,12 +87,12 @@ struct AppSilence: Sendable {
         }
         isNoted = true
         if !isAnswered(others, at: now) { unansweredUntil = now }
-        // When APNs answers again, not all apps hear of it in the same moment.
+        // When APNs answers again, the apps do not all get their answers at the same moment.
         let grace = unansweredUntil.map { now.milliseconds(since: $0) } ?? Self.shortMilliseconds
         isInTheWay = grace >= Self.shortMilliseconds || silence >= Self.longMilliseconds
     }
 
-    /// APNs answers another app, or nothing of the other app has left yet.
+    /// Whether APNs answers another app, or no push of another app has left yet.
     private func isAnswered(_ others: Others, at now: Instant) -> Bool {
         let silence = milliseconds(at: now)
         if others.leastMilliseconds < Self.shortMilliseconds,

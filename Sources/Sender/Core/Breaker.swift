@@ -1,15 +1,15 @@
 internal import Lifecycle
 
-/// Whether an app's settings are to blame for how its pushes end. Too many wrong tokens, or some answers
-/// that speak of the app itself, and pushing pauses: no token is dropped then. One push at a time tries
-/// whether it is mended.
+/// A breaker that pauses an app whose settings are wrong. It opens after too many wrong tokens, or after a
+/// few answers that name the app's setting. While it is open, no token is dropped, and one push at a time
+/// probes whether the setting is right again.
 struct Breaker: Sendable {
-    /// Answers are counted in windows of so long, the last two together.
+    /// Length of a counting window. The last two windows count together.
     static let windowMilliseconds = 1_000
-    /// Wrong tokens in a window, at least, and their share of all answers.
+    /// Lower limit of wrong tokens that opens the breaker, and their share of all answers.
     static let wrongTokensMin = 20
     static let wrongShare = 0.5
-    /// Answers that name the app's setting, at least.
+    /// Lower limit of answers that name the app's setting.
     static let misconfiguredMin = 3
     static let probeMilliseconds = 5_000
 
@@ -23,7 +23,7 @@ struct Breaker: Sendable {
     private var previous = Count()
     private var windowEnds = Instant(nanoseconds: 0)
     private var acceptedAt: Instant?
-    /// Why it is open, in APNs' word.
+    /// The reason from APNs for which it is open; nil if it is closed.
     private(set) var cause: String?
     private var probeAt = Instant(nanoseconds: 0)
     private(set) var isProbing = false
@@ -36,13 +36,13 @@ struct Breaker: Sendable {
         acceptedAt = now
     }
 
-    /// A push ended with an answer that says nothing about the app's settings: it was processed.
+    /// Counts an answer that says nothing about the app's settings. APNs processed the push.
     mutating func other(at now: Instant) {
         turn(now)
         current.good += 1
     }
 
-    /// True when this opens it.
+    /// Counts a wrong token. Returns whether this opens the breaker.
     mutating func wrongToken(_ reason: String, at now: Instant) -> Bool {
         turn(now)
         current.wrong += 1
@@ -73,14 +73,14 @@ struct Breaker: Sendable {
         return isNew
     }
 
-    /// Whether one push may try now; it is taken as begun.
+    /// Returns whether one push may probe now, and counts the probe as begun.
     mutating func mayProbe(at now: Instant) -> Bool {
         guard isOpen, !isProbing, now >= probeAt else { return false }
         isProbing = true
         return true
     }
 
-    /// The push that tried has ended. True when this closes the breaker.
+    /// Ends a probe. Returns whether this closes the breaker.
     mutating func probed(isMended: Bool, at now: Instant) -> Bool {
         guard isProbing else { return false }
         isProbing = false
@@ -94,7 +94,7 @@ struct Breaker: Sendable {
         return true
     }
 
-    /// The push that was to try did not leave: the next one may.
+    /// Ends a probe whose push did not leave. The next push may probe.
     mutating func gaveUpProbe() { isProbing = false }
 
     func millisecondsSinceAccepted(at now: Instant) -> Int? {

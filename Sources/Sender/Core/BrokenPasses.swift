@@ -1,10 +1,11 @@
 internal import LiveActivity
 
-/// Where the passes of groups through their lanes were broken off by a newer state: the phone whose turn it was.
+/// The points where newer states broke off passes of groups through their lanes. A point is the phone whose
+/// turn was next.
 ///
-/// Each update walks a lane from a place of its own. Where updates come sooner than a pass is done, chance would
-/// decide who is reached, and some phones would be left out for many updates; going on from where the last one
-/// stopped, each has its turn once a pass.
+/// Each update starts its pass through a lane at a different phone. If updates come faster than a pass takes,
+/// chance would decide which phones are reached, and some would miss many updates. If each pass continues
+/// where the last one stopped, every phone has its turn once a pass.
 struct BrokenPasses {
     private struct Place: Hashable {
         let lane: Int32
@@ -13,19 +14,21 @@ struct BrokenPasses {
 
     private struct Mark {
         let subject: UInt64
-        /// The update that goes on from it; nil until its sheet with the phone has come.
+        /// Version of the update that continues the pass; nil until its sheet with the phone has come.
         var goesOn: Int64?
-        /// Updates that were overtaken before that.
+        /// Number of updates that were overtaken before that.
         var missed = 0
     }
 
-    /// Passes that are remembered; beyond, all are forgotten, and those in hand begin where their updates do.
+    /// Limit of remembered passes. Beyond it all are forgotten, and passes begin where their updates begin.
     static let marksMax = 10_000
-    /// The phone may be gone.
+    /// Limit of missed updates. After that the phone may be gone.
     private static let missedMax = 2
 
     private var marks: [Place: Mark] = [:]
 
+    /// Marks the next phone of each lane.
+    ///
     /// - Parameter sheets: of one group, with lines that are still to be sent.
     mutating func breakOff(_ sheets: [Sheet], seed: UInt64) {
         var next: [Int32: Sheet] = [:]
@@ -48,7 +51,8 @@ struct BrokenPasses {
         }
     }
 
-    /// Whether the sheet belongs before those of its update that came sooner. The one with the phone goes on from it.
+    /// Returns whether the sheet goes before earlier sheets of its update. The sheet with the marked phone
+    /// continues from that phone.
     mutating func goesOn(with sheet: Sheet, seed: UInt64) -> Bool {
         guard !marks.isEmpty, sheet.isOfPass, let group = sheet.group else { return false }
         let place = Place(lane: sheet.lane.number, group: group)
@@ -68,11 +72,11 @@ struct BrokenPasses {
 }
 
 extension Sheet {
-    /// Of an update to a whole group, which the next one makes needless.
+    /// Whether it is a part of an update to a whole group that the next update replaces.
     var isOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.conflate }
 
-    /// Of two of one update in one lane: those that go on come first, and last the one of which only lines are left
-    /// that were passed over.
+    /// Returns whether this sheet comes before another of the same update and lane. Sheets that continue a
+    /// pass come first. A sheet that has only passed-over lines comes last.
     fileprivate func comesBefore(_ other: Sheet) -> Bool {
         let (rank, others) = (rank, other.rank)
         return rank == others ? offset < other.offset : rank < others
@@ -84,7 +88,7 @@ extension Sheet {
 
     fileprivate var nextFresh: Int? { freshAhead ?? (0..<passedOver).first(where: isFresh) }
 
-    /// Whether both are of one update to one group.
+    /// Returns whether both belong to one update to one group.
     private func isOfSamePass(as other: Sheet) -> Bool {
         group == other.group && head.version == other.head.version && isOfPass
     }
@@ -93,8 +97,8 @@ extension Sheet {
 }
 
 extension Queue<Sheet> {
-    /// The last takes the place of the first of its update that came before its turn, that one the next one's, and
-    /// so on: what waits of others keeps its place.
+    /// Moves the last sheet before the sheets of its update that yield to it. Each of these takes the place
+    /// of the next one. Sheets of other updates keep their places.
     mutating func putLastBeforeThoseThatYield() {
         guard let last else { return }
         var carried = last

@@ -1,13 +1,13 @@
-/// What a sender commits beside an offset: what its successor needs to know of `receipts`. Text, as it
-/// stands in `__consumer_offsets`: `1 42 1000` or `1 42 1000 57`.
+/// The metadata that a sender commits with an offset: the part of `receipts` that its successor needs. It is
+/// text in `__consumer_offsets`: `1 42 1000` or `1 42 1000 57`.
 package struct CommitNote: Sendable, Hashable {
     package static let schemaVersion = 1
 
-    /// From this offset of the lane's `receipts` the ledger is read.
+    /// The offset of the lane's `receipts` from which the ledger is read.
     package var receiptsFrom: Int64
-    /// Sheets at or above the offset and this were surely not begun.
+    /// Sheets at or above the committed offset plus this window were surely not begun.
     package var window: Int64
-    /// Of an owner who went in order: where `receipts` ended then. Nothing behind it, nothing is in flight.
+    /// End of `receipts` when an owner left in order. If `receipts` still end there, nothing is in flight.
     package var endedAt: Int64?
 
     package init(receiptsFrom: Int64, window: Int64, endedAt: Int64? = nil) {
@@ -20,7 +20,7 @@ package struct CommitNote: Sendable, Hashable {
         "\(Self.schemaVersion) \(receiptsFrom) \(window)" + (endedAt.map { " \($0)" } ?? "")
     }
 
-    /// Nil for what nobody of this version wrote: then all receipts are read.
+    /// Reads a note. Returns nil for a note of another version. Then all receipts are read.
     package init?(text: String) {
         let parts = text.split(separator: " ").map { Int64($0) }
         guard (3...4).contains(parts.count), parts[0] == Int64(Self.schemaVersion), let from = parts[1],
@@ -29,6 +29,6 @@ package struct CommitNote: Sendable, Hashable {
         self.init(receiptsFrom: from, window: window, endedAt: parts.count == 4 ? parts[3] : nil)
     }
 
-    /// A window that no setting allows is a damaged note.
+    /// The largest valid window. A larger one is not possible by any setting, so the note is damaged.
     static let windowMax: Int64 = 1_000_000
 }

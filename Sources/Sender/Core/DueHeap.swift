@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// What waits for a time, the earliest first.
+/// A queue of items that wait for a time, the earliest first.
 struct DueHeap<Item> {
     private var heap: [(due: Instant, item: Item)] = []
 

@@ -1,12 +1,12 @@
 internal import Lifecycle
 
-/// Names bytes by 128 bits, with a seed that no caller knows: two names never meet in practice, and a table
-/// of them needs no strings.
+/// A name of 128 bits for bytes, made with a seed that callers do not know. Two names do not collide in
+/// practice, and tables need no strings.
 struct Fingerprint: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 
-    /// The parts, told apart by their lengths.
+    /// Combines the parts. Their lengths keep them apart.
     init(seed: UInt64, _ parts: String...) {
         var maker = FingerprintMaker(seed: seed)
         for part in parts {
@@ -24,7 +24,7 @@ struct Fingerprint: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(high) }
 }
 
-/// Two sums over eight bytes at a time, each stirred at every step.
+/// The computation of a fingerprint: two sums over eight bytes at a time, mixed at every step.
 struct FingerprintMaker {
     private var high: UInt64
     private var low: UInt64

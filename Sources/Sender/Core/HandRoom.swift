@@ -1,6 +1,8 @@
-/// The memory of the sheets in hand, and which topics are read on. At a limit, reading pauses until half of it is free.
+/// The memory of the sheets in hand, and the topics that may be read. At a limit, reading pauses until half
+/// of it is free.
 struct HandRoom: Sendable {
-    /// Tiers have this share: the sheets of an app that is in trouble come back by them again and again.
+    /// Divisor for the share of tiers. They have a limit because the sheets of an app in trouble come back
+    /// through them again and again.
     private static let shareOfTiers = 4
 
     private let bytesMax: Int
@@ -31,7 +33,8 @@ struct HandRoom: Sendable {
         return before != (isFull, isOverfull, isFullOfTiers)
     }
 
-    /// Whether there is no room for more sheets of a topic. Urgent sheets have a quarter more than the others.
+    /// Returns whether there is no room for more sheets of a topic. Urgent sheets have a quarter more than
+    /// the others.
     func isFull(for topic: JobTopic) -> Bool {
         switch topic {
         case .urgent: isOverfull

@@ -1,6 +1,6 @@
 package import Topics
 
-/// The topics that a sender takes jobs from. A lane is one partition of each.
+/// The topics from which a sender takes jobs. A lane is one partition of each.
 package enum JobTopic: Int, Sendable, CaseIterable {
     case urgent
     case usual
@@ -25,7 +25,7 @@ package enum JobTopic: Int, Sendable, CaseIterable {
         }
     }
 
-    /// As a job's name has it.
+    /// The topic's name in a job's place.
     package var word: String { topic.rawValue }
 }
 
@@ -41,7 +41,7 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The same as a topic that jobs are taken from.
+    /// The tier as a topic that jobs are taken from.
     var jobs: JobTopic {
         switch self {
         case .seconds5: .later5s

@@ -1,10 +1,10 @@
 internal import Lifecycle
 internal import LiveActivity
 
-/// Where a lane that was assigned begins.
+/// The start of an assigned lane.
 package struct LaneStart: Sendable, Hashable {
     package struct Track: Sendable, Hashable {
-        /// What the group has committed; where it has nothing, the partition's beginning.
+        /// The group's committed offset, or the partition's beginning if the group has no offset.
         package var base: Int64
         package var note: CommitNote?
 
@@ -15,7 +15,7 @@ package struct LaneStart: Sendable, Hashable {
     }
 
     package var lane: Int32
-    /// In the order of `JobTopic`.
+    /// One track per topic, in the order of `JobTopic`.
     package var tracks: [Track]
 
     package init(lane: Int32, tracks: [Track]) {
@@ -28,52 +28,53 @@ package struct LaneStart: Sendable, Hashable {
 /// One lane in hand: a partition of each jobs topic, and of `receipts`.
 final class Lane {
     enum Phase: Sendable, Hashable {
-        /// It was lost and came back while pushes of the last time are still out.
+        /// The lane was lost and came back while pushes of the earlier assignment are still in flight.
         case awaitingOrphan
         /// `receipts` are being read.
         case reading
-        /// An earlier owner may still have pushes out: its sheets wait, what is above flows.
+        /// An earlier owner may still have pushes in flight. Its sheets wait, and later sheets flow.
         case settling(until: Instant)
-        /// What was written meanwhile is being read.
+        /// The receipts that were written during the settling are being read.
         case rereading
         case open
-        /// Given up in order: what is out comes home.
+        /// The lane is being given up in order. Pushes in flight finish.
         case releasing
-        /// It is another's already; what is out comes home, and its receipts are written.
+        /// The lane belongs to another process. Pushes in flight finish, and their receipts are written.
         case orphaned
     }
 
     /// A partition of one topic.
     struct Track {
         var tracker: OffsetTracker
-        /// What the group has, as far as we know.
+        /// The group's committed offset, as far as this process knows.
         var committed: Int64
-        /// Sheets below may be begun: our successor will look at them.
+        /// Sheets below this offset may be begun, because a successor will check them.
         var grantedBelow: Int64
-        /// Sheets below were perhaps begun by an earlier owner.
+        /// An earlier owner may have begun sheets below this offset.
         let touchedBelow: Int64
-        /// His word on `receipts`; nil where nobody said anything.
+        /// The earlier owner's commit note, if it left one.
         let note: CommitNote?
-        /// What an earlier owner said of its sheets lies at or above it.
+        /// Receipts of an earlier owner for its unfinished sheets lie at or above this offset.
         var receiptsFrom: Int64
-        /// All sheets below were read, and none of an earlier owner's lies at or above it; nil until the topic's end
-        /// was reached.
+        /// Upper bound of the earlier owners' sheets: all sheets below were read. It is nil until the topic's
+        /// end was reached.
         var caughtUpAt: Int64?
-        /// The first sheet that we wrote to it lies at or above it, and all sheets of earlier owners lie below; nil until
-        /// one is stored. The end of a tier may never be reached, as its last sheets are not due.
+        /// Lower bound of our own sheets in this topic. All sheets of earlier owners lie below. It is nil
+        /// until one of ours is stored. It is needed because the end of a tier may never be reached: its last
+        /// sheets are not due.
         var ownFrom: Int64?
         /// Number of sheets that we wrote to it and whose offsets are unknown.
         var unplaced = 0
-        /// The end that was reached last, while an earlier owner's records may still come.
+        /// The end that was reached last while records of an earlier owner may still come.
         var endSeen: Int64?
-        /// What we wrote to it that may stand there twice.
+        /// Sheets that we wrote to it and that may be stored twice.
         var twins = TwinHolds()
-        /// What the committed note says; a successor reads from there.
+        /// Offset of `receipts` in the committed note. A successor reads from there.
         var notedFrom: Int64
-        /// Read, and not granted yet.
+        /// Sheets that were read and are not granted yet.
         var ahead = Queue<Sheet>()
         var isPaused = true
-        /// Decides which sheets of a tier are taken; nil for a topic that is no tier.
+        /// The choice of sheets to take from a tier; nil if the topic is not a tier.
         private(set) var reading: TierReading?
 
         init(_ start: LaneStart.Track, of topic: JobTopic, window: Int64) {
@@ -83,8 +84,8 @@ final class Lane {
             note = start.note
             let touched = start.note?.window ?? window
             touchedBelow = start.base + touched
-            // Until our own note is there, a successor goes by the earlier owner's; where there is none, or it says that
-            // nothing is out, he would not wait for what we have out.
+            // Until our own note is committed, a successor uses the earlier owner's note. If that note is
+            // missing, or says that nothing is in flight, the successor would not wait for our pushes.
             grantedBelow = start.base + (Self.saysThatSomethingIsOut(start.note) ? min(touched, window) : 0)
             receiptsFrom = start.note?.receiptsFrom ?? 0
             notedFrom = receiptsFrom
@@ -95,28 +96,28 @@ final class Lane {
             return note.endedAt == nil
         }
 
-        /// Nothing may be begun before our own note is there.
+        /// Whether nothing may be begun before our own note is committed.
         var needsOwnNote: Bool { grantedBelow == committed && !Self.saysThatSomethingIsOut(note) }
 
-        /// Sheets that an earlier owner began, or that he wrote to a tier, may be unfinished: also those that were not
-        /// read yet, or that are held back.
+        /// Whether sheets that an earlier owner began or wrote to a tier may be unfinished. This includes
+        /// sheets that are unread or held back.
         func owesToEarlierOwner(_ topic: JobTopic) -> Bool {
             if let ownFrom, tracker.base >= ownFrom { return false }
             if let caughtUpAt, tracker.unfinished == 0 || tracker.base >= caughtUpAt { return false }
             return topic.tier != nil || tracker.base < touchedBelow
         }
 
-        /// We wrote a sheet to it after every earlier owner.
+        /// Notes a sheet that we wrote to it after all sheets of earlier owners.
         mutating func wrote(at offset: Int64, unplacedBefore: Int) {
             if unplacedBefore == unplaced { ownFrom = ownFrom ?? offset }
         }
 
-        /// Whether a sheet is taken; after one that is not, the partition waits.
+        /// Returns whether a sheet is taken. After a sheet that is not taken, the partition waits.
         mutating func takes(_ record: SheetRecord, at moment: Moment) -> Bool {
             reading?.takes(record, at: moment) ?? true
         }
 
-        /// The sheet that is not due; the partition is not read on before it is.
+        /// The first sheet that is not due. The partition continues when it is due.
         var next: TierReading.Next? { reading?.next }
         var isWaiting: Bool { next != nil }
 
@@ -127,21 +128,23 @@ final class Lane {
     var phase = Phase.reading
     var tracks: [Track]
     var ledger: Ledger
-    /// What we write to `receipts` lies at or above it.
+    /// Our own records in `receipts` lie at or above this offset.
     var receiptsEnd: Int64 = 0
-    /// So far `receipts` were read. What lies behind it, an earlier owner may have written beside us.
+    /// End of the receipts that were read. An earlier owner may have written records behind it at the same
+    /// time as we did.
     var readUntil: Int64 = 0
     /// Sheets that wait until an earlier owner has settled.
     var held: [Sheet] = []
-    /// Its receipts were read, so that its notes are our own; and whatever an earlier owner had out has ended.
+    /// Whether its receipts were read, so that its notes are our own; and whether all pushes of earlier
+    /// owners have ended.
     var hasBegun = false
     var isSettled = false
-    /// As an orphan: until then its next owner still reads what hands jobs on to him.
+    /// For an orphan: until then its next owner still reads the records that hand jobs on.
     var handsOnUntil = Instant(nanoseconds: 0)
-    /// Something was found in `receipts` from where his notes begin.
+    /// Whether `receipts` had records at or after the offset in the earlier owner's note.
     var hasFoundReceipts = false
     var sheets = 0
-    /// Pushes that are out, and records that are not acknowledged.
+    /// Pushes in flight, and records without acknowledgement.
     @safe @exclusivity(unchecked) var inFlight = 0
     var writing = 0
 
@@ -151,19 +154,20 @@ final class Lane {
         ledger = Ledger(sheetsMax: ledgerSheetsMax)
     }
 
-    /// Everything of it is stored.
+    /// Whether everything of the lane is stored.
     var isDrained: Bool { sheets == 0 && writing == 0 }
 
-    /// From where the earlier owners' receipts are read.
+    /// The offset from which the earlier owners' receipts are read.
     var receiptsFrom: Int64 { tracks.map(\.receiptsFrom).min() ?? 0 }
 
-    /// Whether an earlier owner may still have pushes of the topic out, where `receipts` end.
+    /// Returns whether an earlier owner may still have pushes of the topic in flight, given the end of
+    /// `receipts`.
     func isUnsettled(_ topic: JobTopic, endingAt end: Int64) -> Bool {
         guard let note = tracks[topic.rawValue].note else { return hasFoundReceipts }
         return note.endedAt != end
     }
 
-    /// Whether a sheet has to wait for that.
+    /// Returns whether a sheet has to wait for the earlier owner.
     func isHeld(_ sheet: Sheet) -> Bool {
         isWaitingForEarlierOwner && sheet.offset < tracks[sheet.topic.rawValue].touchedBelow
     }
@@ -175,8 +179,9 @@ final class Lane {
         }
     }
 
-    /// Sheets that no earlier owner began wait behind his for our own note; all of them do where his does not say that
-    /// something is out.
+    /// Returns whether sheets wait for our own note. While an earlier owner settles, sheets above its window
+    /// wait for it. All sheets wait for it if the earlier owner's note does not say that pushes are in
+    /// flight.
     func wantsWindow(_ topic: JobTopic, _ window: Int64) -> Bool {
         let track = tracks[topic.rawValue]
         if track.ahead.isEmpty { return false }
@@ -184,7 +189,8 @@ final class Lane {
         return isWaitingForEarlierOwner && track.grantedBelow < track.touchedBelow + window
     }
 
-    /// A topic of it needs our own note at once; those of the others go with it, so that none waits for its own later.
+    /// Whether a topic needs our own note at once. The notes of the other topics are committed with it, so
+    /// that no topic waits for its own note later.
     var leavesWord: Bool { tracks.contains { !$0.ahead.isEmpty && $0.needsOwnNote } }
 
     var mayPush: Bool {
@@ -194,10 +200,13 @@ final class Lane {
         }
     }
 
-    /// It is another's, or soon will be: nothing new is begun, and what fails is the next owner's.
+    /// Whether the lane belongs to another process, or soon will. Nothing new is begun, and the next owner
+    /// takes over failed pushes.
     var isLeaving: Bool { phase == .releasing || phase == .orphaned }
 
-    /// What a successor must know; `isEnding` when nothing is out any more.
+    /// Returns the note for a successor.
+    ///
+    /// - Parameter isEnding: whether nothing is in flight any more.
     func note(of topic: JobTopic, window: Int64, isEnding: Bool) -> CommitNote {
         let base = tracks[topic.rawValue].tracker.base
         let heldFrom = tracks[topic.rawValue].twins.receiptsFrom(above: base)
@@ -205,8 +214,8 @@ final class Lane {
         var from = track.tracker.receiptsFrom(otherwise: receiptsEnd)
         if track.owesToEarlierOwner(topic) { from = min(from, track.receiptsFrom) }
         if let heldFrom { from = min(from, heldFrom) }
-        // While an earlier owner's sheets wait, those above them may be begun as soon as a successor is told to look
-        // at both.
+        // While sheets of an earlier owner wait, a note that covers both windows lets the sheets above them
+        // begin.
         var below = max(track.grantedBelow, track.touchedBelow)
         if isWaitingForEarlierOwner { below = max(below, track.touchedBelow + window) }
         return CommitNote(

@@ -1,20 +1,21 @@
-/// Sheets that wait to be pushed: the lanes take turns, some sheets each, and within a lane the first is first.
+/// Sheets that wait to be pushed. The lanes take turns, a few sheets each, and sheets of one lane keep their
+/// order.
 ///
-/// Kafka hands over one lane's records after the other's. In that order the last lane would wait for all others, and
-/// where updates come sooner than a pass is done its phones would never be reached. For the same reason a group's
-/// pass through a lane goes on with its next update where the newer state broke it off.
+/// Kafka delivers the records of one lane after those of another. In that order the last lane would wait for
+/// all others. If updates come faster than a pass takes, the phones of that lane would never be reached. For
+/// the same reason the next update continues a group's pass through a lane where a newer state broke it off.
 ///
-/// A turn is some sheets, so that their receipts come one behind the other and go to the cluster together: alone, each
-/// is a request, and a sync of its disk.
+/// A turn is several sheets, so that their receipts are written in succession and share a request. A receipt
+/// alone is a request and a sync of the broker's disk.
 struct LaneTurns {
     private var sheets: [Int32: Queue<Sheet>] = [:]
     private var passes = BrokenPasses()
-    /// Those that have any, in their order.
+    /// Lanes that have sheets, in their order.
     private var lanes: [Int32] = []
-    /// The lane whose turn it is, or the next behind it that has any: also when all are dropped for what is newer, the
-    /// lanes that wait are served before those that were.
+    /// The lane whose turn it is, or the next one that has sheets. If a newer state drops all sheets, the
+    /// lanes that wait are still served before those that had their turn.
     private var turn: Int32 = 0
-    /// Sheets that it has had.
+    /// Number of sheets that the lane has had in this turn.
     private var hadInTurn = 0
     private(set) var count = 0
 
@@ -24,7 +25,7 @@ struct LaneTurns {
     var first: Sheet? { firstLane.flatMap { sheets[$0]?.first } }
     private var firstLane: Int32? { lanes.first { $0 >= turn } ?? lanes.first }
 
-    /// - Parameter seed: of subjects.
+    /// - Parameter seed: for subjects.
     mutating func append(_ sheet: Sheet, seed: UInt64) {
         let lane = sheet.lane.number
         if sheets[lane, default: Queue()].isEmpty {
@@ -35,10 +36,11 @@ struct LaneTurns {
         if passes.goesOn(with: sheet, seed: seed) { sheets[lane]?.putLastBeforeThoseThatYield() }
     }
 
-    /// Sheets of a group have been overtaken by a newer state; called before they are dropped.
+    /// Marks the passes of sheets that a newer state overtakes. The caller drops them afterwards.
     mutating func breakOff(_ overtaken: [Sheet], seed: UInt64) { passes.breakOff(overtaken, seed: seed) }
 
-    /// The first leaves, and its lane has had a part of its turn; of a sheet that was dropped it has had nothing.
+    /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any line was
+    /// sent.
     mutating func removeFirst() {
         guard let lane = firstLane, let sheet = first else { return }
         sheets[lane]?.removeFirst()
@@ -50,7 +52,7 @@ struct LaneTurns {
         if isEmpty || hadInTurn >= Self.sheetsInTurn { (turn, hadInTurn) = (lane + 1, 0) }
     }
 
-    /// The first has lines left that it did not begin with: it comes again behind the others of its lane.
+    /// Moves the first sheet behind the others of its lane, because lines before its first cursor are left.
     mutating func putBackFirst() {
         guard let sheet = first else { return }
         sheet.beginAnew()

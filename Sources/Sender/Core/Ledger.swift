@@ -1,38 +1,40 @@
 internal import LiveActivity
 
-/// What `receipts` say of jobs that an earlier owner of the lane may have begun: which are done, which went on
-/// to a later tier, and which starts were about to leave.
+/// The content of `receipts` about jobs that an earlier owner of the lane may have begun: jobs that are done,
+/// jobs that moved to a tier, and starts that were about to leave.
 struct Ledger: Sendable {
     fileprivate struct Entry: Sendable {
         var done = LineBits()
-        /// Lines by the attempts that went on to a tier, or were about to leave.
+        /// Lines by the attempts that moved to a tier, or that were about to leave.
         var moved: [Int: LineBits] = [:]
         var intended: [Int: LineBits] = [:]
     }
 
-    /// What is known of one job.
+    /// The known state of one job.
     enum Standing: Sendable, Hashable {
         case open
-        /// It has its last word, or goes on as a later attempt.
+        /// The job has its final outcome, or continues as a later attempt.
         case done
-        /// A start of this attempt was about to leave, and nobody knows whether it did.
+        /// A start of this attempt was about to leave, and it is unknown whether it did.
         case intended
     }
 
     private var entries: Remembered<JobPlace, Entry>
-    /// The lines that are done of sheets that are committed: only a job that stands in a tier, too, asks for them.
+    /// Lines that are done of committed sheets. Only a job that is also in a tier needs them.
     private var past: Remembered<JobPlace, LineBits>
 
-    /// Of committed sheets it knows so many times fewer: a twin comes within the minutes of a tier.
+    /// Divisor for the number of committed sheets that are remembered. Fewer are enough, because a twin comes
+    /// within the minutes of a tier.
     private static let pastShare = 4
 
-    /// - Parameter sheetsMax: sheets that it knows; the oldest are forgotten, and may be pushed again.
+    /// - Parameter sheetsMax: limit of remembered sheets. The oldest are forgotten, and their jobs may be
+    ///   pushed again.
     init(sheetsMax: Int) {
         entries = Remembered(max: sheetsMax)
         past = Remembered(max: sheetsMax / Self.pastShare)
     }
 
-    /// Rises with what somebody else has said: an earlier owner, or the twin of a sheet.
+    /// Number of changes from other sources: an earlier owner, or the twin of a sheet.
     private(set) var revision = 0
 
     func knows(_ place: JobPlace) -> Bool { entries[place] != nil || past[place] != nil }
@@ -45,7 +47,7 @@ struct Ledger: Sendable {
         return entry.intended[attempt]?.contains(line) == true ? .intended : .open
     }
 
-    /// What was said of a sheet that is committed.
+    /// Notes a receipt about a committed sheet.
     mutating func notePast(_ place: JobPlace, _ parts: [Receipt.Part]) {
         for part in parts where part.outcome.isFinal {
             past.update(place, otherwise: LineBits()) { done in
@@ -54,7 +56,9 @@ struct Ledger: Sendable {
         }
     }
 
-    /// - Parameter isNews: it is not the word of the sheet itself that stands there.
+    /// Notes a receipt.
+    ///
+    /// - Parameter isNews: whether another source than the sheet itself wrote it.
     mutating func note(_ place: JobPlace, attempt: Int, _ parts: [Receipt.Part], isNews: Bool) {
         if isNews { revision += 1 }
         entries.update(place, otherwise: Entry()) { entry in

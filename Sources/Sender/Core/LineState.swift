@@ -1,38 +1,38 @@
-/// Where one job of a sheet stands. Below `answered` it is not decided.
+/// The step of one job of a sheet. A job below `answered` is not decided.
 enum LineStep: UInt8, Sendable {
-    /// Waits for its turn.
+    /// The line waits for its turn.
     case queued
     /// Its intent is being written.
     case intending
     /// Another push to the same activity is under way.
     case parked
-    /// Waits for a time.
+    /// The line waits for a time.
     case waiting
     case inFlight
-    /// The deadline has passed, and the last word is still to come.
+    /// The request has passed its deadline, and the final answer is still to come.
     case late
-    /// Decided, and not written yet.
+    /// The line is decided, and its outcome is not written yet.
     case answered
-    /// On its way into a topic.
+    /// Its record is being written.
     case writing
     case done
 }
 
-/// A job's step and what goes with it.
+/// A job's step and the facts that belong to it.
 struct LineState: Sendable {
     var step = LineStep.queued
     var hasPermit = false
-    /// A start that may leave, as `receipts` say so.
+    /// Whether `receipts` have the intent of this start, so that it may leave.
     var hasIntent = false
-    /// Other pushes about the same wait for this one.
+    /// Whether other pushes to the same subject wait for this one.
     var holdsSubject = false
-    /// It comes by `AppFlow.again`, not in its sheet's order.
+    /// Whether it comes through `AppFlow.again` instead of its sheet's order.
     var isAgain = false
-    /// Over the connections for tokens that are not to be trusted.
+    /// Whether it uses the suspect connections.
     var isSuspect = false
-    /// It tries for its app whether a breaker may close.
+    /// Whether its push probes for the app whether a breaker may close.
     var isProbe = false
-    /// Times that it was tried again here, and those that count.
+    /// Number of further tries in this process, and number of pushes that count as tries.
     var repeats: UInt8 = 0
     var tries: UInt8 = 0
 }

@@ -1,5 +1,5 @@
-/// The newest version that is known of each activity within a recipient's scope: those have no note in
-/// `superseded`. What is forgotten costs a push that the phone ignores.
+/// The newest known version of each activity within a recipient's scope. `superseded` has no notes for these.
+/// A forgotten version costs a push that the phone ignores.
 struct NewestVersions: Sendable {
     static let activitiesMax = 200_000
 

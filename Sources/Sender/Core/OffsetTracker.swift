@@ -1,26 +1,26 @@
-/// Which sheets of a partition are unfinished, and from where on the next owner has to read: the lowest of
-/// them. Offsets may have gaps, where transactions end.
+/// The unfinished sheets of a partition. The next owner reads from the lowest of them. Offsets may have gaps,
+/// because the end of a transaction takes an offset.
 struct OffsetTracker: Sendable {
     private struct Entry {
         let offset: Int64
         var isFinished = false
-        /// No record of `receipts` about this sheet lies before this; nil while there is none.
+        /// Lower bound of the records in `receipts` about this sheet, if it has any.
         var receiptsFrom: Int64?
     }
 
     private var entries: [Entry] = []
-    /// The entries before it are finished and counted.
+    /// Index of the first entry that is not finished. The entries before it no longer count.
     private var head = 0
     /// The offset after the last sheet that was read.
     private(set) var position: Int64
 
     init(from offset: Int64) { position = offset }
 
-    /// What may be committed: all below is finished.
+    /// The offset to commit: everything below is finished.
     var base: Int64 { head < entries.count ? entries[head].offset : position }
     var unfinished: Int { entries.count - head }
 
-    /// False for a sheet that was read before: it is in hand, or finished.
+    /// Adds a sheet. Returns false for a sheet that was read before, whether it is in hand or finished.
     mutating func began(_ offset: Int64) -> Bool {
         guard offset >= position else { return false }
         entries.append(Entry(offset: offset))
@@ -28,8 +28,8 @@ struct OffsetTracker: Sendable {
         return true
     }
 
-    /// Everything below the offset was read, or is gone. The offset can lie behind the last sheet, because the end of a
-    /// transaction takes an offset too.
+    /// Notes that everything below the offset was read or is gone. The offset can lie behind the last sheet,
+    /// because the end of a transaction takes an offset too.
     mutating func reached(_ offset: Int64) { position = max(position, offset) }
 
     mutating func wrote(_ offset: Int64, receiptsFrom: Int64) {
@@ -47,7 +47,7 @@ struct OffsetTracker: Sendable {
         }
     }
 
-    /// From where on `receipts` must be read to know all that is known of the unfinished sheets.
+    /// Returns the offset of `receipts` from which all records about unfinished sheets can be read.
     func receiptsFrom(otherwise end: Int64) -> Int64 {
         var from = end
         for entry in entries[head...] { if let first = entry.receiptsFrom, first < from { from = first } }

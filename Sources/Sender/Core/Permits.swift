@@ -1,14 +1,14 @@
-/// How many pushes may be without a stored outcome: as many can a SIGKILL double.
+/// The limit of pushes without a stored outcome. A SIGKILL can duplicate at most this many pushes.
 struct Permits: Sendable {
     private(set) var limit: Int
     private let limitMax: Int
     private(set) var taken = 0
-    /// With other apps at work, an app may take so many times what is left. So the first app that gets no
-    /// answers leaves a fifth to the others, and the second a ninth.
+    /// Share of an app while other apps have work: four times what it leaves free. The first app that gets no
+    /// answers leaves a fifth to the others, and the second leaves a ninth.
     static let shareOfFree = 4
 
-    /// Before anything was stored, so many: as long as nobody has told the time, what leaves may be too late, or carry
-    /// a provider token of a wrong date.
+    /// Limit before the first record is stored. Until then the time is uncertain, so a push may be too late,
+    /// or its provider token may carry a wrong date.
     static let firstMax = 20
 
     init(limit: Int) {
@@ -16,12 +16,14 @@ struct Permits: Sendable {
         self.limit = min(limit, Self.firstMax)
     }
 
-    /// Something was stored.
+    /// Lifts the first limit, because a record was stored.
     mutating func open() { limit = limitMax }
 
     var free: Int { limit - taken }
 
-    /// How many more an app may take that holds some.
+    /// Returns how many more permits an app may take.
+    ///
+    /// - Parameter held: permits that the app holds.
     func room(holding held: Int, isAlone: Bool) -> Int {
         if isAlone { return free }
         return max(0, min(free, (Self.shareOfFree * (free + held)) / (Self.shareOfFree + 1) - held))

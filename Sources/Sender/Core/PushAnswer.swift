@@ -1,16 +1,16 @@
 package import APNs
 
-/// How a push ended, as the core is told it.
+/// The end of a push, as the worker reports it to the core.
 package struct PushAnswer: Sendable, Hashable {
     package var end: PushEnd
-    /// What APNs said; nil where it did not answer.
+    /// The answer of APNs; nil if it did not answer.
     package var status: Int?
     package var reason: String?
     package var disposition: Disposition?
-    /// Milliseconds since 1970: since when the token is dead, where APNs says it.
+    /// The time since which the token is dead, in milliseconds since 1970, if APNs gives one.
     package var timestamp: Int64?
     package var retryAfterSeconds: Int?
-    /// The last word on a push that was told as unknown before.
+    /// Whether this is the final answer to a push that was reported as unknown before.
     package var isLate: Bool
 
     package init(_ end: PushEnd, isLate: Bool = false) {
@@ -31,7 +31,7 @@ package struct PushAnswer: Sendable, Hashable {
         self.isLate = isLate
     }
 
-    /// In a word, for receipts and headers.
+    /// The reason in one word, for receipts and headers.
     var word: String? {
         switch end {
         case .answered: reason ?? disposition.map(\.rawValue)

@@ -1,4 +1,4 @@
-/// First in, first out.
+/// A first-in, first-out queue.
 struct Queue<Item> {
     private var items: [Item] = []
     private var head = 0
@@ -21,7 +21,7 @@ struct Queue<Item> {
         }
     }
 
-    /// In their order, each by what is given for it.
+    /// Replaces each item with the result for it, in order.
     mutating func replaceAll(_ replacement: (Item) -> Item) {
         for index in head..<items.count { items[index] = replacement(items[index]) }
     }

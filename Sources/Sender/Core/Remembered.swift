@@ -1,5 +1,5 @@
-/// A table of the newest so many: when its younger half is full, the older half is forgotten. A key that is
-/// set again counts as new. Nothing is searched for what to forget.
+/// A table that keeps the newest entries up to a limit. When the younger half is full, the older half is
+/// dropped. A key that is set again counts as new. Dropping needs no search.
 struct Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let halfMax: Int
     private var young: [Key: Value] = [:]
@@ -24,7 +24,7 @@ struct Remembered<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         old[key] = nil
     }
 
-    /// Changes a value where it lies, or a fresh one.
+    /// Changes a stored or fresh value in place.
     mutating func update(
         _ key: Key, otherwise fresh: @autoclosure () -> Value, _ change: (inout Value) -> Void
     ) {

@@ -1,37 +1,38 @@
 internal import APNs
 internal import LiveActivity
 
-/// What to do with a job whose push has ended, by what is known: one table, and it knows no clock.
+/// The decision about a job whose push has ended.
 enum Verdict: Sendable, Hashable {
     case accepted
-    /// For good. The token is reported as dead where it is.
+    /// The job ends. The token is reported as dead if it is.
     case rejected(isDead: Bool)
-    /// For good, and a person should see it: the job goes to the dead letters.
+    /// The job ends as a dead letter, because a person should see it.
     case buried(code: String)
-    /// A start that was perhaps sent, of a send that does not want it twice.
+    /// The start may have been sent, and its send forbids a second attempt.
     case unknown
-    /// Again in this process, after so long.
+    /// The job is tried again in this process after a pause.
     case again(milliseconds: Int)
-    /// Again as a job of a later tier.
+    /// The job is tried again from a tier.
     case later(LaterTier, isTry: Bool)
 }
 
 enum RetryRule {
-    /// A wait in this process holds up the partition's offset, so it is short.
+    /// Pauses between tries in this process. They are short because they hold up the partition's offset.
     static let againMilliseconds = [100, 300, 1_000]
-    /// Tries in a row within this process; then a tier.
+    /// Limit of successive tries in this process. After that the job moves to a tier.
     static let againMax = againMilliseconds.count
 
-    /// What else bears on a verdict.
+    /// Facts beside the answer that decide the verdict.
     struct Case: Sendable, Hashable {
-        /// Pushes so far that count, this one included.
+        /// Pushes so far that count as tries, including this one.
         var tries: Int
         /// Times that the job was tried again in this process.
         var repeats = 0
-        /// The tier that the job came from because its token was refused; nil for another reason, or none.
+        /// The tier in which the job waited because its token was refused; nil if there is none or the reason
+        /// was another.
         var refusedBefore: LaterTier?
         var isBreakerOpen = false
-        /// Since when the app had no push accepted; nil: it never had.
+        /// Time since a push of the app was accepted; nil if none ever was.
         var millisecondsSinceAccepted: Int?
     }
 
@@ -62,13 +63,14 @@ enum RetryRule {
         }
     }
 
-    /// A token that APNs does not know, or the app's setting is wrong: with it every token would be refused.
-    /// So it counts as dead when it is refused again a tier later, and others of the app were accepted
-    /// between the two: one spell of a wrong setting then never costs a token.
+    /// Decides about a refused token. Either APNs does not know the token, or the app's setting is wrong and
+    /// every token would be refused. So the token counts as dead only if it is refused again after a tier,
+    /// and if other tokens of the app were accepted in between. Then one period with a wrong setting never
+    /// costs a token.
     private static func refused(_ head: SheetHead, _ known: Case) -> Verdict {
         if known.isBreakerOpen { return .later(.minutes2, isTry: false) }
         guard let tier = known.refusedBefore else { return .later(.seconds5, isTry: true) }
-        // A second for the answers of pushes that left before.
+        // One second is left for the answers of pushes that left before.
         let between = tier.waitMilliseconds - 1_000
         if let accepted = known.millisecondsSinceAccepted, accepted < between {
             return .rejected(isDead: true)

@@ -2,9 +2,9 @@ internal import APNs
 internal import Lifecycle
 internal import LiveActivity
 
-// What APNs said.
+// The answers of APNs.
 extension SenderCore {
-    /// A push was accepted: what nearly all of them come to.
+    /// Handles an accepted push. Nearly all pushes end this way.
     package mutating func accepted(_ tag: UInt64, _ moment: Moment) {
         self.moment = moment
         guard let (sheet, line) = pushed(tag), sheet.states[line].step == .inFlight else { return }
@@ -16,7 +16,7 @@ extension SenderCore {
         accept(sheet, line)
     }
 
-    /// A push ended in another way, or was not taken at all.
+    /// Handles a push that ended in another way, or that the connections did not take.
     package mutating func ended(_ tag: UInt64, as answer: PushAnswer, _ moment: Moment) {
         self.moment = moment
         guard let (sheet, line) = pushed(tag),
@@ -26,7 +26,7 @@ extension SenderCore {
         let counts = answer.end.mayHaveArrived
         let tries = sheet.tries + Int(state.tries) + (counts ? 1 : 0)
         if answer.end == .unknown(.overdue), !answer.isLate {
-            // The last word on it is still to come, and until then its token is not free.
+            // The final answer can still arrive. Until then no other push may use this token.
             sheet.states[line].step = .late
             return
         }
@@ -42,7 +42,7 @@ extension SenderCore {
         follow(verdict, on: sheet, line: line, after: answer)
     }
 
-    /// The worker found that no push can be made of a job.
+    /// Handles a job that the worker cannot turn into a push.
     package mutating func unusable(_ tag: UInt64, code: String, _ moment: Moment) {
         self.moment = moment
         guard let (sheet, line) = pushed(tag), sheet.states[line].step == .inFlight else { return }
@@ -57,14 +57,14 @@ extension SenderCore {
         return (sheet, line)
     }
 
-    /// It is off the wire.
+    /// Removes a push from the counts of pushes in flight.
     private mutating func left(_ sheet: Sheet, _ line: Int) {
         sheet.lane.inFlight -= 1
         sheet.app.inFlight -= 1
         if !sheet.asksLedger { freeSubject(sheet, line) }
     }
 
-    /// Whether the app's settings are to blame.
+    /// Updates the app's breaker with an answer. Only some answers show that the app's settings are wrong.
     private mutating func blame(_ sheet: Sheet, _ line: Int, for answer: PushAnswer) {
         let app = sheet.app
         let word = answer.word ?? ""
@@ -81,7 +81,7 @@ extension SenderCore {
                 isOpened = app.breaker.misconfigured(word, at: moment.now)
             }
         case .accepted:
-            // A late answer tells of a time that is past.
+            // A late answer describes an earlier time, so it does not count in the breaker's window.
             isMended = true
             failed.remove(sheet.subjects[line])
         case .tokenGone, .tokenThrottled, .connectionOver, .serverTrouble, .requestFaulty, .channelGone,
@@ -101,7 +101,7 @@ extension SenderCore {
         }
     }
 
-    /// It did not come to the try.
+    /// Ends a probe whose push did not leave.
     mutating func giveUpProbe(_ sheet: Sheet, _ line: Int) {
         sheet.states[line].isProbe = false
         sheet.app.breaker.gaveUpProbe()
@@ -147,7 +147,7 @@ extension SenderCore {
             sheet, line, as: .final(.rejected, status: answer.status, reason: answer.word))
     }
 
-    /// It does not leave now; what it holds it keeps.
+    /// Puts the line back into a waiting step. The line keeps its permit and its intent.
     private mutating func comeBack(_ sheet: Sheet, _ line: Int, as step: LineStep) {
         sheet.states[line].step = step
         if sheet.states[line].hasIntent { sheet.countIntent(line, 1) }
@@ -169,7 +169,8 @@ extension SenderCore {
     private mutating func move(
         _ sheet: Sheet, _ line: Int, to tier: LaterTier, isTry: Bool, after answer: PushAnswer
     ) {
-        // The line is decided from where it stands; its intent is not counted as waiting.
+        // The line's step is still `inFlight`, so `decide` does not subtract its intent from the waiting ones
+        // again.
         if let staleness = superseded.staleness(of: sheet.head, sheet.group) {
             return decide(
                 sheet, line, as: .final(.superseded, status: nil, reason: staleness.rawValue))
@@ -184,9 +185,9 @@ extension SenderCore {
             sheet, line, as: .later(tier, tries: tries, status: answer.status, reason: answer.word))
     }
 
-    // MARK: What waited
+    // MARK: Waiting lines
 
-    /// Lines whose time has come.
+    /// Queues the lines whose wait has ended.
     mutating func wake() {
         while let waited = waitingLines.takeDue(at: moment.now) {
             guard waited.sheet.slot >= 0, waited.sheet.states[waited.line].step == .waiting else { continue }
@@ -197,7 +198,7 @@ extension SenderCore {
 }
 
 extension PushEnd {
-    /// Something of it may have reached APNs.
+    /// Whether a part of the request may have reached APNs.
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered, .unknown: true

@@ -1,9 +1,9 @@
 internal import Lifecycle
 package import LiveActivity
 
-// Sheets come in.
+// The arrival of sheets.
 extension SenderCore {
-    /// A sheet was read.
+    /// Handles a sheet that was read.
     package mutating func arrived(
         _ record: SheetRecord, from topic: JobTopic, lane number: Int32, at offset: Int64, _ moment: Moment
     ) {
@@ -24,7 +24,7 @@ extension SenderCore {
         grant(lane, topic)
     }
 
-    /// A record was read that is no sheet.
+    /// Handles a record that cannot be read as a sheet.
     package mutating func arrived(_ malformed: MalformedSheet, lane number: Int32, _ moment: Moment) {
         self.moment = moment
         guard let lane = laneInHand(number, bringing: malformed.offset, from: malformed.topic),
@@ -34,8 +34,8 @@ extension SenderCore {
         order(.malformed(malformed), of: nil, lines: LineSet(), in: lane)
     }
 
-    /// Returns the lane that takes a record. Returns nil if the record was read before, or if the lane is given up and its
-    /// next owner reads the record.
+    /// Returns the lane that takes a record. Returns nil if the record was read before, or if the lane is
+    /// given up and its next owner reads the record.
     private func laneInHand(_ number: Int32, bringing offset: Int64, from topic: JobTopic) -> Lane? {
         guard let lane = lanes[number], !lane.isLeaving,
             offset >= lane.tracks[topic.rawValue].tracker.position
@@ -44,7 +44,7 @@ extension SenderCore {
         return lane
     }
 
-    /// Everything of a topic below an offset was read.
+    /// Handles the end of a topic's partition: everything below the offset was read.
     package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         guard let lane = lanes[number], lane.hasBegun, !lane.isLeaving, !lane.tracks[topic.rawValue].isWaiting
         else { return }
@@ -56,18 +56,19 @@ extension SenderCore {
         }
     }
 
-    /// The offset that a topic of a lane is read from; nil if the lane is not in hand.
+    /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.
     package func position(of topic: JobTopic, lane number: Int32) -> Int64? {
         lanes[number]?.tracks[topic.rawValue].tracker.position
     }
 
-    /// The topic no longer has the sheets below the offset.
+    /// Handles a gap: the topic no longer has the sheets below the offset.
     package mutating func skipped(to offset: Int64, of topic: JobTopic, lane number: Int32) {
         lanes[number]?.tracks[topic.rawValue].tracker.reached(offset)
     }
 
-    /// All was handed over that had been fetched: where nothing came behind an end that was reached while an earlier
-    /// owner settled, it still is the end. Nobody tells it a second time.
+    /// Confirms the ends that were reached while an earlier owner settled. The worker calls this after it has
+    /// handed over everything that was fetched. If no record followed such an end, it is still the end. The
+    /// consumer does not report the same end twice.
     package mutating func readAllFetched() {
         guard hasEndsSeen else { return }
         hasEndsSeen = false
@@ -99,7 +100,7 @@ extension SenderCore {
         sheet.app.sheets += 1
     }
 
-    /// Begins what may be begun, in order.
+    /// Begins the sheets that may be begun, in order.
     mutating func grant(_ lane: Lane, _ topic: JobTopic) {
         guard lane.mayPush else { return }
         while let sheet = lane.tracks[topic.rawValue].ahead.first,
@@ -133,7 +134,7 @@ extension SenderCore {
         sheet.app.enqueue(sheet, seed: seed)
     }
 
-    /// What an earlier owner has done is done.
+    /// Takes over the outcomes that an earlier owner stored.
     private mutating func heed(_ ledger: Ledger, _ sheet: Sheet) {
         for line in 0..<sheet.lineCount {
             switch ledger.standing(of: sheet.originLine(line), at: sheet.place, attempt: sheet.attempt) {
@@ -147,31 +148,31 @@ extension SenderCore {
         }
     }
 
-    // MARK: What is newer
+    // MARK: Newer versions
 
-    /// A record of `superseded` was read.
+    /// Handles a record of `superseded`.
     package mutating func noted(_ note: SupersededNote, _ moment: Moment) {
         self.moment = moment
         if let group = superseded.note(note) { dropStale(group) }
     }
 
-    /// `superseded` was read to where it ended.
+    /// Handles the end of `superseded`: the view is complete.
     package mutating func informed() { isInformed = true }
 
     private mutating func dropStale(_ group: Fingerprint) {
-        // Those that are dropped leave the list.
+        // A sheet leaves the list when it is dropped, so the loop needs a copy.
         let sheets = sheetsOfGroup[group]?.sheets ?? []
         breakOff(sheets)
         for sheet in sheets { dropIfStale(sheet) }
     }
 
-    /// A pass that a newer state breaks off goes on with that one's sheets.
+    /// Marks passes that a newer state breaks off. The sheets of the newer state continue them.
     private func breakOff(_ sheets: [Sheet]) {
         var overtaken = sheets.filter { sheet in
             sheet.lineCount > 1 && sheet.isQueued && !sheet.isOver && sheet.isOfPass
                 && superseded.staleness(of: sheet.head, sheet.group) == .newer
         }
-        // A group's phones may be of two environments.
+        // The phones of one group may belong to two environments.
         while let app = overtaken.first?.app {
             app.usual.breakOff(overtaken.filter { $0.app === app }, seed: seed)
             overtaken.removeAll { $0.app === app }
@@ -189,7 +190,8 @@ extension SenderCore {
         list.add(sheet)
     }
 
-    /// True when nobody wants what is left of it.
+    /// Drops the unsent lines of a sheet that a newer send or a cancellation replaces. Returns whether the
+    /// sheet is stale.
     @discardableResult
     mutating func dropIfStale(_ sheet: Sheet) -> Bool {
         guard sheet.undecided > 0,

@@ -2,12 +2,12 @@ internal import APNs
 internal import Lifecycle
 internal import LiveActivity
 
-// What leaves next.
+// The choice of the next push.
 extension SenderCore {
-    /// Lines that come again and cannot go, before a sheet has its turn.
+    /// Limit of lines in `again` that are tried without success before the next sheet has its turn.
     private static let againLooksMax = 16
 
-    /// Apps take turns, so that none waits for another's backlog.
+    /// Sends what the apps may send. The apps take turns, so that no app waits for the backlog of another.
     mutating func dispatch(_ way: (Sheet, _ isSuspect: Bool) -> PushWay) {
         guard isInformed, moment.now < leaseUntil, !rotation.isEmpty else { return }
         let isAlone = busyApps() < 2
@@ -21,7 +21,7 @@ extension SenderCore {
         }
     }
 
-    /// Apps that are at work, or were lately.
+    /// Returns the number of apps that have work, or had work lately.
     private func busyApps() -> Int {
         rotation.reduce(0) { count, app in
             let isBusy =
@@ -33,24 +33,24 @@ extension SenderCore {
 
     private static let lateMilliseconds = 60_000
 
-    /// What one app may do in its turn.
+    /// Limits and counts of one app's turn.
     struct AppTurn {
-        /// New permits that it may take.
+        /// New permits that the app may take.
         var permits: Int
         var lines = 0
-        /// The connections of suspects have no room.
+        /// Whether the suspect connections are full.
         var areSuspectsFull = false
     }
 
     private enum Step {
         case went
-        /// The line waits for the connections of suspects; the others go on.
+        /// The line waits for the suspect connections. Other lines continue.
         case setAside
-        /// Neither this line nor another of its kind can go now.
+        /// Neither this line nor another line of its kind can leave now.
         case stuck
     }
 
-    /// True when it did something.
+    /// Returns whether a line was served.
     private mutating func serve(
         _ app: AppFlow, _ turn: inout AppTurn,
         by way: (Sheet, _ isSuspect: Bool) -> PushWay
@@ -74,7 +74,7 @@ extension SenderCore {
             app.again.removeFirst()
             guard again.sheet.slot >= 0, again.sheet.states[again.line].step == .queued else { return .went }
             if serve(again.sheet, line: again.line, in: &turn, by: way) != .stuck { return .went }
-            // What is stuck must not hold up the others: they may have a permit, or go another way.
+            // A stuck line must not hold up the others: they may have a permit, or use other connections.
             app.again.append(again)
         }
         if serveSuspect(of: app, in: &turn, by: way) { return .went }
@@ -90,7 +90,7 @@ extension SenderCore {
         }
         guard let count = pushRun(of: sheet, isUsual: isUsual, in: &turn, by: way) else { return .went }
         if count > 0 {
-            // The caller counts one.
+            // The caller adds one itself.
             turn.lines += count - 1
             app.urgentRun = isUsual ? 0 : app.urgentRun + count
             return .went
@@ -101,7 +101,7 @@ extension SenderCore {
         return step
     }
 
-    /// Serves a line that was set aside. Returns whether it went.
+    /// Serves a line that was set aside. Returns whether it left.
     private mutating func serveSuspect(
         of app: AppFlow, in turn: inout AppTurn, by way: (Sheet, _ isSuspect: Bool) -> PushWay
     ) -> Bool {
@@ -147,7 +147,7 @@ extension SenderCore {
             return .went
         }
         if sheet.app.breaker.isOpen, !sheet.states[line].isProbe {
-            // It is about to be known whether it is mended.
+            // A probe is under way. Its answer decides whether the breaker closes.
             if sheet.app.breaker.isProbing, !sheet.states[line].isAgain { return .stuck }
             guard sheet.app.breaker.mayProbe(at: moment.now) else { return park(sheet) }
             sheet.states[line].isProbe = true
@@ -178,7 +178,8 @@ extension SenderCore {
         }
     }
 
-    /// The line waits for room on the connections of suspects. If too many wait already, it goes to a tier, uncounted.
+    /// Puts the line into the queue for the suspect connections. If too many lines wait there, the line moves
+    /// to a tier, and the move does not count as a try.
     private mutating func setAside(_ sheet: Sheet, _ line: Int) -> Step {
         if sheet.app.suspects.count >= AppFlow.suspectsMax {
             moveSuspect(sheet, line)
@@ -206,7 +207,8 @@ extension SenderCore {
         switch answer {
         case .open(let room), .connecting(let room):
             sheet.hasWay = true
-            // Asked once: what is to leave meanwhile is counted here, and the connections know of it only later.
+            // The worker is asked once per turn. Pushes ordered in this turn are counted here, because the
+            // connections learn of them only later.
             let known = (isSuspect ? app.suspectRoom : app.room) ?? room
             if isSuspect { app.suspectRoom = known } else { app.room = known }
             return .open(room: known)
@@ -229,13 +231,13 @@ extension SenderCore {
         orders.pushes.append(SenderOrders.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
 
-    /// Starts cannot be repeated: that they are about to leave is stored before they do.
+    /// Stores the intents of starts before they leave. A start must not be repeated after a crash.
     private mutating func intend(
         _ sheet: Sheet, from first: Int, atMost room: Int, in turn: inout AppTurn
     ) -> Step {
         let isFresh = first == sheet.cursor
         var count = min(room, turn.permits)
-        // Each of the others would need a look of its own.
+        // Each of the other lines would need its own checks.
         let isAlone = sheet.states[first].isProbe || sheet.states[first].isSuspect
         if isAlone || !isFresh || sheet.asksLedger { count = min(count, 1) }
         guard count > 0 else { return .stuck }
@@ -260,8 +262,8 @@ extension SenderCore {
         sheet.isFresh(line) && !busy.contains(sheet.subjects[line]) && failed[sheet.subjects[line]] == nil
     }
 
-    /// Nothing of an app leaves while its setting is wrong. One sheet of each lane comes back soon to try whether
-    /// it is mended, the others later; none is counted as tried.
+    /// Moves the jobs of an app whose setting is wrong to a tier. One sheet of each lane comes back soon to
+    /// probe the setting, and the others come back later. These moves do not count as tries.
     private mutating func park(_ sheet: Sheet) -> Step {
         var tier = LaterTier.minutes2
         if moment.now >= sheet.app.scoutsBack[sheet.lane.number] ?? moment.now {
@@ -276,19 +278,19 @@ extension SenderCore {
 }
 
 extension Sheet {
-    /// A line that has not had its turn.
+    /// Whether the line has not had its turn yet.
     func isFresh(_ line: Int) -> Bool { states[line].step == .queued && !states[line].isAgain }
 
-    /// Whether a newer version of its activity is known, within a recipient's scope.
+    /// Whether a newer version of the line's activity is known, within a recipient's scope.
     func isOutdated(_ line: Int, by newest: NewestVersions) -> Bool {
         guard head.event == .update, head.conflate, !activities.isEmpty else { return false }
         return newest.isOlder(head.version, of: activities[line])
     }
 
-    /// What was refused as a wrong token is tried apart from the others.
+    /// Whether APNs refused the sheet's tokens before. Such jobs use the suspect connections.
     var isSuspect: Bool { refusedBefore != nil }
 
-    /// The tier that it waited in because of that.
+    /// The tier in which the sheet waited after that refusal.
     var refusedBefore: LaterTier? {
         guard reason.flatMap(Reason.init(text:))?.disposition == .tokenSuspect else { return nil }
         return topic.tier
@@ -298,7 +300,7 @@ extension Sheet {
 extension AppFlow {
     var hasSheets: Bool { !urgent.isEmpty || !usual.isEmpty }
 
-    /// Urgent ones first, but the usual get their share.
+    /// The next sheet: urgent sheets first, but the usual class gets its share.
     var next: (sheet: Sheet, isUsual: Bool)? {
         if let sheet = usual.first, urgent.isEmpty || urgentRun + 1 >= Self.usualEvery {
             return (sheet, true)

@@ -1,24 +1,26 @@
 internal import LiveActivity
 
-// What a process must not write of lanes that are perhaps another's.
+// Records that a process must not write for lanes that may belong to another process.
 extension SenderCore {
-    /// Whether what makes jobs another's to push may be written: a tier's record, and that a start did not leave.
+    /// When a record that hands jobs to another attempt or owner may be written. Such a record is a tier's
+    /// record, or the release of a start's intent.
     enum HandingOn {
         case now
-        /// When there is a lease.
+        /// The record waits for a lease.
         case later
-        /// The jobs are another's: he has them from where we had them.
+        /// The next owner reads the jobs from the same offset, so the record must not be written.
         case never
     }
 
-    /// Of a lane that another has had for a while he has pushed them already, and asks `receipts` for them no more.
+    /// Returns when jobs of a lane may be handed on. After another process has owned the lane for some time,
+    /// it has pushed the jobs and no longer reads `receipts` for them.
     func handingOn(_ lane: Lane) -> HandingOn {
         let until = lane.phase == .orphaned ? lane.handsOnUntil : leaseUntil
         if moment.now < until { return .now }
         return lane.isLeaving ? .never : .later
     }
 
-    /// What was kept back is tried again.
+    /// Writes the sheets and records that were kept back, if this is allowed now.
     mutating func handOn() {
         if keptBack.isEmpty, writesKeptBack.isEmpty { return }
         if unwritten.isEmpty { unwrittenSince = moment.now }
@@ -34,7 +36,7 @@ extension SenderCore {
         done(sheet, lines)
     }
 
-    /// It was to hand jobs on and is not stored.
+    /// Forgets a record that was to hand jobs on and is not stored.
     mutating func forget(_ id: UInt64) {
         guard let write = writes.removeValue(forKey: id), let sheet = write.sheet else { return }
         write.laneInHand.writing -= 1

@@ -1,9 +1,9 @@
 package import Lifecycle
 package import LiveActivity
 
-// Lanes come and go.
+// The assignment and loss of lanes.
 extension SenderCore {
-    /// The group gave us lanes. Their records may be read when `orders.resumes` says so.
+    /// Handles lanes that the group assigned. Reading begins with `orders.resumes`.
     package mutating func assigned(_ starts: [LaneStart]) {
         releaseBy = nil
         mustSteer = true
@@ -23,7 +23,7 @@ extension SenderCore {
         orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.receiptsFrom))
     }
 
-    /// A record of `receipts` was read, in answer to `orders.reads`.
+    /// Handles a record of `receipts` that was read for `orders.reads`.
     package mutating func found(_ receipt: Receipt, lane number: Int32) {
         guard let lane = lanes[number] else { return }
         lane.hasFoundReceipts = true
@@ -31,7 +31,7 @@ extension SenderCore {
         lane.ledger.note(receipt.place, attempt: receipt.attempt, receipt.parts, isNews: true)
     }
 
-    /// `receipts` were read to where they ended when it was asked for.
+    /// Handles the end of `receipts`: everything up to the end at the time of the request was read.
     package mutating func foundAll(lane number: Int32, end: Int64, _ moment: Moment) {
         self.moment = moment
         guard let lane = lanes[number] else { return }
@@ -67,7 +67,7 @@ extension SenderCore {
         for sheet in held { admit(sheet) }
     }
 
-    /// Lanes whose earlier owner has had his time, and those whose orphans came home.
+    /// Starts the next phase of lanes whose settling time is over, and of lanes whose orphans are drained.
     mutating func settleLanes() {
         if !orphans.isEmpty {
             orphans.removeAll { $0.isDrained }
@@ -84,14 +84,15 @@ extension SenderCore {
                 continue
             }
             lane.phase = .rereading
-            // Not from where our own receipts end: the earlier owner's last ones lie before some of them.
+            // The read does not start at the end of our own receipts, because the earlier owner's last
+            // receipts lie before some of ours.
             orders.reads.append(SenderOrders.Read(lane: lane.number, from: lane.readUntil))
         }
     }
 
     // MARK: Giving up
 
-    /// The group wants the lanes back: what has left comes home, and the rest is the next owner's.
+    /// Gives up the lanes at the group's request. Pushes in flight finish, and the next owner takes the rest.
     package mutating func revoked(by deadline: Instant, _ moment: Moment) {
         self.moment = moment
         for lane in lanesInOrder {
@@ -101,7 +102,7 @@ extension SenderCore {
         releaseBy = deadline
     }
 
-    /// The lanes are another's already.
+    /// Handles lanes that already belong to another process.
     package mutating func lost(_ moment: Moment) {
         self.moment = moment
         for lane in lanesInOrder {
@@ -111,11 +112,11 @@ extension SenderCore {
         letGo()
     }
 
-    /// What is done lane by lane is done in the same order whenever a seed is lived again.
+    /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed.
     private var lanesInOrder: [Lane] { lanes.values.sorted { $0.number < $1.number } }
 
     private mutating func letGo() {
-        // Who was stopped does not know for how long the lanes have been another's.
+        // A process that was suspended does not know since when the lanes belong to another process.
         let handsOnFor = mustConfirm ? 0 : limits.settleMilliseconds / 2
         for lane in lanesInOrder where !lane.isDrained {
             lane.phase = .orphaned
@@ -149,7 +150,7 @@ extension SenderCore {
         }
     }
 
-    /// When all has come home, or the time is over, the last offsets are committed.
+    /// Commits the last offsets when every lane is drained or the deadline has passed.
     mutating func release() {
         guard let releaseBy, !isLastCommitAsked else { return }
         guard lanes.values.allSatisfy(\.isDrained) || moment.now >= releaseBy else { return }
@@ -158,7 +159,7 @@ extension SenderCore {
         commitsAsked = []
         for lane in lanesInOrder {
             if !lane.isDrained { orders.notes.append(.drainedLate(lane: lane.number)) }
-            // Where nothing was begun, the earlier owner's word stands.
+            // If nothing was begun, the earlier owner's note stays valid.
             guard lane.hasBegun else { continue }
             for topic in JobTopic.allCases { askCommit(lane, topic, isEnding: lane.isDrained) }
         }
@@ -167,10 +168,11 @@ extension SenderCore {
 
     // MARK: Offsets
 
-    /// Commits what has advanced, now and then; sooner where sheets wait for it.
+    /// Commits advanced offsets at intervals, and sooner if sheets wait for the commit.
     mutating func commit() {
         guard commitsAsked.isEmpty, releaseBy == nil, !lanes.isEmpty else { return }
-        // Also where nothing is new: to hear that lanes are ours.
+        // A confirmation also commits offsets that have not changed, to learn whether the lanes are still
+        // ours.
         let confirms = mustConfirm && moment.now >= nextConfirm
         if confirms {
             nextConfirm = moment.now.advanced(byMilliseconds: limits.commitMilliseconds)
@@ -199,21 +201,23 @@ extension SenderCore {
 
     private mutating func orderCommits() {
         commitNumber += 1
-        // Lanes begin in the order in which their commits are answered.
+        // The order of the commits decides the order in which lanes begin.
         commitsAsked.sort { ($0.lane, $0.topic.rawValue) < ($1.lane, $1.topic.rawValue) }
         orders.commits = commitsAsked
         orders.commitNumber = commitNumber
     }
 
-    /// A successor would read more than he has to: also of a topic that nothing comes by, which commits nothing else.
+    /// Whether a successor would read many more receipts than needed. This also covers a topic without
+    /// traffic, which has no other reason to commit.
     private func isNoteOld(_ lane: Lane, _ topic: JobTopic) -> Bool {
         let old = lane.tracks[topic.rawValue].notedFrom + limits.noteBehindMax
         guard lane.phase == .open, lane.receiptsEnd > old else { return false }
         return lane.note(of: topic, window: limits.window, isEnding: false).receiptsFrom > old
     }
 
-    /// The process was stopped for so long that the lanes may be another's by now: nothing leaves without a
-    /// lease, and offsets are committed, new or not, to see whether the group still takes them.
+    /// Handles a suspension of the process so long that the lanes may belong to another process. No push
+    /// leaves without a lease. Offsets are committed, new or not, to see whether the group still accepts
+    /// them.
     package mutating func suspended() {
         leaseUntil = Instant(nanoseconds: 0)
         mustConfirm = true
@@ -227,7 +231,7 @@ extension SenderCore {
                 note: lane.note(of: topic, window: limits.window, isEnding: isEnding)))
     }
 
-    /// What became of the commits that were asked for under this number.
+    /// Handles the result of the commits with this number.
     package mutating func committed(_ number: Int, isDone: Bool, _ moment: Moment) {
         self.moment = moment
         guard number == commitNumber else { return }
@@ -246,8 +250,8 @@ extension SenderCore {
 
     // MARK: Reading
 
-    /// Pauses and resumes partitions. A partition is paused while its sheets may not be begun or are not due, and while
-    /// there is no room for them.
+    /// Pauses and resumes partitions. A partition is paused while its sheets may not be begun or are not due,
+    /// and while the memory for sheets is full.
     mutating func steer() {
         let isRoomNew = handRoom.look()
         guard mustSteer || isRoomNew || moment.now >= nextTier else { return }
@@ -260,7 +264,8 @@ extension SenderCore {
 
     private mutating func steer(_ lane: Lane, _ topic: JobTopic) {
         let track = lane.tracks[topic.rawValue]
-        // The consumer has read past the sheet that is waited for: the partition is paused before it is sought.
+        // The consumer has read past the sheet that is not due. The partition must be paused before it can
+        // seek back.
         let isWaiting = track.next.map { $0.dueAt > moment.now || !track.isPaused } ?? false
         if isWaiting, let next = track.next { nextTier = min(nextTier, next.dueAt) }
         let isPaused =
@@ -278,17 +283,19 @@ extension SenderCore {
 }
 
 extension Lane {
-    /// A record that was written to a tier may be there twice, or be one of two for its jobs.
+    /// Remembers a record in a tier that may be stored twice, or whose jobs may have another record.
     func hold(_ topic: JobTopic, at offset: Int64?, receiptsFrom: Int64) {
         if let offset { return tracks[topic.rawValue].twins.add(offset, receiptsFrom: receiptsFrom) }
-        // It lies before the end that is reached next, and before every record that is ordered from now on.
+        // The offset is unknown. The record lies before the next end that is reached, and before every record
+        // ordered from now on.
         tracks[topic.rawValue].caughtUpAt = nil
         tracks[topic.rawValue].ownFrom = nil
         tracks[topic.rawValue].unplaced += 1
         tracks[topic.rawValue].receiptsFrom = min(tracks[topic.rawValue].receiptsFrom, receiptsFrom)
     }
 
-    /// A first attempt of a sheet below the committed offset: at most a twin of its jobs will ask for it.
+    /// Whether a receipt is about a first attempt of a sheet below the committed offset. Only a twin of its
+    /// jobs can need it.
     func isPast(_ receipt: Receipt) -> Bool {
         guard receipt.attempt == 1, receipt.place.partition == number,
             let topic = JobTopic.allCases.first(where: { $0.word == receipt.place.topic })

@@ -1,9 +1,9 @@
 internal import Lifecycle
 internal import LiveActivity
 
-// What becomes of lines, and of sheets when all of theirs are done.
+// The outcomes of lines, and the end of sheets.
 extension SenderCore {
-    /// A line's last word here, to be written.
+    /// Decides the outcome of a line in this process. The outcome is written later.
     mutating func decide(_ sheet: Sheet, _ line: Int, as what: Sheet.Decided) {
         guard sheet.states[line].step.rawValue < LineStep.answered.rawValue else { return }
         settled(sheet, line)
@@ -12,7 +12,7 @@ extension SenderCore {
         noteUnwritten(sheet)
     }
 
-    /// All that has not left and is not about to.
+    /// Decides the same outcome for all lines that have not left and are not about to leave.
     mutating func decideUnsent(_ sheet: Sheet, as what: Sheet.Decided) {
         for line in 0..<sheet.lineCount {
             switch sheet.states[line].step {
@@ -24,9 +24,9 @@ extension SenderCore {
         finishIfDone(sheet)
     }
 
-    /// The same job may be on two sheets: one that an earlier owner moved to a tier before he died, and the one
-    /// that he moved it from. Of the two the first that is decided counts, once that is stored; the other waits
-    /// for it.
+    /// Returns whether a twin has done the line's job, or is about to. The same job may be on two sheets: an
+    /// earlier owner may have moved it to a tier and then died, so that it still lies on the first sheet. The
+    /// twin that is decided first counts, once its outcome is stored. The other one waits for that.
     mutating func leavesToTwin(_ sheet: Sheet, _ line: Int) -> Bool {
         guard sheet.asksLedger else { return false }
         let standing = sheet.lane.ledger.standing(
@@ -38,7 +38,7 @@ extension SenderCore {
         return waitsForSubject(sheet, line)
     }
 
-    /// Another push about the same is under way.
+    /// Returns whether the line has to wait because another push to the same subject is under way.
     mutating func waitsForSubject(_ sheet: Sheet, _ line: Int) -> Bool {
         if sheet.subjects.isEmpty { sheet.nameSubjects(seed: seed) }
         guard !sheet.states[line].holdsSubject, busy.contains(sheet.subjects[line]) else { return false }
@@ -63,7 +63,7 @@ extension SenderCore {
     private mutating func settled(_ sheet: Sheet, _ line: Int) {
         leaveIntent(sheet, line)
         if sheet.asksLedger {
-            // Until it is stored.
+            // The subject stays held until the outcome is stored.
             if sheet.subjects.isEmpty { sheet.nameSubjects(seed: seed) }
             hold(sheet, line)
         } else {
@@ -82,14 +82,14 @@ extension SenderCore {
         unwritten.append(sheet)
     }
 
-    /// Nothing is to be written of the line: an earlier owner, or a twin, has done it.
+    /// Ends a line without a record, because an earlier owner or a twin has done its job.
     mutating func skip(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].step.rawValue < LineStep.answered.rawValue else { return }
         settled(sheet, line)
         done(sheet, line)
     }
 
-    /// The line is the next owner's.
+    /// Leaves a line to the next owner of the lane.
     mutating func abandon(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].step.rawValue < LineStep.answered.rawValue else { return }
         if sheet.states[line].hasIntent { return decide(sheet, line, as: .released) }
@@ -97,7 +97,7 @@ extension SenderCore {
         skip(sheet, line)
     }
 
-    /// Its outcome is stored.
+    /// Ends a line whose outcome is stored.
     mutating func done(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].step != .done else { return }
         sheet.states[line].step = .done
@@ -106,7 +106,7 @@ extension SenderCore {
         freeSubject(sheet, line)
     }
 
-    /// Likewise of many lines.
+    /// Ends many lines whose outcomes are stored.
     mutating func done(_ sheet: Sheet, _ lines: LineSet) {
         var given = 0
         for range in lines.ranges {
@@ -138,7 +138,7 @@ extension SenderCore {
         sheet.app.permits -= 1
     }
 
-    /// All of its lines are done.
+    /// Removes a sheet whose lines are all done.
     mutating func finish(_ sheet: Sheet) {
         guard sheet.slot >= 0 else { return }
         let lane = sheet.lane
@@ -162,7 +162,7 @@ extension SenderCore {
         if sheet.unfinished == 0 { finish(sheet) }
     }
 
-    /// Another push about the same may leave.
+    /// Frees the line's subject, so that another push to it may leave.
     mutating func freeSubject(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].holdsSubject else { return }
         sheet.states[line].holdsSubject = false
@@ -182,7 +182,7 @@ extension SenderCore {
 
     func tag(_ sheet: Sheet, _ line: Int) -> UInt64 { UInt64(sheet.slot) << 16 | UInt64(line) }
 
-    /// A start that was about to leave does so, or never will.
+    /// Stops counting the intent of a start, because the start leaves now or never.
     func leaveIntent(_ sheet: Sheet, _ line: Int) {
         guard sheet.states[line].hasIntent || sheet.states[line].step == .intending else { return }
         if sheet.states[line].step != .inFlight, sheet.states[line].step != .late {
@@ -192,12 +192,12 @@ extension SenderCore {
 }
 
 extension Sheet {
-    /// Counts an intent where its start takes room: on the connections of suspects, or on the others.
+    /// Counts an intent for the connections that its start will use: the suspect ones or the others.
     func countIntent(_ line: Int, _ count: Int) {
         if states[line].isSuspect { app.suspectsIntended += count } else { app.intended += count }
     }
 
-    /// Lines that share what becomes of them share a record.
+    /// Adds a line to the decided ones. Lines with the same outcome share a record.
     func add(_ what: Decided, _ line: Int) {
         for index in decided.indices.reversed() where decided[index].what == what {
             decided[index].lines.insert(line)

@@ -1,15 +1,15 @@
 internal import Lifecycle
 internal import LiveActivity
 
-// An app that waits for APNs makes room for the others.
+// The sheets of an app that waits for APNs make room for other apps.
 //
-// Sheets are begun only within a window above the committed offset, and only so many bytes are in hand. Where
-// an app's pushes do not get on, its sheets would hold both, and with them every other app in the same lanes.
-// So they go to a later tier, uncounted, as soon as something is read behind them that may not begin. While APNs answers
-// no app, it is the network: then sheets stay for longer, as all apps go on when it is back.
+// Sheets are begun only within a window above the committed offset, and the bytes in hand are limited. If an
+// app's pushes make no progress, its sheets fill both and block every other app in the same lanes. So they move
+// to a tier, which does not count as a try, as soon as a sheet behind them cannot begin. If APNs answers no app,
+// the network is the cause. Then sheets stay longer, because all apps continue when the network is back.
 extension SenderCore {
     private static let roomMilliseconds = 250
-    /// After this time it is asked whether an app has a connection at all.
+    /// After this time of silence the sender checks whether the app has a connection at all.
     private static let connectingMilliseconds = 500
 
     mutating func makeRoom(by way: (Sheet, _ isSuspect: Bool) -> PushWay) {
@@ -44,7 +44,7 @@ extension SenderCore {
         return false
     }
 
-    /// The connections of suspects take nothing: lines that hold up others go to a tier.
+    /// Moves lines to a tier if the suspect connections take nothing and other sheets wait behind the lines.
     private mutating func moveSuspects(of app: AppFlow) {
         var left = Queue<AppFlow.Again>()
         while let next = app.suspects.first {
@@ -59,15 +59,16 @@ extension SenderCore {
         app.suspects = left
     }
 
-    /// A refusal of its token stays known.
+    /// Moves a line that waits for the suspect connections to a tier. The reason stays, so that an earlier
+    /// refusal of the token is still known.
     mutating func moveSuspect(_ sheet: Sheet, _ line: Int) {
         let tries = sheet.tries + Int(sheet.states[line].tries)
         let reason = sheet.reason ?? "suspects_wait"
         decide(sheet, line, as: .later(roomTier(of: sheet), tries: tries, status: nil, reason: reason))
     }
 
-    /// Its app waits for APNs, and something waits behind it. With one app alone there is nobody to make room for,
-    /// and its jobs are soonest pushed from where they are.
+    /// Whether the sheet's app waits for APNs while other sheets wait behind it. With one app alone no other
+    /// app needs the room, and its jobs leave soonest from where they are.
     func holdsUpOthers(_ sheet: Sheet) -> Bool {
         guard isShared, sheet.app.silence.isInTheWay, !sheet.lane.isLeaving else { return false }
         return hasSheetsBehind(sheet)
@@ -77,7 +78,7 @@ extension SenderCore {
         handRoom.isFull(for: sheet.topic) || !sheet.lane.tracks[sheet.topic.rawValue].ahead.isEmpty
     }
 
-    /// It is not ahead of what may be begun, and waits for no earlier owner.
+    /// Whether the sheet lies within the window and does not wait for an earlier owner.
     private func isBegun(_ sheet: Sheet) -> Bool {
         sheet.lane.mayPush && !sheet.lane.isHeld(sheet)
             && sheet.offset < sheet.lane.tracks[sheet.topic.rawValue].grantedBelow
@@ -85,8 +86,8 @@ extension SenderCore {
 }
 
 extension SenderCore {
-    /// The tier in which a sheet makes room. If APNs is silent for very long, sheets from a tier wait longer, so that a
-    /// backlog is not written anew every few seconds.
+    /// Returns the tier to which a sheet moves to make room. If APNs is silent for very long, sheets that
+    /// come from a tier wait longer, so that a backlog is not rewritten every few seconds.
     func roomTier(of sheet: Sheet) -> LaterTier {
         let isVeryLong = sheet.app.silence.milliseconds(at: moment.now) >= AppSilence.veryLongMilliseconds
         return sheet.topic.tier != nil && isVeryLong ? .minutes2 : .seconds5

@@ -1,13 +1,14 @@
 internal import Lifecycle
 internal import LiveActivity
 
-// Lines that nothing is in the way of: nearly all. They leave many at a time, and what all lines of a sheet share
-// is looked at once; a line that wants a closer look ends the run and is served by itself.
+// Runs of lines that need no special treatment. Nearly all lines leave this way, many at a time, and checks
+// that hold for the whole sheet are made once. A line that needs its own checks ends the run and is served
+// alone.
 extension SenderCore {
     /// Pushes lines from the cursor on.
     ///
-    /// - Returns: how many; 0 where the line at the cursor has to be served by itself, nil where the sheet changed
-    ///   and has to be looked at anew.
+    /// - Returns: the number of pushed lines; 0 if the line at the cursor has to be served alone; nil if the
+    ///   sheet has changed and must be checked again.
     mutating func pushRun(
         of sheet: Sheet, isUsual: Bool, in turn: inout AppTurn,
         by way: (Sheet, _ isSuspect: Bool) -> PushWay
@@ -64,7 +65,7 @@ extension SenderCore {
         return count
     }
 
-    /// What became known meanwhile of jobs of the sheet, by a twin of theirs.
+    /// Takes over outcomes of the sheet's jobs that a twin has stored meanwhile.
     private mutating func heedNews(of sheet: Sheet) {
         let ledger = sheet.lane.ledger
         sheet.ledgerSeen = ledger.revision
@@ -79,18 +80,18 @@ extension SenderCore {
 }
 
 extension Sheet {
-    /// None of its lines needs more than a permit, room and a free subject: starts need their intent, and what waited
-    /// in a tier may have a twin.
+    /// Whether its lines need only a permit, room and a free subject. Starts also need an intent, and jobs
+    /// from a tier may have a twin.
     var isPlain: Bool { head.event != .start && originLines == nil }
 }
 
 extension LineState {
-    /// It has a story, and is served by itself.
+    /// Whether the line is not in its first state, so that it is served alone.
     var isSpecial: Bool { hasPermit || hasIntent || holdsSubject || isSuspect || isProbe }
 }
 
 extension AppFlow {
-    /// Lines that may leave before the other class has its turn.
+    /// Returns the number of lines that may leave before the other class has its turn.
     func shareOfRun(isUsual: Bool) -> Int {
         if isUsual { return urgent.isEmpty ? .max : 1 }
         return usual.isEmpty ? .max : max(1, Self.usualEvery - 1 - urgentRun)

@@ -1,9 +1,9 @@
 internal import Lifecycle
 internal import LiveActivity
 
-// Records, and what their acknowledgements mean.
+// Records, and the effects of their acknowledgements.
 extension SenderCore {
-    /// A fourth of the permits.
+    /// The divisor for a quarter of the permits.
     private static var goodPart: Int { 4 }
 
     mutating func order(
@@ -26,8 +26,9 @@ extension SenderCore {
         orders.writes.append((lastWrite, write))
     }
 
-    /// Writes what was decided: of a sheet of which all is decided at once, of others a moment later, so that
-    /// many outcomes share a record, which mostly is a request to the cluster of its own.
+    /// Writes decided outcomes. A sheet that is decided completely is written at once. Other sheets wait a
+    /// moment so that many outcomes share a record, because a record is usually a separate request to the
+    /// cluster.
     mutating func write() {
         guard !unwritten.isEmpty else { return }
         let isDue =
@@ -45,7 +46,8 @@ extension SenderCore {
         if isDue { unwrittenSince = moment.now }
     }
 
-    /// Permits are short, and a good part of them waits for outcomes that sheets have not all of.
+    /// Whether less than a quarter of the permits is free while at least a quarter waits for sheets that are
+    /// not decided completely.
     private var holdsPermitsUp: Bool {
         guard permits.free * Self.goodPart < permits.limit else { return false }
         let waiting = unwritten.reduce(0) { $0 + ($1.undecided > 0 ? $1.unwrittenLines : 0) }
@@ -101,9 +103,9 @@ extension SenderCore {
 
     // MARK: Acknowledgements
 
-    /// A record is stored.
+    /// Handles a record that is stored.
     ///
-    /// - Parameter offset: where, in its partition; nil where that is not known.
+    /// - Parameter offset: the record's offset in its partition; nil if it is unknown.
     package mutating func stored(_ id: UInt64, at offset: Int64?, _ moment: Moment) {
         self.moment = moment
         permits.open()
@@ -139,7 +141,7 @@ extension SenderCore {
         }
     }
 
-    /// The jobs are stored elsewhere; now `receipts` says so.
+    /// Writes the receipt for jobs that are now stored in another topic.
     private mutating func mark(
         _ write: SenderWrite, _ outcome: ReceiptOutcome, status: Int?, reason: String?, dueAt: Int64? = nil
     ) {
@@ -162,8 +164,8 @@ extension SenderCore {
         }
     }
 
-    /// A record is not stored, or nobody knows: it is written again. A receipt or a tier's record that is
-    /// there twice says the same.
+    /// Writes a record again that is not stored, or may not be. If a receipt or a tier's record is stored
+    /// twice, both copies say the same.
     package mutating func failed(_ id: UInt64) {
         guard let write = writes[id] else { return }
         writes[id]?.isRepeated = true
@@ -175,7 +177,7 @@ extension SenderCore {
         }
     }
 
-    /// None of the records that are not acknowledged ever will be: they are written again, in their order.
+    /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
     package mutating func failedAll() {
         for id in writes.keys.sorted() { failed(id) }
     }

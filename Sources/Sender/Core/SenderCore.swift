@@ -1,45 +1,47 @@
 package import Lifecycle
 internal import LiveActivity
 
-/// Decides what becomes of every job, from what it is told: sheets that were read, answers of APNs, records
-/// that are stored, partitions that come and go, and what time it is. It does no I/O: what it wants done
-/// stands in `orders` after each call.
+/// The decisions about every job, as a value without I/O. Its inputs are sheets that were read, answers of
+/// APNs, acknowledged records, assigned and revoked partitions, and the time. After each call, `orders` holds
+/// the actions for the worker.
 ///
-/// A push leaves only with a permit; the permit comes back when the outcome is stored in `receipts`; the
-/// offset is committed when all below it are stored. So whatever dies, nothing is lost, and at most as many
-/// pushes are doubled as there are permits.
+/// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
+/// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
+/// duplicates at most as many pushes as there are permits.
 package struct SenderCore {
     package let limits: SenderLimits
     package var orders = SenderOrders()
 
-    /// When the event in hand came.
+    /// Time of the current event.
     var moment = Moment(now: Instant(nanoseconds: 0), wall: 0)
 
     // MARK: Lanes
 
     var lanes: [Int32: Lane] = [:]
-    /// Lanes that are another's, with pushes of ours still out.
+    /// Lanes that belong to another process, with pushes of ours still in flight.
     var orphans: [Lane] = []
-    /// Pushes leave until then: so long the lanes are surely ours.
+    /// End of the lease. Until then the lanes are surely ours, and pushes may leave.
     var leaseUntil = Instant(nanoseconds: 0)
-    /// When the partitions have to be given back.
+    /// Deadline for giving the partitions back.
     var releaseBy: Instant?
     var commitsAsked: [SenderOrders.Commit] = []
     var isLastCommitAsked = false
-    /// Of what was asked for last. An answer to what was asked before it may come late: it is of an earlier assignment,
-    /// or a last commit has overtaken it, and says nothing of these offsets.
+    /// Number of the newest commit request. The answer to an earlier request may come late. That request
+    /// belongs to an earlier assignment, or a last commit has overtaken it, so its answer says nothing about
+    /// the offsets in `commitsAsked`.
     var commitNumber = 0
-    /// A commit must show that the lanes are still ours, and when it is asked for next: one may fail.
+    /// Whether a commit must show that the lanes are still ours, and the time of the next attempt: a commit
+    /// may fail.
     var mustConfirm = false
     var nextConfirm = Instant(nanoseconds: 0)
     var nextCommit = Instant(nanoseconds: 0)
-    /// Sheets that were read and may not be begun, in all lanes: they wait for a commit.
+    /// Number of sheets in all lanes that were read and wait for a commit before they may be begun.
     var sheetsAhead = 0
-    /// What lanes may read has perhaps changed.
+    /// Whether the set of partitions to read may have changed.
     var mustSteer = false
     /// The next time at which a tier is read again.
     var nextTier = Instant.distantFuture
-    /// A lane waits for its earlier owner.
+    /// Whether a lane waits for its earlier owner.
     var isSettling = false
 
     // MARK: Sheets in hand
@@ -47,18 +49,18 @@ package struct SenderCore {
     var slots: [Sheet?] = []
     var freeSlots: [Int] = []
     var handRoom: HandRoom
-    /// A lane has opened whose topics' ends were reached before.
+    /// Whether a lane has opened, so that an end of a topic that it reached before may count now.
     var hasEndsSeen = false
     var sheetsOfGroup: [Fingerprint: GroupSheets] = [:]
     var waitingLines = DueHeap<AppFlow.Again>()
 
-    // MARK: What is known
+    // MARK: Known versions and tokens
 
     var superseded: SupersededView
-    /// `superseded` was read to its end: before that nothing leaves.
+    /// Whether `superseded` was read to its end. Before that no push leaves.
     var isInformed = false
     var newest = NewestVersions()
-    /// What was refused as no token of the app's.
+    /// Subjects whose token APNs refused as not belonging to the app.
     var failed = Remembered<UInt64, Bool>(max: 200_000)
     let seed: UInt64
 
@@ -68,25 +70,26 @@ package struct SenderCore {
     var rotation: [AppFlow] = []
     var turnOfApp = 0
     var permits: Permits
-    /// What one push is under way about, and what waits for its end.
+    /// Subjects with a push under way, and the lines that wait for its end.
     var busy = SubjectTable()
     var parked: [UInt64: [AppFlow.Again]] = [:]
-    /// Whether there may be sheets of several apps, or of several environments of one, read yet or not.
+    /// Whether there may be sheets of several apps, or of several environments of one app, read or unread.
     package var isShared = true
-    /// When it is looked again for apps that take the others' room.
+    /// The next time at which `makeRoom` looks for apps that block others.
     var nextRoom = Instant(nanoseconds: 0)
 
     // MARK: Records
 
     var unwritten: [Sheet] = []
     var unwrittenSince = Instant.distantFuture
-    /// Decided as well, and records that failed: they hand jobs on, for which there is no lease now.
+    /// Sheets and failed records that hand jobs on and wait for a lease.
     var keptBack: [Sheet] = []
     var writesKeptBack: [UInt64] = []
     var writes: [UInt64: SenderWrite] = [:]
     var lastWrite: UInt64 = 0
 
-    /// - Parameter seed: for names of 64 and 128 bits that nobody outside can make meet.
+    /// - Parameter seed: makes fingerprints unpredictable, so that no caller can choose two names that
+    ///   collide.
     package init(_ limits: SenderLimits, seed: UInt64) {
         self.limits = limits
         self.seed = seed
@@ -102,20 +105,20 @@ package struct SenderCore {
     package var sheetsInHand: Int { slots.count - freeSlots.count }
     package var lanesInHand: Int { lanes.count }
     package var subjectsInHand: Int { busy.count }
-    /// Permits and intents that apps hold.
+    /// Permits and intents that the apps hold.
     package var countsOfApps: Int {
         apps.values.reduce(0) { $0 + abs($1.permits) + abs($1.intended) + abs($1.suspectsIntended) }
     }
     package var leasedUntil: Instant { leaseUntil }
-    /// Milliseconds since 1970: the oldest send in hand, or that waits in a tier.
+    /// Acceptance time of the oldest send that is in hand or waits in a tier, in milliseconds since 1970.
     package var oldestAcceptedAt: Int64? {
         let inHand = slots.lazy.compactMap { $0?.head.acceptedAt }.min()
         let inTiers = lanes.values.lazy.flatMap(\.tracks).compactMap { $0.next?.acceptedAt }.min()
         return [inHand, inTiers].compactMap { $0 }.min()
     }
-    /// Tokens that failed the last time, of those that are remembered.
+    /// Number of remembered tokens that APNs refused the last time.
     package var suspectTokens: Int { failed.count }
-    /// Why pushes do not flow, in words.
+    /// Reasons why pushes do not flow, as text.
     package var obstacles: [String] {
         var list: [String] = []
         if !isInformed { list.append("superseded is being read") }
@@ -126,16 +129,17 @@ package struct SenderCore {
 
     // MARK: The clock
 
-    /// Pushes may leave until then; a time that is past stops them.
+    /// Sets the end of the lease. A time in the past stops pushes.
     package mutating func leased(until: Instant) {
         leaseUntil = until
-        // Whoever gives a lease knows that they are ours.
+        // A caller that gives a lease knows that the lanes are ours.
         if until.nanoseconds > 0 { mustConfirm = false }
     }
 
-    /// Does what is due, sends what may be sent, writes and commits. After each event, or many of them.
+    /// Handles due timers, sends permitted pushes, writes and commits. The worker calls it after each event
+    /// or after many of them.
     ///
-    /// - Parameter way: how many pushes of a sheet's app can be taken now.
+    /// - Parameter way: returns how many pushes of a sheet's app the connections take now.
     package mutating func turn(_ moment: Moment, _ way: (Sheet, _ isSuspect: Bool) -> PushWay) {
         self.moment = moment
         settleLanes()
@@ -149,9 +153,10 @@ package struct SenderCore {
         release()
     }
 
-    /// When a turn is due though nothing has happened; nil when nothing waits for a time.
+    /// Returns the time of the next turn if no event comes before, or nil if no timer runs.
     ///
-    /// Mutating only in name: a getter is called on a copy of the whole core, and costs as much as a small turn.
+    /// It is mutating although it changes nothing. A getter works on a copy of the whole core and costs as
+    /// much as a small turn.
     package mutating func nextTurn() -> Instant? {
         var next = Instant.distantFuture
         if let due = waitingLines.earliest { next = min(next, due) }
@@ -169,13 +174,13 @@ package struct SenderCore {
     }
 }
 
-/// Whether pushes of an app can be taken.
+/// Whether the connections take pushes of an app.
 package enum PushWay: Sendable, Hashable {
     case open(room: Int)
-    /// The same, but the first connection is not open yet, and none has failed.
+    /// Like `open`, but the first connection is not open yet, and no attempt has failed.
     case connecting(room: Int)
-    /// The app has no key here, or is not in the catalogue: its jobs wait in a tier.
+    /// The app has no key here or is not in the catalog. Its jobs wait in a tier.
     case closed(reason: String)
-    /// No request can be made of the sheet.
+    /// The sheet cannot be turned into a request.
     case faulty(code: String)
 }

@@ -1,20 +1,22 @@
-/// The bounds of a core, each with what happens at it.
+/// The limits of a core, and the behavior at each.
 package struct SenderLimits: Sendable, Hashable {
-    /// Pushes without a stored outcome; beyond it none leaves. A SIGKILL doubles at most so many.
+    /// Limit of pushes without a stored outcome. At the limit no push leaves. A SIGKILL duplicates at most
+    /// this many pushes.
     package var permitsMax = 2_000
-    /// Bytes of sheets in hand; beyond it reading pauses, until half of them are done.
+    /// Limit of bytes of sheets in hand. At the limit reading pauses until half of them are done.
     package var handBytesMax = 48 << 20
-    /// How far above the committed offset sheets are begun, in offsets: a successor looks at so many.
+    /// Sheets are begun up to this many offsets above the committed offset. A successor checks this many.
     package var window: Int64 = 1_000
-    /// How long an earlier owner's pushes may still be out.
+    /// Upper bound of the time that an earlier owner's pushes stay in flight.
     package var settleMilliseconds = 6_000
-    /// Outcomes of a sheet wait so long for others that share the record.
+    /// Time that outcomes of a sheet wait for others to share a record.
     package var receiptMilliseconds = 5
     package var commitMilliseconds = 1_000
-    /// Sheets that a lane's ledger knows, at most.
+    /// Limit of sheets that a lane's ledger remembers.
     package var ledgerSheetsMax = 50_000
 
-    /// So many records of `receipts` may lie between where a successor is told to read from and where he has to.
+    /// Limit of records in `receipts` between the offset in the committed note and the offset that a
+    /// successor really needs.
     package var noteBehindMax: Int64 = 2_000
 
     package init() {}

@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import LiveActivity
 
-/// What the core wants done. The worker takes it after each event, and does it in any order but the
-/// writes', which keep theirs.
+/// Actions that the core orders. The worker carries them out after each event, in any order, except that
+/// writes keep their order.
 package struct SenderOrders {
     package struct Push {
         package let sheet: Sheet
@@ -26,11 +26,11 @@ package struct SenderOrders {
         package let topic: JobTopic
     }
 
-    /// A partition is read on.
+    /// The continuation of a partition.
     package struct Resume: Sendable, Hashable {
         package let lane: Int32
         package let topic: JobTopic
-        /// The offset to read from; nil: from where it was paused.
+        /// The offset to read from; nil to continue where it was paused.
         package let from: Int64?
     }
 
@@ -41,7 +41,7 @@ package struct SenderOrders {
         package let note: CommitNote
     }
 
-    /// A token that is dead by what APNs said.
+    /// A token that is dead according to APNs.
     package struct DeadToken {
         package let sheet: Sheet
         package let line: Int
@@ -49,7 +49,7 @@ package struct SenderOrders {
         package let invalidatedAt: Int64?
     }
 
-    /// What a person or a metric hears of.
+    /// An event for the log or a metric.
     package enum Note: Sendable, Hashable {
         case breakerOpened(AppFlow.Name, reason: String)
         case breakerClosed(AppFlow.Name)
@@ -59,21 +59,22 @@ package struct SenderOrders {
     }
 
     package var pushes: [Push] = []
-    /// Tags of pushes that should not leave any more, if they have not.
+    /// Tags of pushes that should be withdrawn if they have not left.
     package var withdrawals: [UInt64] = []
     package var writes: [(id: UInt64, write: SenderWrite)] = []
     package var deadTokens: [DeadToken] = []
-    /// `receipts` of a lane, from an offset to the end as it is now.
+    /// Reads of a lane's `receipts`, from an offset to the current end.
     package var reads: [Read] = []
     package var pauses: [Flow] = []
     package var resumes: [Resume] = []
-    /// Offsets to commit together; the answer is awaited before others come, but for the last.
+    /// Offsets to commit together. The core waits for the answer before it orders more, except for the last
+    /// commit.
     package var commits: [Commit] = []
-    /// The answer to these commits names it.
+    /// Number that the answer to these commits carries.
     package var commitNumber = 0
-    /// These commits are the last: then the partitions go back.
+    /// Whether these commits are the last. The partitions go back after them.
     package var isLastCommit = false
-    /// All lanes were let go of: the group may have them.
+    /// Whether all lanes were let go, so that the group may take them.
     package var isReleased = false
     package var notes: [Note] = []
 

@@ -1,44 +1,46 @@
 package import LiveActivity
 
-/// A record that the core wants stored. Its sheet's content is there until it is.
+/// A record that the core wants stored. Its sheet keeps the content until it is stored.
 package struct SenderWrite {
     package enum Kind {
-        /// Outcomes and marks.
+        /// Final outcomes, and marks such as intents and moves.
         case receipt([Receipt.Part])
-        /// Jobs that go on in a tier.
+        /// Jobs that continue in a tier.
         case tier(LaterTier, SheetOrigin)
-        /// Jobs that a person should see.
+        /// Jobs for the dead letters, because a person should see them.
         case letter(code: String)
-        /// A record that is no sheet, as it came.
+        /// A record that is not a sheet, as it was read.
         case malformed(MalformedSheet)
     }
 
     package let kind: Kind
-    /// Nil for a record that is no sheet.
+    /// Its sheet; nil for a record that is not a sheet.
     package let sheet: Sheet?
-    /// The sheet's lines that it is about.
+    /// The sheet's lines that the record is about.
     package let lines: LineSet
     package let lane: Int32
     /// Milliseconds since 1970.
     package let at: Int64
-    /// What APNs said last of the jobs that are moved or buried.
+    /// The last answer of APNs about jobs that move to a tier or to the dead letters.
     package let status: Int?
     package let reason: String?
     let laneInHand: Lane
-    /// Where `receipts` ended when it was ordered: what becomes of its jobs elsewhere lies behind it.
+    /// End of `receipts` when the record was ordered. Later receipts about its jobs lie at or above it.
     let receiptsFrom: Int64
-    /// For a sheet of a tier: how many of our sheets there had no known offset; nil while an earlier owner may still write.
+    /// For a tier's record: number of our sheets in the tier whose offsets were unknown; nil while an earlier
+    /// owner may still write there.
     let unplacedBefore: Int?
-    /// It was written before, and nobody knows whether that is stored, too.
+    /// Whether it was written before and that copy may be stored too.
     var isRepeated = false
 
-    /// The receipt, of a receipt.
+    /// The receipt; nil for other records.
     package var receipt: Receipt? {
         guard case .receipt(let parts) = kind, let sheet else { return nil }
         return Receipt(sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: at, parts)
     }
 
-    /// Its header `to`. It is empty for marks on the way of a push; that jobs wait in a tier, people ask for.
+    /// The value of the header `to`. It is empty for marks on the way of a push, but not for moves, because
+    /// people ask for jobs that wait in a tier.
     package var addressees: [UInt8] {
         guard case .receipt(let parts) = kind, let sheet,
             parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved })

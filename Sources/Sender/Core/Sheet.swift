@@ -2,72 +2,74 @@ package import APNs
 internal import Lifecycle
 package import LiveActivity
 
-/// A sheet in hand. It is a unit of reading: what is decided is decided for each line.
+/// A sheet in hand. Sheets are read as units, but each line is decided separately.
 ///
-/// A class, because many tables point to it, and its lines change for every push.
+/// It is a class, because many tables point to it and its lines change with every push.
 package final class Sheet {
     package let topic: JobTopic
     package let offset: Int64
     package let head: SheetHead
     package let index: SheetIndex
     @safe @exclusivity(unchecked) package internal(set) var content: SheetContent
-    /// Strong, as looking at an unowned one costs more than the core's whole bookkeeping of a push; a lane that is
-    /// let go of has dropped its sheets.
+    /// A strong reference, because access to an unowned one costs more than all other bookkeeping of a push.
+    /// A lane that is let go has dropped its sheets.
     let lane: Lane
     package let app: AppFlow
-    /// Where its jobs first stood, and which lines they were there.
+    /// The position where its jobs were first stored, and their line numbers there.
     package let place: JobPlace
     let originLines: [Int]?
     package let attempt: Int
     let tries: Int
     let reason: String?
-    /// Of the whole group; nil where there is none.
+    /// Fingerprint of the group, if the send names one.
     let group: Fingerprint?
-    /// Its number among the sheets in hand.
+    /// Its index among the sheets in hand.
     package internal(set) var slot = -1
-    /// The request, made by the worker when the first line leaves.
+    /// The request. The worker makes it when the first line leaves.
     @safe @exclusivity(unchecked) package var template: PushTemplate?
-    /// Unchecked, as are template, content and counts: one thread has them, nothing called meanwhile touches them, and
-    /// every push comes by here several times (a sixth of the core's time).
+    /// Access is unchecked here, and for template, content and counts. Only one thread uses them, nothing
+    /// that is called meanwhile touches them, and every push accesses them several times. The checks cost a
+    /// sixth of the core's time.
     @safe @exclusivity(unchecked) var states: [LineState]
-    /// For each line: what only one push at a time may be about. Empty until the first leaves.
+    /// The subject of each line: only one push at a time may be under way for a subject. It is empty until
+    /// the first line leaves.
     @safe @exclusivity(unchecked) var subjects: [UInt64] = []
-    /// Of a recipient's scope, for each line: the activity within the scope.
+    /// The activity of each line, for sends to a recipient's scope.
     var activities: [Fingerprint] = []
-    /// Lines before it are not queued, but for those that came back into `AppFlow.again`.
+    /// Lines before the cursor are not queued, except those that are in `AppFlow.again`.
     @safe @exclusivity(unchecked) var cursor = 0
-    /// It goes on with a pass that was broken off, before those of its update that came sooner.
+    /// Whether it continues a pass that was broken off, ahead of earlier sheets of the same update.
     var goesOn = false
-    /// Lines before it were passed over, and come when those behind it have left.
+    /// Lines before this one were passed over. They leave after the lines behind it.
     private(set) var passedOver = 0
-    /// Lines that are not done, and those of them that nothing was decided of.
+    /// Number of lines that are not done, and number of lines that are not decided.
     @safe @exclusivity(unchecked) var unfinished: Int
     @safe @exclusivity(unchecked) var undecided: Int
-    /// An earlier owner may have had it, or a twin of it is about.
+    /// Whether an earlier owner may have begun it, or a twin of it may exist.
     var asksLedger = false
-    /// The ledger's revision that its lines were held against.
+    /// The revision of the ledger with which its lines were compared.
     var ledgerSeen = 0
-    /// Its part of the decided lines that are not written yet.
+    /// Decided lines that are not written yet: accepted ones, and the others.
     @safe @exclusivity(unchecked) var accepted = LineBits()
     var decided: [(what: Decided, lines: LineBits)] = []
     var isUnwritten = false
-    /// Where it stands among the sheets of its group; -1 where it does not.
+    /// Its index among the sheets of its group; -1 if it is not in the list.
     fileprivate var indexInGroup = -1
-    /// The worker was asked for it, and can push it.
+    /// Whether the worker was asked about it and can push it.
     var hasWay = false
-    /// Some line of it has had its turn, and was not dropped.
+    /// Whether a line of it has had its turn and was not dropped.
     var isBegun = false
-    /// It is in the queue of its app.
+    /// Whether it is in the queue of its app.
     var isQueued = false
     var isAbandoned = false
     @safe @exclusivity(unchecked) private var pushName: UInt64 = 0
 
-    /// What becomes of a line, other than being accepted.
+    /// The outcome of a line that was not accepted.
     enum Decided: Sendable, Hashable {
         case final(ReceiptOutcome, status: Int?, reason: String?)
         case later(LaterTier, tries: Int, status: Int?, reason: String?)
         case letter(code: String, status: Int?, reason: String?)
-        /// The intent is taken back.
+        /// The intent is withdrawn.
         case released
     }
 
@@ -95,11 +97,11 @@ package final class Sheet {
 
     package var lineCount: Int { states.count }
 
-    /// Lines that were decided and not written.
+    /// Number of lines that are decided and not written.
     var unwrittenLines: Int { decided.reduce(accepted.count) { $0 + $1.lines.count } }
 
-    /// The `apns-id` of a push of one of its jobs: the same whenever this attempt is made, so that a push that
-    /// was doubled can be found. The last two groups are the attempt and the line.
+    /// Returns the `apns-id` of a push of one of its jobs. It is the same whenever this attempt is made, so
+    /// that a duplicated push can be found. The last two groups are the attempt and the line.
     package func pushID(_ line: Int) -> PushID {
         if pushName == 0 {
             let text = "\(place.topic)/\(place.partition)/\(place.offset)"
@@ -108,7 +110,7 @@ package final class Sheet {
         return PushID(high: pushName, low: UInt64(attempt & 0xFFFF) << 48 | UInt64(originLine(line)))
     }
 
-    /// A part of a line.
+    /// Returns a part of a line as text.
     package func text(_ part: Range<Int32>) -> String {
         String(decoding: content.to[Int(part.lowerBound)..<Int(part.upperBound)], as: UTF8.self)
     }
@@ -117,29 +119,29 @@ package final class Sheet {
         content.to[Int(part.lowerBound)..<Int(part.upperBound)]
     }
 
-    /// Where its jobs come from, for a letter that a person may send again.
+    /// Returns the origin of its jobs, for a dead letter that a person may send again.
     package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
         SheetOrigin(
             topic: place.topic, partition: place.partition, offset: place.offset, lines: origin(of: lines),
             attempt: attempt, tries: tries, dueAt: 0, reason: reason)
     }
 
-    /// The lines before this one come last.
+    /// Lets the pass continue at a line. The lines before it come last.
     func goesOn(from line: Int) {
         goesOn = true
         (cursor, passedOver) = (line, line)
     }
 
-    /// With the lines that were passed over.
+    /// Returns to the lines that were passed over.
     func beginAnew() {
         goesOn = false
         (cursor, passedOver) = (0, 0)
     }
 
-    /// The line's number on the sheet where its job first stood.
+    /// Returns the number that the line had on the sheet where its job was first stored.
     package func originLine(_ line: Int) -> Int { originLines?[line] ?? line }
 
-    /// Likewise for many.
+    /// Returns the first numbers of many lines.
     func origin(of lines: LineSet) -> LineSet {
         guard let originLines else { return lines }
         var set = LineSet()
@@ -147,10 +149,10 @@ package final class Sheet {
         return set
     }
 
-    /// Memory that it takes, roughly.
+    /// Approximate memory of the sheet, in bytes.
     var cost: Int { content.bytes + states.count * 48 + 1_024 }
 
-    /// What only one push at a time may be about: an activity, or what an installation starts.
+    /// Computes the subjects: the activity of each line, or the installation of a start.
     func nameSubjects(seed: UInt64) {
         subjects.reserveCapacity(states.count)
         unsafe content.to.withUnsafeBytes { bytes in
@@ -166,7 +168,7 @@ package final class Sheet {
         }
     }
 
-    /// Activities by the scope that orders their versions.
+    /// Computes the activities, by the scope that orders their versions.
     func nameActivities(seed: UInt64) {
         guard head.scope == .recipient, head.event != .start else { return }
         let group = Fingerprint(seed: seed, head.group ?? "")
@@ -182,7 +184,7 @@ package final class Sheet {
     }
 }
 
-/// The sheets in hand of one group, in no order: a group may have thousands, and they come and go one by one.
+/// The sheets in hand of one group, in no order. A group may have thousands, which come and go one by one.
 final class GroupSheets {
     private(set) var sheets: [Sheet] = []
 

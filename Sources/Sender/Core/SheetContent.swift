@@ -1,6 +1,6 @@
 package import LiveActivity
 
-/// A sheet's bytes as they came: what is sent, and what a later tier or a dead letter is made of.
+/// The bytes of a sheet as they were read. Requests, later tiers and dead letters use them.
 package struct SheetContent: Sendable, Hashable {
     package var body: [UInt8]
     package var apns: [UInt8]
@@ -16,10 +16,10 @@ package struct SheetContent: Sendable, Hashable {
 
     var bytes: Int { body.count + apns.count + flotilla.count + to.count }
 
-    /// The lines of some jobs, as a sheet of their own has them.
+    /// Returns the lines of some jobs, in the form of a separate sheet.
     package func lines(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] { index.lines(wanted, of: to) }
 
-    /// The same without the tokens.
+    /// Returns the lines of some jobs without the tokens.
     func addressees(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(min(to.count, wanted.count * 128))
@@ -36,12 +36,12 @@ package struct SheetContent: Sendable, Hashable {
     }
 }
 
-/// A record of a jobs topic, read.
+/// A parsed record of a jobs topic.
 package struct SheetRecord: Sendable {
     package let content: SheetContent
     package let head: SheetHead
     package let index: SheetIndex
-    /// Nil for a sheet that stands where it first stood.
+    /// The first position of the jobs; nil for a sheet that is there.
     package let origin: SheetOrigin?
 
     package init(_ content: SheetContent, origin: [UInt8]?) throws(SheetError) {

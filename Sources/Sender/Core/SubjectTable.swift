@@ -1,10 +1,11 @@
-/// What one push is under way about, by fingerprints: one step into a table for each push and one for its end.
+/// The subjects with a push under way, as fingerprints. Each push needs one table access when it leaves and
+/// one when it ends.
 ///
-/// Not a `Set`, whose hashing alone was a tenth of the core's time: fingerprints are hashed already, with a seed
-/// that nobody outside knows.
+/// It is not a `Set`, because hashing alone took a tenth of the core's time. Fingerprints are already hashed,
+/// with a seed that is unknown outside.
 struct SubjectTable: Sendable {
     private static let capacityMin = 256
-    /// No fingerprint is it, as `key` sees to.
+    /// The mark of an empty place. `key` ensures that no fingerprint has this value.
     private static let empty: UInt64 = 0
 
     private var keys = [UInt64](repeating: SubjectTable.empty, count: SubjectTable.capacityMin)
@@ -12,7 +13,7 @@ struct SubjectTable: Sendable {
 
     func contains(_ subject: UInt64) -> Bool { keys[place(of: Self.key(subject))] != Self.empty }
 
-    /// False when it is there already.
+    /// Adds a subject. Returns false if it is present.
     mutating func insert(_ subject: UInt64) -> Bool {
         let key = Self.key(subject)
         let place = place(of: key)
@@ -27,7 +28,7 @@ struct SubjectTable: Sendable {
         var hole = place(of: Self.key(subject))
         guard keys[hole] != Self.empty else { return }
         count -= 1
-        // What was put behind it because it was there moves up.
+        // Keys that were placed further on because this place was taken move up.
         let mask = keys.count - 1
         var next = (hole + 1) & mask
         while keys[next] != Self.empty {
@@ -42,7 +43,7 @@ struct SubjectTable: Sendable {
         if keys.count > Self.capacityMin, count * 8 < keys.count { resize(to: keys.count / 2) }
     }
 
-    /// Where a key is, or would be.
+    /// Returns the place of a key, or the empty place where it would go.
     private func place(of key: UInt64) -> Int {
         let mask = keys.count - 1
         var place = Int(truncatingIfNeeded: key) & mask

@@ -1,7 +1,8 @@
 internal import LiveActivity
 
-/// The newest that is known of whole groups, from `superseded` and from the sheets themselves, and the sends
-/// that were taken back. It only grows; what was not heard of for longest is forgotten.
+/// The newest known versions of whole groups, and the cancelled sends. The sources are `superseded` and the
+/// sheets themselves. Versions only rise. At the limit the entries that were not seen for longest are
+/// forgotten.
 struct SupersededView: Sendable {
     struct Versions: Sendable, Hashable {
         var update: Int64 = 0
@@ -14,7 +15,7 @@ struct SupersededView: Sendable {
     private var groups: Remembered<Fingerprint, Versions>
     private var cancelled = Remembered<Fingerprint, Bool>(max: SupersededView.cancelledMax)
     private let seed: UInt64
-    /// Rises with every change.
+    /// Number of changes.
     private(set) var revision = 0
 
     init(groupsMax: Int = SupersededView.groupsMax, seed: UInt64) {
@@ -27,7 +28,7 @@ struct SupersededView: Sendable {
     func name(app: String, group: String) -> Fingerprint { Fingerprint(seed: seed, app, group) }
     private func name(app: String, send: String) -> Fingerprint { Fingerprint(seed: ~seed, app, send) }
 
-    /// The group's name when something is new.
+    /// Merges a note. Returns the group's name if something is new.
     mutating func note(_ note: SupersededNote) -> Fingerprint? {
         var isNew = false
         for send in note.cancelled {
@@ -41,13 +42,14 @@ struct SupersededView: Sendable {
         return isNew ? group : nil
     }
 
-    /// What a sheet for the whole group shows by being there. True when it is new.
+    /// Merges the version of a sheet for the whole group. Returns whether it is new.
     mutating func learn(_ head: SheetHead, _ group: Fingerprint) -> Bool {
         guard head.scope == .group else { return false }
         let isNew =
             switch head.event {
             case .start: false
-            // What a start opened with is said to who came later, and takes nothing from those who were there before.
+            // The state that a start opened with goes as an update to phones that joined later. It supersedes
+            // nothing for phones that were members before.
             case .update where head.version <= head.generation: false
             case .update: raise(group, Versions(update: head.version))
             case .end: raise(group, Versions(end: head.version))
@@ -64,9 +66,9 @@ struct SupersededView: Sendable {
         return true
     }
 
-    /// Why no job of such a sheet is to be sent any more; nil while they are.
+    /// Returns the reason why a job of such a sheet must not be sent any more; nil if it may be sent.
     ///
-    /// An END is never dropped, a start only by an END or because its send was taken back.
+    /// An END is never dropped. A start is dropped only by an END or by the cancellation of its send.
     func staleness(of head: SheetHead, _ group: Fingerprint?) -> Staleness? {
         if head.event == .end { return nil }
         if cancelled.count > 0, cancelled[name(app: head.app, send: head.send)] != nil { return .cancelled }
@@ -82,7 +84,7 @@ struct SupersededView: Sendable {
     }
 }
 
-/// Why a job is not wanted any more, as its receipt says it.
+/// The reason why a job is stale, as its receipt names it.
 enum Staleness: String, Sendable {
     case newer = "newer_version"
     case ended

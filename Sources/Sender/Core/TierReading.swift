@@ -3,9 +3,9 @@ internal import LiveActivity
 
 /// The reading of a tier's partition, which ends at its first sheet that is not due.
 ///
-/// A sheet that is not due takes no memory. The partition is paused at it, and is read again from it when it is due. All
-/// sheets of a tier wait for the same time, so the sheets behind it are due later. If two owners of the lane had
-/// different clocks, a sheet waits longer by the difference.
+/// A sheet that is not due takes no memory. The partition is paused at it, and is read again from it when it
+/// is due. All sheets of a tier wait for the same time, so the sheets behind it are due later. If two owners
+/// of the lane had different clocks, a sheet waits longer by the difference.
 struct TierReading {
     /// The shortest pause: each pause costs a new fetch of what lies behind the sheet.
     static let pauseMillisecondsMin = 1_000
@@ -18,14 +18,14 @@ struct TierReading {
     }
 
     private let waitMilliseconds: Int64
-    /// Nil while sheets are taken.
+    /// The sheet that is not due; nil while sheets are taken.
     private(set) var next: Next?
     /// The clock of an earlier owner was ahead of ours by at least this time.
     private var clockAheadMilliseconds: Int64 = 0
 
     init(_ tier: LaterTier) { waitMilliseconds = Int64(tier.waitMilliseconds) }
 
-    /// Returns whether a sheet is taken. After one that is not, none is taken until `goOn`.
+    /// Returns whether a sheet is taken. After a sheet that is not taken, no sheet is taken until `goOn`.
     mutating func takes(_ sheet: SheetRecord, at moment: Moment) -> Bool {
         guard next == nil else { return false }
         let left = millisecondsLeft(until: sheet.origin?.dueAt ?? 0, at: moment.wall)
@@ -39,8 +39,9 @@ struct TierReading {
     /// The partition is read again from the first sheet that was not taken.
     mutating func goOn() { next = nil }
 
-    /// A sheet that is due later than the tier's wait has its time from a clock that is ahead of ours. The sheets of that
-    /// clock are due in their own order, and the first of them after the tier's wait.
+    /// Returns the time until a sheet is due. A time longer than the tier's wait comes from a clock that is
+    /// ahead of ours. Sheets with times from that clock are due in their own order, the first of them after
+    /// the tier's wait.
     private mutating func millisecondsLeft(until dueAt: Int64, at wall: Int64) -> Int64 {
         let left = dueAt - wall
         if left <= waitMilliseconds { return left }

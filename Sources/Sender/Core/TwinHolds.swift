@@ -1,22 +1,23 @@
-/// Until when a tier's track has to be judged by old receipts: a job that was written to the tier may stand there
-/// twice, or still where it came from, and what `receipts` say of the one tells that the other is done.
+/// The old receipts that a tier's track still needs. A job that was written to the tier may be stored there
+/// twice, or may also still lie on the sheet that it came from. The receipt of one twin shows that the other
+/// is done.
 ///
-/// What an owner wrote himself he knows; of an earlier owner's records `Lane.Track` sees to it.
+/// It covers only records of this owner. `Lane.Track` covers the records of earlier owners.
 struct TwinHolds {
     private struct Hold {
-        /// The last record that it is about.
+        /// The last record that the hold covers.
         var offset: Int64
-        /// Its twin's outcome lies at or above it.
+        /// The outcome of its twin lies at or above this offset.
         var receiptsFrom: Int64
     }
 
-    /// Holds that lie so near to each other are one.
+    /// Holds within this distance of `receipts` are merged.
     private static let nearby: Int64 = 500
 
     private var holds = Queue<Hold>()
     private var last: Hold?
 
-    /// A record that may be a twin lies at an offset of the tier.
+    /// Adds a record of the tier that may be a twin.
     mutating func add(_ offset: Int64, receiptsFrom: Int64) {
         if let known = last, receiptsFrom - known.receiptsFrom < Self.nearby {
             last = Hold(
@@ -27,7 +28,8 @@ struct TwinHolds {
         }
     }
 
-    /// From where on receipts must be read while nothing is finished above `base`; nil where no record is open.
+    /// Returns the offset from which receipts must be read while nothing above `base` is finished; nil if no
+    /// such record is open.
     mutating func receiptsFrom(above base: Int64) -> Int64? {
         while let first = holds.first, first.offset < base { holds.removeFirst() }
         if let known = last, known.offset < base { last = nil }

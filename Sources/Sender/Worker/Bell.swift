@@ -1,12 +1,12 @@
 internal import Kafka
 internal import Lifecycle
 
-/// Rings while a queue of Kafka's may have something: asking each of them in every turn would cost as much as the
-/// pushes of a small turn.
+/// A signal that rings when a queue of Kafka may have records. Polling each queue in every turn would cost as
+/// much as the pushes of a small turn.
 final class Bell: EventHandler {
     private let descriptor: Int32
     private(set) var isRinging = true
-    /// Nil once it is gone; the loop may hear of a descriptor for a moment longer.
+    /// Nil after the sender is gone. The loop may report the descriptor for a moment longer.
     private unowned(safe) var sender: SenderLoop?
 
     init(of descriptor: Int32, for sender: SenderLoop) {
@@ -21,13 +21,13 @@ final class Bell: EventHandler {
         sender = nil
     }
 
-    /// There is more, or may be.
+    /// Notes that the queue has more records, or may have.
     func ring() {
         isRinging = true
         sender?.hook()
     }
 
-    /// Whether to ask now.
+    /// Returns whether to poll now, and stops the ringing.
     func answer() -> Bool {
         defer { isRinging = false }
         return isRinging

@@ -2,7 +2,7 @@ internal import JSON
 internal import Kafka
 internal import LiveActivity
 
-/// Follows `superseded` from its beginning. Pinned to its loop.
+/// The reader that follows `superseded` from its beginning. It is pinned to its loop.
 final class NotesReader {
     private let consumer: Consumer
     private let partition: TopicPartition
@@ -18,11 +18,11 @@ final class NotesReader {
 
     var descriptor: Int32 { consumer.descriptor }
 
-    /// Whether there may be more at once.
+    /// Passes new notes on. Returns whether there may be more at once.
     func poll(_ note: (SupersededNote) -> Void) throws -> Bool {
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
-            // What is no note tells nothing: it is the planner's word alone.
+            // A record that is not a note is skipped. Only the planner writes this topic.
             guard let bytes = [UInt8](copying: batch[index].value),
                 let read = try? SupersededNote.decode(bytes, with: reader)
             else { continue }

@@ -5,7 +5,7 @@ internal import Settings
 package import Stages
 internal import TLS
 
-/// Where a sender pushes, and with which keys: as its settings say, or to the simulated APNs of its process.
+/// The hosts and keys of a sender: those of its settings, or the simulated APNs of its process.
 package struct PushDestination {
     package let apns: APNsSettings
     package let keys: ProviderKeySource

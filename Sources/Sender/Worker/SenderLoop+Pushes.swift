@@ -5,9 +5,9 @@ internal import LiveActivity
 internal import Stages
 internal import Telemetry
 
-// The way to APNs.
+// The path to APNs.
 extension SenderLoop {
-    /// Whether and how many pushes of a sheet can be taken.
+    /// Returns whether and how many pushes of a sheet the connections take.
     func way(of sheet: Sheet, isSuspect: Bool) -> PushWay {
         guard let client else { return .open(room: 0) }
         if let template = sheet.template { return way(of: template, isSuspect: isSuspect, by: client) }
@@ -30,7 +30,8 @@ extension SenderLoop {
         return client.isConnecting(for: template) ? .connecting(room: room) : .open(room: room)
     }
 
-    /// Sheets of one send have one request: to make it costs as much as thirty pushes.
+    /// Returns the request of a sheet. Sheets of one send share a request, because making it costs as much as
+    /// thirty pushes.
     private func sharedTemplate(_ profile: PushProfile, _ sheet: Sheet) throws -> PushTemplate {
         if let last = lastTemplate, last.fits(profile, sheet) { return last.template }
         profiles.insert(profile)
@@ -64,7 +65,7 @@ extension SenderLoop {
             for push in pushes { refused(push.tag, .stopped) }
             return
         }
-        // Neighbours are nearly always of one sheet, and what they share is looked up once.
+        // Neighbors nearly always belong to one sheet, so shared parts are looked up once.
         var first = 0
         for index in pushes.indices
         where index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet {
@@ -97,7 +98,7 @@ extension SenderLoop {
         by client: APNsClient, limits: PushLimits
     ) {
         let tag = SenderOrders.Push.tag(of: sheet, line)
-        // In room that is there already: a token of its own would be an allocation for each push.
+        // The buffer is reused. A new one would cost an allocation for each push.
         var bytes: [UInt8] = []
         swap(&bytes, &tokenBytes)
         defer { swap(&bytes, &tokenBytes) }
@@ -113,7 +114,7 @@ extension SenderLoop {
         }
     }
 
-    /// The line's token.
+    /// Reads the line's token.
     private func read(_ line: Int, of sheet: Sheet, in to: [UInt8], into bytes: inout [UInt8]) -> Bool {
         let place = sheet.index.lines[line].token
         let digits = to.span.extracting(Int(place.lowerBound)..<Int(place.upperBound))
@@ -123,7 +124,7 @@ extension SenderLoop {
         return true
     }
 
-    /// Each channel has a request of its own.
+    /// Pushes to a channel. Each channel needs a separate request.
     private func broadcast(_ push: SenderOrders.Push, _ first: PushTemplate, limits: PushLimits) {
         do {
             let template =
@@ -147,7 +148,7 @@ extension SenderLoop {
         core.ended(tag, as: PushAnswer(.notProcessed(fault)), moment)
     }
 
-    /// Of what leaves now.
+    /// The deadlines of a push that leaves now.
     var limits: PushLimits {
         let deadline = loop.now.advanced(byMilliseconds: settings.answerMilliseconds)
         return PushLimits(leaveBy: core.leasedUntil, deadline: deadline)
@@ -173,7 +174,7 @@ extension SenderLoop {
                 core.ended(outcome.tag, as: answer(outcome, outcomes), moment)
             }
         }
-        // What leaves now is in the same turn's bytes.
+        // Pushes that leave now are written together with this turn's bytes.
         do { try turn() } catch { return context.fail(error) }
         schedule()
     }
@@ -191,7 +192,7 @@ extension SenderLoop {
 
     // MARK: Dead tokens
 
-    /// Ingest drops it, unless it was reported again since.
+    /// Reports a dead token. Ingest drops it unless the phone has reported it again since.
     func report(_ dead: SenderOrders.DeadToken) {
         let (sheet, place) = (dead.sheet, dead.sheet.index.lines[dead.line])
         guard !sheet.head.isBroadcast, let token = token(of: sheet, dead.line) else { return }

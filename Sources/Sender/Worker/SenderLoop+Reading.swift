@@ -3,9 +3,9 @@ internal import Lifecycle
 internal import Telemetry
 internal import Topics
 
-// Partitions that are paused, and read on.
+// Paused and resumed partitions.
 extension SenderLoop {
-    /// The library answers a seek itself, and asks no broker.
+    /// Limit of a seek. The library answers it without a broker.
     private static let seekMilliseconds = 250
 
     func pause(_ flows: [SenderOrders.Flow]) {
@@ -25,8 +25,8 @@ extension SenderLoop {
         seek()
     }
 
-    /// Reads partitions from where they were left. If one cannot be sought, it stays paused: resumed without a seek, the
-    /// library would pass over sheets.
+    /// Seeks partitions to the offsets where they were left, and resumes them. If a seek fails, the
+    /// partitions stay paused. Resumed without the seek, the library would skip sheets.
     func seek() {
         guard !toResume.isEmpty, loop.now >= nextSeek else { return }
         let starts = toResume.compactMap { partition in
@@ -36,7 +36,8 @@ extension SenderLoop {
             try consumer.seek(starts, withinMilliseconds: Self.seekMilliseconds)
         } catch {
             nextSeek = loop.now.advanced(byMilliseconds: Self.seekMilliseconds)
-            log.warning("a tier cannot be read on now; the sender tries again", .field("error", error))
+            log.warning(
+                "reading of a tier cannot continue now; the sender tries again", .field("error", error))
             return
         }
         consumer.resume(Array(toResume))
@@ -44,7 +45,7 @@ extension SenderLoop {
         toResume.removeAll()
     }
 
-    /// The assignment is over.
+    /// Forgets the seeks, because the assignment is over.
     func forgetSeeks() {
         toSeek.removeAll()
         toResume.removeAll()

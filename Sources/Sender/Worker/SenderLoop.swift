@@ -8,17 +8,17 @@ internal import Stages
 internal import Telemetry
 internal import Topics
 
-/// One event loop's sender: it owns the group's member, the readers of `receipts` and `superseded`, the
-/// producer and the connections to APNs, tells the core what happens, and does what the core wants. No push
-/// crosses a thread.
+/// The sender of one event loop. It owns the group member, the readers of `receipts` and `superseded`, the
+/// producer and the connections to APNs. It reports events to the core and carries out the core's orders. No
+/// push crosses a thread.
 ///
-/// What asks the cluster and waits, it asks only while lanes come or go.
+/// It asks the cluster questions that block only while lanes come or go.
 final class SenderLoop: TurnHook {
     static let group = "sender"
-    /// A member polls at least so often, and so old its lease can be.
+    /// Longest time between two polls of the member. The lease can be this old.
     private static let pollMilliseconds = 250
     private static let upkeepMilliseconds = 1_000
-    /// Records that are refused are tried again so often.
+    /// Interval of tries for records that Kafka refused.
     private static let refusedMilliseconds = 1_000
 
     let number: Int
@@ -36,41 +36,42 @@ final class SenderLoop: TurnHook {
     let notes: NotesReader
     let writer: SenderWriter
     var client: APNsClient?
-    /// Unchecked: one thread has it, and what the core calls does not come back to it.
+    /// Access is unchecked because only one thread uses it, and calls from the core do not come back to it.
     @safe @exclusivity(unchecked) var core: SenderCore
     var batch = RecordBatch(
         recordsMax: 200, bytesMax: SenderSettings.batchBytesMax, countsHeaders: true)
     /// The jobs topics by their names in the cluster.
     let topics: [String: JobTopic]
-    /// The request of the sheet that was begun last: most sheets of a send come one after the other.
+    /// The request of the sheet that was begun last. Most sheets of a send come in succession.
     var lastTemplate: SheetTemplate?
-    /// Room for the token in hand.
+    /// Buffer for the current token.
     @safe @exclusivity(unchecked) var tokenBytes: [UInt8] = []
-    /// Apps that pushes were made for.
+    /// Apps for which requests were made.
     var profiles: Set<PushProfile> = []
-    /// Lanes that were offered and whose offsets the cluster has not told yet.
+    /// Offered lanes whose offsets the cluster has not returned yet.
     var offered: [TopicPartition]?
-    /// The numbers of commits that have no answer yet: answers come in order.
+    /// Numbers of commits that have no answer yet. Answers come in order.
     var commitsOut = Queue<Int>()
     var nextOffer = Instant(nanoseconds: 0)
-    /// Offsets from which partitions are read on.
+    /// Offsets from which partitions continue.
     var toSeek: [TopicPartition: Int64] = [:]
-    /// Partitions that are resumed as soon as they are sought.
+    /// Partitions that are resumed as soon as the consumer has sought them.
     var toResume: Set<TopicPartition> = []
     var nextSeek = Instant(nanoseconds: 0)
-    /// Something was stored since the start: what is read says nothing of the time any more.
+    /// Whether a record was stored since the start. Then the stamps of read records no longer matter for the
+    /// time.
     var knowsTime = false
     private var isClockWrong = false
-    /// Partitions that cannot be read, in words.
+    /// Partitions that cannot be read, as text.
     var unreadable: [String] = []
     /// The question for the offsets of an offer.
     var offsetsQuestion: QuestionID?
     /// Partitions that began without a committed offset.
     var withoutOffset: Set<TopicPartition> = []
-    /// Partitions that are out of range and are asked for their ends.
+    /// Partitions whose offset is out of range, by the question for their ends.
     var gaps: [QuestionID: TopicPartition] = [:]
     private let receiver = OutcomeReceiver()
-    /// Of the queues of jobs, receipts, notes, and of the producer.
+    /// Bells of the queues of jobs, receipts and notes, and of the producer.
     private var bells: Bells?
     private var nextPoll = Instant(nanoseconds: 0)
     private var lent = SenderOrders()
@@ -79,7 +80,7 @@ final class SenderLoop: TurnHook {
     private var nextUpkeep = Instant(nanoseconds: 0)
     private var refused: [UInt64] = []
     private var nextRefused = Instant(nanoseconds: 0)
-    /// Told to stop: by when, and who waits.
+    /// Deadline of a stop, and the callback for its end.
     private var stopBy: Instant?
     private var whenStopped: (() -> Void)?
     private var hasFailed = false
@@ -118,18 +119,19 @@ final class SenderLoop: TurnHook {
             try Producer(kafka, name: "sender-\(number)", log: log, metrics: all)
         }
         client = APNsClient(provider, on: loop, receiver: receiver)
-        // Neither holds it weakly: whatever is held weakly is slower to hold for everybody.
+        // Neither reference is weak, because a weak reference makes every other reference to the object
+        // slower.
         timer = LoopTimer(on: loop) { [unowned self] in hook() }
         receiver.sender = self
     }
 
-    /// The last that it does.
+    /// Deregisters the timer and the bells. Nothing runs after that.
     func end() {
         timer?.cancel()
         for bell in bells?.all ?? [] { bell.deregister(from: loop) }
     }
 
-    /// Begins to serve. On the loop, as all that follows.
+    /// Begins to serve. It runs on the loop, as everything after it does.
     func begin() throws {
         let bells = Bells(of: self)
         for bell in bells.all { try bell.register(on: loop) }
@@ -167,7 +169,8 @@ final class SenderLoop: TurnHook {
     private func serve() throws {
         guard let bells else { return }
         let moment = moment
-        // All of them now and then: a member that does not poll is none, and some wait for a time.
+        // All queues are polled at intervals: a member that does not poll leaves the group, and some queues
+        // wait for a time.
         let asksAll = moment.now >= nextPoll
         if asksAll { nextPoll = moment.now.advanced(byMilliseconds: Self.pollMilliseconds) }
         if bells.notes.answer() || asksAll {
@@ -190,7 +193,7 @@ final class SenderLoop: TurnHook {
         }
     }
 
-    /// The core's turn, and what it wants.
+    /// Runs the core and carries out its orders.
     func turn() throws {
         core.leased(
             until: consumer.isSurelyOurs(at: loop.now)
@@ -213,7 +216,7 @@ final class SenderLoop: TurnHook {
 
     private func carryOut() throws {
         while core.orders.hasAny {
-            // The two take turns, so that neither makes room anew.
+            // The two values alternate, so that neither allocates memory again.
             swap(&lent, &core.orders)
             try carryOut(lent)
             lent.removeAll()
@@ -238,36 +241,37 @@ final class SenderLoop: TurnHook {
         }
     }
 
-    /// What a person should hear of.
+    /// Reports an event to the log and the metrics.
     private func tell(_ note: SenderOrders.Note) {
         switch note {
         case .breakerOpened(let name, let reason):
             metrics.breaker(name.app, name.environment.rawValue).set(1)
             log.error(
-                "apns refuses an app's pushes; nothing is pushed for it, no token is dropped: correct the setting",
+                "apns refuses an app's pushes; its pushes are paused and no token is dropped: correct the setting",
                 .field("app", name.app), .field("environment", name.environment.rawValue),
                 .field("reason", reason), .field("setting", Self.setting(for: reason)))
         case .breakerClosed(let name):
             metrics.breaker(name.app, name.environment.rawValue).set(0)
             log.info(
-                "apns takes an app's pushes again", .field("app", name.app),
+                "apns accepts an app's pushes again", .field("app", name.app),
                 .field("environment", name.environment.rawValue))
         case .settling(let lane, let milliseconds):
             log.info(
-                "an earlier sender's last pushes may be out; its jobs wait", .field("lane", lane),
+                "the last pushes of an earlier sender may still be in flight; its jobs wait",
+                .field("lane", lane),
                 .field("milliseconds", milliseconds))
         case .opened: break
         case .drainedLate(let lane):
             log.warning(
-                "a lane is given back before all its pushes have ended; its next owner waits for them",
+                "a lane is given back before all its pushes have ended; the next owner waits for them",
                 .field("lane", lane))
         }
     }
 
-    /// What is wrong, in an operator's words.
+    /// Returns the setting to correct, in an operator's words.
     private static func setting(for reason: String) -> String {
         switch reason {
-        case "BadDeviceToken": "the app's environment: tokens of the sandbox are not known in production"
+        case "BadDeviceToken": "the app's environment: production does not know sandbox tokens"
         case "DeviceTokenNotForTopic", "BadTopic", "TopicDisallowed": "the app's bundle id"
         case "no_provider_key": "the key file of the app's team and key id, under sender.keys"
         case "ExpiredProviderToken": "the clocks of the cluster and of this machine"
@@ -290,7 +294,7 @@ final class SenderLoop: TurnHook {
         let fresh = writer.takeRefused()
         if !fresh.isEmpty {
             log.error(
-                "records are refused by kafka; jobs wait for them: look at the topic's max.message.bytes and at the access rights",
+                "kafka refuses records, and their jobs wait: check the topic's max.message.bytes and the access rights",
                 .field("records", fresh.count))
             refused += fresh
         }
@@ -300,7 +304,7 @@ final class SenderLoop: TurnHook {
             refused = []
         }
         if writer.isRuined {
-            log.warning("the producer is made anew")
+            log.warning("the producer failed; the sender makes a new one")
             try loopRebuild()
         }
     }
@@ -322,7 +326,7 @@ final class SenderLoop: TurnHook {
         metrics.oldestSeconds.set(oldest ?? 0)
         if knowsTime { tellOfClock() }
         var obstacles = core.obstacles + unreadable
-        if offered != nil { obstacles.append("the group's offsets are asked for") }
+        if offered != nil { obstacles.append("the sender waits for the group's offsets") }
         shared.set(obstacles, of: number)
         core.isShared = true
         guard let catalog = environment.catalog else { return }
@@ -330,7 +334,7 @@ final class SenderLoop: TurnHook {
         for app in catalog.apps.values { metrics.breakersExist(of: app) }
     }
 
-    /// Milliseconds; a machine's clock that is kept right differs less.
+    /// Difference in milliseconds from which a warning is written. A machine with correct time differs less.
     private static let wrongMilliseconds: Int64 = 60_000
 
     private func tellOfClock() {
@@ -340,14 +344,15 @@ final class SenderLoop: TurnHook {
         isClockWrong.toggle()
         if isClockWrong {
             log.warning(
-                "this machine's clock and the cluster's differ; jobs and provider tokens go by the cluster's",
+                "this machine's clock and the cluster's differ; jobs and provider tokens use the cluster's",
                 .field("milliseconds_ahead", ahead))
         } else {
             log.info("this machine's clock and the cluster's agree again")
         }
     }
 
-    /// An app's pushes wait for APNs by themselves in each of its environments.
+    /// Whether several apps or environments share the lanes. Pushes of each environment wait for APNs
+    /// separately.
     private static func isShared(_ catalog: KnownCatalog) -> Bool {
         catalog.apps.count > 1 || catalog.apps.values.contains { $0.environments.count > 1 }
     }
@@ -381,7 +386,9 @@ final class SenderLoop: TurnHook {
         for bell in bells?.all ?? [] { bell.deregister(from: loop) }
         batch.clear()
         writer.flush(withinMilliseconds: 1_000)
-        if !consumer.close() { log.warning("the group could not be left in time; it finds out by itself") }
+        if !consumer.close() {
+            log.warning("the sender could not leave the group in time; the group notices after one session")
+        }
         receipts.close()
         notes.close()
         receiver.sender = nil
@@ -392,7 +399,7 @@ final class SenderLoop: TurnHook {
     }
 }
 
-/// Whom the client tells: it holds its receiver weakly.
+/// The receiver of the client's outcomes. The client holds it weakly.
 private final class OutcomeReceiver: PushReceiver {
     unowned(safe) var sender: SenderLoop?
 

@@ -2,7 +2,7 @@ internal import LiveActivity
 internal import Stages
 internal import Telemetry
 
-/// The stage's numbers. Asked for once, used per record.
+/// The stage's metrics. They are looked up once and used for each record.
 struct SenderMetrics {
     private let metrics: Metrics
     private let outcomes: [ReceiptOutcome: Counter]
@@ -27,7 +27,7 @@ struct SenderMetrics {
                     outcome,
                     metrics.counter(
                         "flotilla_sender_records_total",
-                        help: "jobs by what became of them, and marks on their way",
+                        help: "jobs by outcome, and marks on their way",
                         labels: ["outcome": outcome.rawValue])
                 )
             })
@@ -38,17 +38,17 @@ struct SenderMetrics {
             help: "one turn of a loop: sheets taken, pushes sent, records written")
         inFlight = metrics.gauge(
             "flotilla_sender_in_flight",
-            help: "permits that are taken: pushes whose outcome is not stored yet")
+            help: "taken permits: pushes whose outcome is not stored yet")
         oldestSeconds = metrics.gauge(
-            "flotilla_sender_oldest_seconds", help: "since when the oldest send in hand is accepted")
+            "flotilla_sender_oldest_seconds", help: "age of the oldest accepted send in hand")
         sheets = metrics.gauge("flotilla_sender_sheets", help: "sheets in hand")
         bytes = metrics.gauge("flotilla_sender_hand_bytes", help: "memory of the sheets in hand")
         clockAhead = metrics.gauge(
             "flotilla_sender_clock_ahead_seconds",
-            help: "this machine's clock less the cluster's, by which jobs expire; below 0 it is behind")
+            help: "this machine's clock minus the cluster's, by which jobs expire; below 0 it is behind")
         suspectTokens = metrics.gauge(
             "flotilla_sender_suspect_tokens",
-            help: "tokens that failed the last time, of those that are remembered")
+            help: "remembered tokens that APNs refused the last time")
         deadTokens = metrics.counter(
             "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
         written = metrics.counter(
@@ -67,7 +67,7 @@ struct SenderMetrics {
         }
     }
 
-    /// Neighbours are nearly always of one sheet, and cost one entry.
+    /// Counts pushes. Neighbors nearly always belong to one sheet and then cost one entry.
     func count(_ pushes: [SenderOrders.Push], at now: Int64) {
         var first = 0
         for index in pushes.indices
@@ -85,7 +85,7 @@ struct SenderMetrics {
 
     func deadLetters(_ code: String) -> Counter {
         metrics.counter(
-            "flotilla_sender_dead_letters_total", help: "jobs that a person should see, by reason",
+            "flotilla_sender_dead_letters_total", help: "jobs in the dead letters, by reason",
             labels: ["code": code])
     }
 
@@ -97,7 +97,7 @@ struct SenderMetrics {
     func breaker(_ app: String, _ environment: String) -> Gauge {
         metrics.gauge(
             "flotilla_sender_breaker_open",
-            help: "1 while nothing is pushed for an app, as its setting is wrong",
+            help: "1 while an app's pushes are paused because its setting is wrong",
             labels: ["app": app, "environment": environment])
     }
 }

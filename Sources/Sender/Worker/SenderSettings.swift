@@ -3,26 +3,28 @@ internal import Kafka
 internal import LiveActivity
 package import Settings
 
-/// How senders run.
+/// The settings of senders.
 package struct SenderSettings: OperatorSettings {
     /// Event loops of a process, one for each core that it may use.
     package var loops = 1
     package var limits = SenderLimits()
-    /// How long an answer of APNs is awaited; then nobody knows what became of the push.
+    /// Longest wait for an answer of APNs. After that the outcome of the push is unknown.
     package var answerMilliseconds = 5_000
     package var sessionMilliseconds = 10_000
-    /// Bytes that each loop fetches ahead of the sheets in hand; the library counts no headers.
+    /// Limit of fetched data that each loop holds ahead of the sheets in hand, in KiB. The library does not
+    /// count headers.
     package var prefetchKibibytesMax = 16_384
-    /// Sheets that each loop fetches ahead. A sheet lies in its headers, with up to 300 KiB for 1,000 jobs.
+    /// Limit of sheets that each loop fetches ahead. A sheet lies in its headers, with up to 300 KiB for
+    /// 1,000 jobs.
     package var prefetchSheetsMax = 64
-    /// Bytes of one answer of a broker, which may be compressed.
+    /// Limit of one answer of a broker in KiB. The answer may be compressed.
     package var fetchKibibytesMax = 4_096
-    /// Empty: there are none, and nothing can be pushed.
+    /// The directory of the provider keys. If it is empty, there are no keys and nothing can be pushed.
     package var keysDirectory = ""
-    /// Where APNs is: Apple's hosts, unless these say otherwise.
+    /// Addresses of APNs; nil for Apple's hosts.
     package var production: HostPort?
     package var sandbox: HostPort?
-    /// A file with the certificates of who may vouch for these hosts; none: the system's.
+    /// A file with the certificates that are trusted for these hosts. If it is empty, the system's are used.
     package var authorities = ""
 
     package init() {}
@@ -32,29 +34,29 @@ package struct SenderSettings: OperatorSettings {
             "loops", sets: \.loops, in: 1...64, "event loops of a process, one for each core that it may use")
         declare(
             "permits", sets: \.limits.permitsMax, in: 1...1_000_000,
-            "pushes of a process whose outcome is not stored yet; as many can a SIGKILL double")
+            "pushes of a process whose outcome is not stored yet; a SIGKILL can duplicate this many")
         declare(
             "hand", sets: \.limits.handBytesMax, as: Bytes.self, in: 1 << 20...16 << 30,
-            "memory of the sheets that a process has in hand; beyond it reading waits")
+            "memory of the sheets that a process has in hand; at the limit reading pauses")
         declare(
             "answer-limit", sets: \.answerMilliseconds, as: Milliseconds.self, in: 500...60_000,
-            "how long an answer of APNs is awaited; then nobody knows what became of the push")
+            "longest wait for an answer of APNs; after it the outcome of the push is unknown")
         declare(
             "settle", sets: \.limits.settleMilliseconds, as: Milliseconds.self, in: 0...60_000,
-            "how long the jobs of a sender that died wait, as its last pushes may still be out")
+            "wait before the jobs of a dead sender continue, because its last pushes may be in flight")
         declare(
             "keys", sets: \.keysDirectory,
-            "the directory of the provider keys, <team id>/AuthKey_<key id>.p8; without one nothing can be pushed"
+            "directory of the provider keys, <team id>/AuthKey_<key id>.p8; without it nothing can be pushed"
         )
         declare(
-            "apns-production", sets: \.productionText, "where APNs' production is, if not at Apple's",
+            "apns-production", sets: \.productionText, "address of APNs' production, if not Apple's",
             check: Self.problem)
         declare(
-            "apns-sandbox", sets: \.sandboxText, "where APNs' sandbox is, if not at Apple's",
+            "apns-sandbox", sets: \.sandboxText, "address of APNs' sandbox, if not Apple's",
             check: Self.problem)
         declare(
             "apns-authorities", sets: \.authorities,
-            "a file with the certificates that may vouch for these hosts; empty: the system's")
+            "file with the certificates that are trusted for these hosts; empty: the system's")
     }
 
     private var productionText: String {
@@ -71,10 +73,10 @@ package struct SenderSettings: OperatorSettings {
         text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.kind)"
     }
 
-    /// Bytes of sheets, with their headers, that a loop takes at once.
+    /// Limit of sheets with their headers that a loop takes at once, in bytes.
     static let batchBytesMax = 4 << 20
 
-    /// The consumer of jobs of one loop.
+    /// Returns the options for the consumer of jobs of one loop.
     func options(_ membership: ConsumerOptions.Membership) -> ConsumerOptions {
         var options = ConsumerOptions(membership)
         options.sessionMilliseconds = sessionMilliseconds
@@ -84,7 +86,7 @@ package struct SenderSettings: OperatorSettings {
         return options
     }
 
-    /// What one of its loops may take.
+    /// The share of the limits for one loop.
     var limitsOfLoop: SenderLimits {
         var share = limits
         share.permitsMax = max(1, limits.permitsMax / loops)

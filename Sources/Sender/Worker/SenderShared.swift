@@ -2,7 +2,7 @@ internal import APNs
 internal import Lifecycle
 internal import Telemetry
 
-/// What a loop tells the rest of the process.
+/// State that the loops share with the rest of the process.
 final class SenderShared: Sendable {
     private let state = TracedLock([Int: [String]]())
     private let clock = TracedLock(SenderClock(now: .now()))
@@ -19,7 +19,8 @@ final class SenderShared: Sendable {
     }
     func read(_ stamp: Int64, at now: Instant) { clock.withLock { $0.read(stamp, at: now) } }
 
-    /// Before anything was stored, one of the two clocks is wrong where they differ, and APNs says which.
+    /// Returns the clocks for provider tokens. Before a record is stored, the two clocks may differ, and only
+    /// APNs can show which one is wrong.
     func providerClocks(at now: Instant) -> ProviderClocks {
         let machine = WallTime.now()
         return clock.withLock { clock in
@@ -40,7 +41,7 @@ final class SenderShared: Sendable {
     }
 }
 
-/// Why a sender cannot go on.
+/// A failure that ends a sender.
 struct SenderFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

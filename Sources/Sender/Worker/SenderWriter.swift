@@ -4,7 +4,7 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Makes records of what the core wants stored, and tells which are. Pinned to its loop.
+/// The writer of the core's records. It reports which ones are stored. It is pinned to its loop.
 final class SenderWriter {
     private let make: () throws -> Producer
     private let layout: TopicLayout
@@ -13,11 +13,11 @@ final class SenderWriter {
     private var topics: [TopicName: Topic] = [:]
     private var json = JSONWriter()
     private var deliveries: [Delivery] = []
-    /// What the producer had no room for, in order.
+    /// Records for which the producer's queue was full, in order.
     private var waiting = Queue<(id: UInt64, write: SenderWrite)>()
 
     private static let targets: [TopicName] = [.receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports]
-    /// Tags of records that nobody waits for.
+    /// The tag of records whose delivery is not awaited.
     private static let unawaited: UInt64 = 0
 
     init(_ layout: TopicLayout, metrics: SenderMetrics, _ make: @escaping () throws -> Producer) throws {
@@ -35,7 +35,7 @@ final class SenderWriter {
     var descriptor: Int32 { producer.descriptor }
     var isRuined: Bool { producer.fatalError != nil }
 
-    /// Begins anew; whatever is not acknowledged has to be written again.
+    /// Makes a new producer. Everything unacknowledged has to be written again.
     func rebuild() throws {
         producer = try make()
         try open()
@@ -49,7 +49,7 @@ final class SenderWriter {
         if !waiting.isEmpty || !send(id, write) { waiting.append((id, write)) }
     }
 
-    /// False when there is no room.
+    /// Returns false if the producer's queue is full.
     private func send(_ id: UInt64, _ write: SenderWrite) -> Bool {
         switch write.kind {
         case .receipt:
@@ -115,7 +115,8 @@ final class SenderWriter {
         return answer.isEmpty ? code : "\(code): APNs said \(answer)"
     }
 
-    /// A token that is dead; lost with the process, as the next push finds it again.
+    /// Writes a report of a dead token. If it is lost with the process, the next push finds the dead token
+    /// again.
     func report(_ report: Report) {
         report.encode(to: &json)
         var headers = RecordHeaders(capacity: 0)
@@ -139,7 +140,7 @@ final class SenderWriter {
         case .queued: return true
         case .full: return false
         case .refused, .rebuild:
-            // Told as a failure when deliveries are collected next.
+            // The next `takeRefused` reports it.
             if id != Self.unawaited { refused.append(id) }
             return true
         }
@@ -149,7 +150,8 @@ final class SenderWriter {
 
     // MARK: Deliveries
 
-    /// Tells what is stored, and what is not, by id, and first the newest of the cluster's stamps on it.
+    /// Reports by id which records are stored and which are not. First it reports the newest of their stamps
+    /// from the cluster.
     func collect(
         stamped: (Int64) -> Void, stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void
     ) {
@@ -169,7 +171,7 @@ final class SenderWriter {
         while let next = waiting.first, send(next.id, next.write) { waiting.removeFirst() }
     }
 
-    /// Records that will never be taken as they are, once.
+    /// Returns the newly refused records. Kafka does not accept them as they are.
     func takeRefused() -> [UInt64] {
         defer { refused.removeAll() }
         return refused

@@ -1,7 +1,7 @@
 internal import Kafka
 internal import LiveActivity
 
-/// Reads a record of a jobs topic.
+/// The parser for records of a jobs topic.
 enum SheetReading {
     enum Found {
         case sheet(SheetRecord)

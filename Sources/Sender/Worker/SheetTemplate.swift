@@ -1,7 +1,7 @@
 internal import APNs
 internal import LiveActivity
 
-/// A request, and what it was made of.
+/// A request, and the values from which it was made.
 struct SheetTemplate {
     let template: PushTemplate
     private let profile: PushProfile
@@ -19,7 +19,7 @@ struct SheetTemplate {
         body = sheet.content.body
     }
 
-    /// Whether the pushes of a sheet would be the same, but for their tokens and ids.
+    /// Returns whether the pushes of a sheet would be the same except for their tokens and ids.
     func fits(_ profile: PushProfile, _ sheet: Sheet) -> Bool {
         let head = sheet.head
         return !head.isBroadcast && head.topic == topic && head.priority == priority

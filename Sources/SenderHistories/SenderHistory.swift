@@ -1,17 +1,18 @@
 package import LiveActivity
 
-/// One history of a fan-out, a cluster, APNs, and processes of senders that die, stop and change places, by its seed.
+/// One simulated history from a seed: a fan-out, a cluster, APNs, and sender processes that die, stop and
+/// exchange lanes.
 package struct SenderHistory {
-    /// What was wrong, in words.
+    /// Descriptions of the faults that were found.
     package let faults: [String]
-    /// What jobs came to.
+    /// Outcomes of jobs that occurred.
     package let met: Set<ReceiptOutcome>
 
     private static let steps = 60
 
-    /// Lives it.
+    /// Runs the history.
     ///
-    /// - Parameter isJoined: pushes go through the pools that are shipped.
+    /// - Parameter isJoined: whether pushes go through the real connection pools.
     package init(seed: UInt64, mayDie: Bool, isJoined: Bool = false) {
         let world = SenderWorld(seed: seed, mayDie: mayDie, isJoined: isJoined)
         for _ in 0..<Self.steps where world.faults.isEmpty { world.step() }

@@ -3,7 +3,7 @@ internal import LiveActivity
 internal import Sender
 internal import Simulation
 
-// APNs, and the client before it.
+// APNs, and the client in front of it.
 extension SenderWorld {
     func begin(_ process: WorldProcess, _ push: SenderOrders.Push) {
         let sheet = push.sheet
@@ -11,7 +11,7 @@ extension SenderWorld {
         guard let job = jobs[name] else { return fault("\(name) was never made") }
         if now >= process.lease { fault("\(name) leaves without a lease") }
         if process.flights.contains(where: { $0.subject == job.subject }) {
-            fault("two pushes at once about \(job.subject)")
+            fault("two pushes at once for \(job.subject)")
         }
         checkKnown(process, name, attempt: sheet.attempt)
         if let stale = whyStale(job.head, job, knownTo: process) { fault("\(name) leaves though \(stale)") }
@@ -22,7 +22,7 @@ extension SenderWorld {
         process.flights.append(flight)
     }
 
-    /// Pushes leave, if they still may.
+    /// Lets waiting pushes leave if they still may.
     func leave(_ process: WorldProcess) {
         for index in process.flights.indices.reversed() where process.flights[index].fate == .waiting {
             let flight = process.flights[index]
@@ -56,7 +56,7 @@ extension SenderWorld {
             processed(flight.job)
             return .sent(PushAnswer(answered: .accepted, status: 200), late: nil)
         case 72..<78:
-            // The answer is late, or never comes.
+            // The answer is late or never comes.
             processed(flight.job)
             let late =
                 chance(50)
@@ -85,18 +85,18 @@ extension SenderWorld {
         }
     }
 
-    /// APNs took a push.
+    /// Notes that APNs processed a push.
     func processed(_ name: WorldJobName) {
         jobs[name]?.processed += 1
         guard let job = jobs[name], job.head.event == .start, job.processed > 1 else { return }
         if job.head.onUnknownStart == .skip { fault("\(name) was started twice") }
     }
 
-    /// A push ends, in any order.
+    /// Ends one push. The order is random.
     func answer(_ process: WorldProcess) {
         let ending = process.flights.indices.filter { process.flights[$0].fate != .waiting }
         guard !ending.isEmpty else { return }
-        // Where a setting is wrong, answers come as they were made: what came late would speak of another time.
+        // Answers about a wrong setting keep their order. A late one would describe another time.
         let index =
             ending.first { jobs[process.flights[$0].job]?.head.app == "wrong" }
             ?? ending[random.below(ending.count)]
@@ -125,11 +125,11 @@ extension SenderWorld {
         }
     }
 
-    /// Why nobody should see a push any more, by what the process was told.
+    /// Returns the reason why the process must know that the push is stale; nil if it is not.
     private func whyStale(_ head: SheetHead, _ job: WorldJob, knownTo process: WorldProcess) -> String? {
         if head.event == .end { return nil }
         for note in notes.prefix(process.notesRead) where note.app == head.app {
-            if note.cancelled.contains(head.send) { return "its send was taken back" }
+            if note.cancelled.contains(head.send) { return "its send was cancelled" }
             guard note.group == head.group else { continue }
             if head.event == .start, note.end > head.version { return "its group has ended" }
             if head.event == .update, head.scope == .group, head.conflate,

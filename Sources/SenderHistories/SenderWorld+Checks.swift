@@ -1,9 +1,9 @@
 internal import LiveActivity
 internal import Sender
 
-// What must hold after each step, and at the end.
+// The invariants after each step and at the end.
 extension SenderWorld {
-    /// Of every job below a committed offset `receipts` know that it is done, or that it goes on.
+    /// Checks that `receipts` have an outcome or a move for every job below a committed offset.
     func checkCommit(_ place: WorldKafka.Place, from: Int64, to: Int64) {
         for offset in from..<max(from, to) {
             guard case .sheet(let record) = kafka.sheets[place.index][Int(offset)] else { continue }
@@ -23,11 +23,11 @@ extension SenderWorld {
 
     struct Standing {
         var final: ReceiptOutcome?
-        /// Where `receipts` say so first, and who wrote it.
+        /// Offset of the first final receipt.
         var finalAt: Int64?
         var finals = 0
         var movedAs = 0
-        /// Where they say so, by attempt.
+        /// Offset of the first receipt about a move, by attempt.
         var movedAt: [Int: Int64] = [:]
     }
 
@@ -50,8 +50,8 @@ extension SenderWorld {
         }
     }
 
-    /// Nothing leaves of which its process must know that it is done. A death excuses a push twice only where the
-    /// outcome of the first was not stored when the lane's next owner read `receipts`.
+    /// Checks that no push leaves whose process must know that its job is done. A death excuses a duplicated
+    /// push only if the first outcome was not stored when the lane's next owner read `receipts`.
     func checkKnown(_ process: WorldProcess, _ name: WorldJobName, attempt: Int) {
         guard let standing = standings[name], let until = process.toldUntil[name.place.partition] else {
             return
@@ -64,14 +64,16 @@ extension SenderWorld {
         }
     }
 
-    /// A receipt says what may be said.
+    /// Checks that a receipt is correct.
     func check(_ receipt: Receipt, _ write: SenderWrite) {
         var named = 0
         for part in receipt.parts {
             named += part.lines.count
             part.lines.forEachLine { line in
                 let name = WorldJobName(place: receipt.place, line: line)
-                guard let job = jobs[name] else { return fault("a receipt names \(name), which is no job") }
+                guard let job = jobs[name] else {
+                    return fault("a receipt names \(name), which is not a job")
+                }
                 if part.outcome == .superseded { checkSuperseded(name, job) }
                 if part.outcome == .expired, wall / 1000 + 120 < job.head.deadline {
                     fault("\(name) expired before its deadline")
@@ -81,7 +83,7 @@ extension SenderWorld {
         if receipt.parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }),
             ReceiptLines.read(write.addressees.span).count != named
         {
-            fault("a receipt does not name whom its jobs went to")
+            fault("a receipt does not name the recipients of its jobs")
         }
     }
 
@@ -99,11 +101,11 @@ extension SenderWorld {
                 && (head.scope == .group || other.activity == job.activity)
         }
         if !isNewer {
-            fault("\(name), \(head.event) of version \(head.version), was dropped for nothing newer")
+            fault("\(name), \(head.event) of version \(head.version), was dropped, but nothing newer exists")
         }
     }
 
-    /// Nothing more breaks: everything must come to its end.
+    /// Runs the world without further faults. Every job must get its final receipt.
     func settle() {
         isCalm = true
         settleBesideFault()
@@ -115,7 +117,7 @@ extension SenderWorld {
         }
         guard isAtRest else {
             let open = jobs.keys.filter { standings[$0]?.final == nil }.sorted { "\($0)" < "\($1)" }.prefix(3)
-            return fault("it does not come to rest; open: \(open)")
+            return fault("the world does not come to rest; open jobs: \(open)")
         }
         checkEnd()
     }
@@ -140,10 +142,12 @@ extension SenderWorld {
                 fault("\(name) has no receipt")
                 continue
             }
-            if standing.finals > 1, deaths == 0, failures == 0 { fault("\(name) has two last words") }
+            if standing.finals > 1, deaths == 0, failures == 0 { fault("\(name) has two final receipts") }
             twice += max(0, job.processed - 1 - job.doubts)
         }
-        if twice > doubtsOfDeaths { fault("\(twice) pushes were doubled, \(doubtsOfDeaths) may be") }
+        if twice > doubtsOfDeaths {
+            fault("\(twice) pushes were duplicated, at most \(doubtsOfDeaths) are allowed")
+        }
         for process in processes where process.core.subjectsInHand + process.core.sheetsInHand > 0 {
             fault(
                 "tables are not empty: \(process.core.subjectsInHand) subjects, \(process.core.sheetsInHand) sheets"

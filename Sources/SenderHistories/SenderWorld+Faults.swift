@@ -15,29 +15,30 @@ enum AppFault: CaseIterable {
     /// APNs answers 503.
     case trouble
 
-    /// The longest delay of another app's jobs. Sheets of an app that waits for APNs hold the window until their answers
-    /// are overdue; nothing else takes longer than some turns.
+    /// Longest allowed delay of another app's jobs. Sheets of an app that waits for APNs hold the window
+    /// until their answers are overdue. Other faults delay only by a few turns.
     var delayMillisecondsMax: Int { self == .silence ? 100_000 : 20_000 }
 }
 
 extension SenderWorld {
-    /// Sheets of the app in trouble, while the other's delay is judged.
+    /// Sheets of the app in trouble while the delay of the other app is measured.
     private static let burden = 12
     private static let rounds = 2
     private static let cutMilliseconds = 10_000
     private static let cutDelayMillisecondsMax = 30_000
 
-    /// A wrong setting has one spell: tokens that are refused in two spells, with pushes accepted in between, are dead.
+    /// Changes the trouble of the app. There is only one period with a wrong setting. Tokens that are refused
+    /// in two such periods, with accepted pushes in between, are dead.
     func changeFault() {
         let isSpell = version > 105 && version < 115
         let faults = AppFault.allCases.filter { $0 != .wrongSetting || isSpell }
         appFault = faults[random.below(faults.count)]
     }
 
-    /// Judges the delay of the other app while the fault stays.
+    /// Measures the delay of the other app while the fault stays.
     func settleBesideFault() {
         guard appFault != .none else { return }
-        // Less than an hour: then jobs would expire.
+        // This takes less than an hour, because jobs would expire after that.
         for count in 0..<600 {
             if count % 4 == 0, !hasOpenJobs(of: ["shop"]) { break }
             step()
@@ -63,7 +64,7 @@ extension SenderWorld {
         if hasOpenJobs(of: ["shop"]) { fault("\(appFault) of an app delays another app") }
     }
 
-    /// A cut of the network, in which no app is answered: afterwards all jobs are soon done.
+    /// Cuts the network, so that no app gets answers. Afterwards all jobs must be done soon.
     func settleAfterCut() {
         guard chance(25), faults.isEmpty else { return }
         for count in 0..<600 {

@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Sender
 internal import Simulation
 
-// The joined world: between a core and APNs stand the pools that are shipped, so that what the one hands to the other
-// is met in every order. Only the network is made up.
+// The joined world. The real pools stand between a core and APNs, so that events pass between them in every
+// order. Only the network is simulated.
 extension SenderWorld {
     private static let answerMilliseconds = 5_000
 
@@ -37,7 +37,7 @@ extension SenderWorld {
         }
     }
 
-    /// All that has not left is taken back.
+    /// Withdraws all pushes that have not left.
     func withdrawAll(_ process: WorldProcess) {
         for (_, line) in process.pools.sorted(by: { $0.key < $1.key }) {
             for ticket in line.pool.takeWaiting() {
@@ -59,7 +59,7 @@ extension SenderWorld {
         }
     }
 
-    /// A SIGKILL: what is on the wire may arrive all the same.
+    /// Handles a SIGKILL. Requests on the wire may still arrive.
     func die(_ process: WorldProcess) {
         for (_, line) in process.pools.sorted(by: { $0.key < $1.key }) {
             for link in line.links.values {
@@ -145,7 +145,7 @@ extension SenderWorld {
         }
     }
 
-    /// What the session tells of one stream: an answer, or that its time is over.
+    /// Reports an event of one stream to the pool: an answer, or that its time is over.
     private func hear(
         _ process: WorldProcess, _ line: WorldPool, connection number: UInt32, stream: WorldPool.Stream
     ) {
@@ -227,13 +227,13 @@ extension SenderWorld {
         tell(process, line, request: ticket, answer: PushAnswer(.unknown(.overdue), isLate: true))
     }
 
-    /// The core hears of it as the worker tells it.
+    /// Reports an answer to the core as the worker does.
     private func tell(
         _ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket, answer: PushAnswer,
         isKept: Bool = false
     ) {
         guard let request = isKept ? line.requests[ticket] : line.requests.removeValue(forKey: ticket) else {
-            return fault("a pool ends a push that nobody has")
+            return fault("a pool ends an unknown push")
         }
         if !isKept { process.flights.removeAll { $0.tag == request.flight.tag } }
         end(process, request.flight, by: answer)

@@ -2,7 +2,7 @@ internal import LiveActivity
 internal import Sender
 internal import Simulation
 
-// What fan-out makes.
+// The output of the fan-out.
 extension SenderWorld {
     func makeSheet() {
         let lane = Self.lanes[random.below(Self.lanes.count)]

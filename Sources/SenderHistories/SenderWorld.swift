@@ -5,8 +5,8 @@ internal import LiveActivity
 internal import Sender
 internal import Simulation
 
-/// A fan-out, a cluster, APNs and some processes of senders, in which anything may happen at any time. It
-/// knows of every job what has become of it, and says what is wrong as soon as it is.
+/// A fan-out, a cluster, APNs and some sender processes, in which events and faults come in random order. It
+/// knows the true state of every job and reports each fault at once.
 final class SenderWorld {
     static let lanes: [Int32] = [0, 1]
     static let installations = 4
@@ -22,29 +22,29 @@ final class SenderWorld {
     var isCalm = false
     /// The trouble of the app `wrong`.
     var appFault = AppFault.none
-    /// Nothing reaches APNs, and no answer comes back.
+    /// Whether the network is cut: no request reaches APNs, and no answer comes back.
     var isCut = false
-    /// The delay of other apps is judged: time goes by in small steps.
+    /// Whether the delay of other apps is measured, so that time passes in small steps.
     var isJudging = false
     let mayDie: Bool
-    /// Pushes go through the pools that are shipped.
+    /// Whether pushes go through the real pools.
     let isJoined: Bool
     let limits: SenderLimits
-    /// How often lanes change hands, and how much there is to do.
+    /// Frequency of rebalances, and number of sheets.
     private let unrest: Int
     private let load: Int
-    /// Records that had left a process when it was killed, and when they arrive.
+    /// Records that left a process before it was killed, with their time of arrival.
     private var late: [(due: Instant, write: SenderWrite)] = []
     private let reader = JSONReader()
     var version: Int64 = 100
     private var isRebalancing = false
     private var nextProcess = 0
-    /// Pushes that deaths may have doubled.
+    /// Upper bound of pushes that deaths may have duplicated.
     var doubtsOfDeaths = 0
     var deaths = 0
     var failures = 0
     var met: Set<ReceiptOutcome> = []
-    /// What `receipts` say of each job.
+    /// The content of `receipts` about each job.
     var standings: [WorldJobName: Standing] = [:]
 
     init(seed: UInt64, mayDie: Bool = true, isJoined: Bool = false) {
@@ -64,7 +64,7 @@ final class SenderWorld {
 
     func fault(_ text: String) { if faults.count < 5 { faults.append(text) } }
     func chance(_ percent: Int) -> Bool { random.below(100) < percent }
-    /// What the world does sooner or later it does at once when it is calm.
+    /// Returns true with a probability. In calm it is always true, so that pending work happens at once.
     func likely(_ percent: Int) -> Bool { isCalm || chance(percent) }
     var moment: Moment { Moment(now: now, wall: wall) }
 
@@ -81,7 +81,7 @@ final class SenderWorld {
     // MARK: A step
 
     func step() {
-        // Now and then nothing happens for so long that tiers and sessions end meanwhile.
+        // Sometimes nothing happens for long, so that tiers and sessions end meanwhile.
         let pause = random.below(isJudging ? 200 : isCalm ? 7_000 : chance(4) ? 8_000 : 120)
         pass(isAnythingOut ? min(pause, Self.heardMilliseconds) : pause)
         switch random.below(100) {
@@ -102,7 +102,8 @@ final class SenderWorld {
         settleGroup()
     }
 
-    /// A process that is not stopped hears within this time of what it has begun: for that its successor waits.
+    /// A process that is not stopped gets the results of its actions within this time. Its successor waits
+    /// for longer.
     private static let heardMilliseconds = 2_000
 
     private var isAnythingOut: Bool {
@@ -111,7 +112,7 @@ final class SenderWorld {
 
     private func live(_ process: WorldProcess) {
         if let since = process.stoppedAt {
-            // The group gives up on it after its session.
+            // The group removes the process when its session ends.
             if now.milliseconds(since: since) > 10_000, !process.lanes.isEmpty {
                 process.lanes = []
                 process.hasLost = true
@@ -138,7 +139,7 @@ final class SenderWorld {
 
     private func poll(_ process: WorldProcess) {
         process.lastPoll = now
-        // The library finds out when it has spoken with the group again.
+        // The library notices the loss when it has contacted the group again.
         if process.hasLost, likely(40) {
             process.hasLost = false
             process.epoch += 1
@@ -159,7 +160,7 @@ final class SenderWorld {
         }
     }
 
-    /// Some of what was asked for, as a consumer brings it: in pieces, some of it twice.
+    /// Delivers some of the requested receipts as a consumer does: in pieces, and some of them twice.
     private func readReceipts(_ process: WorldProcess) {
         for lane in process.reading.lanesWithoutEnd where process.lanes.contains(lane) {
             process.reading.begin(lane, low: 0, high: kafka.receiptsEnd(lane))
@@ -212,13 +213,13 @@ final class SenderWorld {
         }
     }
 
-    /// Records reach the cluster in their order.
+    /// Stores records in the cluster, in their order.
     private func store(_ process: WorldProcess) {
         while let (id, write) = process.queue.first, likely(80) {
             process.queue.removeFirst()
             if !isCalm, chance(3) {
                 failures += 1
-                // Given up: perhaps it is there.
+                // The write is given up, but the record may be stored.
                 if chance(50) { _ = append(write) }
                 process.core.failed(id)
                 take(process)
@@ -283,7 +284,8 @@ final class SenderWorld {
         take(process)
     }
 
-    /// Whether the group takes it: whole, and only from whom the lanes were given to since he asked.
+    /// Returns whether the group accepts the commit. It accepts a commit whole or not at all, and only from
+    /// the owner of the lanes since before the request.
     private func takes(_ commit: WorldProcess.PendingCommit, of process: WorldProcess) -> Bool {
         let isOwner =
             commit.epoch == process.epoch && commit.offsets.allSatisfy { process.lanes.contains($0.lane) }
@@ -347,7 +349,7 @@ final class SenderWorld {
                 }
             }
             member.lastPoll = now
-            // An assignment is the group's word, as `AssignmentState` has it.
+            // An assignment proves the ownership of the lanes, as in `AssignmentState`.
             member.isSuspect = false
             member.epoch += 1
             member.core.assigned(starts)
@@ -355,7 +357,7 @@ final class SenderWorld {
         }
     }
 
-    /// A SIGKILL: what was in the process is gone, but for what had left it.
+    /// Handles a SIGKILL: only records and requests that have left the process survive.
     private func kill() {
         let index = random.below(processes.count)
         let process = processes[index]
@@ -365,12 +367,12 @@ final class SenderWorld {
             process.queue.removeFirst()
             _ = append(write)
         }
-        // A group that has not missed it yet takes what it asked for.
+        // Before the group notices the death, it still accepts commits that were sent.
         for commit in process.commits where commit.isDone == nil {
             guard chance(50) else { break }
             _ = takes(commit, of: process)
         }
-        // What was on the way may be stored a moment later; less than a successor waits.
+        // Records on the way may be stored a moment later, in less time than a successor waits.
         let due = now.advanced(byMilliseconds: random.below(2_000))
         while let (_, write) = process.queue.first, chance(50) {
             process.queue.removeFirst()
@@ -422,7 +424,7 @@ final class SenderWorld {
         if process.core.permitsTaken > limits.permitsMax { fault("more pushes than permits") }
     }
 
-    /// Does what the core wants.
+    /// Carries out the core's orders.
     private func take(_ process: WorldProcess) {
         let orders = process.core.orders
         process.core.orders.removeAll()

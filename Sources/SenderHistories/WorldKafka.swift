@@ -2,12 +2,12 @@ internal import JSON
 internal import LiveActivity
 internal import Sender
 
-/// What a cluster keeps, as values: the topics of some lanes, and the group's offsets.
+/// The content of a cluster as values: the topics of some lanes, and the group's offsets.
 struct WorldKafka {
     enum Entry {
-        /// The end of a transaction takes an offset.
+        /// The end of a transaction, which takes an offset.
         case marker
-        /// Read once, as every process would read it.
+        /// A sheet, parsed once for all processes.
         case sheet(SheetRecord)
         case nonsense
     }
@@ -18,9 +18,9 @@ struct WorldKafka {
         var index: Int { Int(lane) * 4 + topic.rawValue }
     }
 
-    /// By the places' indices.
+    /// Entries by the indices of places.
     var sheets: [[Entry]]
-    /// By lane; decoded when they are read, as a process does.
+    /// Encoded receipts by lane. They are decoded at each read, as a process does.
     var receipts: [[[UInt8]]]
     var letters = 0
     var committed: [(offset: Int64, note: String)?]

@@ -2,7 +2,7 @@ internal import APNs
 internal import Lifecycle
 internal import Sender
 
-/// The pool that is shipped, for one app of one process, and the connections under it as values.
+/// The real pool for one app of one process, with simulated connections.
 final class WorldPool {
     struct Request {
         let flight: WorldProcess.Flight
@@ -13,9 +13,9 @@ final class WorldPool {
     struct Stream {
         let ticket: PoolTicket
         var hasArrived = false
-        /// What APNs says to it, once it does.
+        /// The answer of APNs, after it has arrived.
         var answer: PushAnswer?
-        /// What it says when the sender has given up.
+        /// The answer that comes after the sender has given up.
         var late: PushAnswer?
         var isReported = false
     }
@@ -33,7 +33,7 @@ final class WorldPool {
     init(_ settings: PoolSettings, seed: UInt64) { pool = Pool(settings, seed: seed) }
 }
 
-/// Which of a process's pools.
+/// The name of one pool of a process.
 struct WorldPoolName: Hashable, Comparable {
     let app: String
     let isSuspect: Bool

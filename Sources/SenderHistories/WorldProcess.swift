@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Sender
 
-/// A process with a core: what a worker holds for it, and nothing that a SIGKILL would spare.
+/// A process with a core and the state that its worker holds. A SIGKILL loses all of it.
 final class WorldProcess {
     /// One push in the client.
     struct Flight {
@@ -16,11 +16,11 @@ final class WorldProcess {
     }
 
     enum Fate: Equatable {
-        /// It waits for a connection.
+        /// The push waits for a connection.
         case waiting
-        /// It has left; so it will end, and so after its deadline.
+        /// The push has left. It ends with the first answer, and after its deadline with the second.
         case sent(PushAnswer, late: PushAnswer?)
-        /// It was told as unknown.
+        /// The push was reported as unknown.
         case overdue(late: PushAnswer)
     }
 
@@ -29,7 +29,7 @@ final class WorldProcess {
         let number: Int
         let offsets: [SenderOrders.Commit]
         let epoch: Int
-        /// Asked for before a stop, so that the answer proves nothing about the time after it.
+        /// Whether it was requested before a stop, so that its answer proves nothing about the time after it.
         var isBeforeStop = false
         var isDone: Bool?
     }
@@ -37,32 +37,32 @@ final class WorldProcess {
     let number: Int
     var core: SenderCore
     var flights: [Flight] = []
-    /// The client's, where the world is joined.
+    /// The client's pools, if the world is joined.
     var pools: [WorldPoolName: WorldPool] = [:]
-    /// Records that are on their way, in their order, and those that are there and not acknowledged.
+    /// Records on their way, in order, and records that are stored and not acknowledged.
     var queue: [(id: UInt64, write: SenderWrite)] = []
     var stored: [(id: UInt64, offset: Int64)] = []
     var reading = ReceiptsReading()
     var commits: [PendingCommit] = []
-    /// The worker waits for the answer to this one.
+    /// The last commit. The worker waits for its answer.
     var lastCommit: PendingCommit?
-    /// Grows whenever lanes come or go: the group takes nothing of an earlier assignment.
+    /// Number of assignments and losses. The group accepts nothing of an earlier assignment.
     var epoch = 0
     var hasReleased = false
-    /// By the places' indices.
+    /// State by the indices of places.
     var paused = Array(repeating: true, count: 8)
     var positions = Array(repeating: Int64(0), count: 8)
     var notesRead = 0
     var lanes: Set<Int32> = []
-    /// What lies in a lane's `receipts` before it the process must know: it was there when the lane came, or when it
-    /// was read last.
+    /// The process must know each lane's `receipts` below this offset. They existed when the lane was
+    /// assigned or when they were read last.
     var toldUntil: [Int32: Int64] = [:]
     var lastPoll: Instant
-    /// A SIGSTOP, and since when.
+    /// Time of a SIGSTOP; nil while it runs.
     var stoppedAt: Instant?
-    /// It does not know whether its lanes are still its own.
+    /// Whether it does not know that the lanes are still its own.
     var isSuspect = false
-    /// The group took its lanes while it was stopped.
+    /// Whether the group took its lanes while it was stopped.
     var hasLost = false
     var isLeaving = false
 
@@ -75,19 +75,20 @@ final class WorldProcess {
     var lease: Instant { isSuspect ? Instant(nanoseconds: 0) : lastPoll.advanced(byMilliseconds: 8_000) }
 }
 
-/// A job, wherever it has been.
+/// The name of a job in all its places.
 struct WorldJobName: Hashable, CustomStringConvertible {
     let place: JobPlace
     let line: Int
     var description: String { "\(place.topic)/\(place.partition)/\(place.offset)#\(line)" }
 }
 
-/// What the world knows of a job that it made.
+/// The world's knowledge of a job.
 struct WorldJob {
     let head: SheetHead
     let subject: String
     let activity: String
-    /// Pushes of it that APNs took, and the ends of pushes that told its process so little that it may push again.
+    /// Pushes of it that APNs processed, and pushes whose end left the outcome open, so that the process may
+    /// push again.
     var processed = 0
     var doubts = 0
 }

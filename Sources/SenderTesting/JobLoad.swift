@@ -3,14 +3,14 @@ package import LiveActivity
 internal import Telemetry
 package import Topics
 
-/// Sends of one app to many phones, each phone with a token of its own, in sheets over all lanes.
+/// Sends of one app to many phones, each with a different token, in sheets over all lanes.
 package final class JobLoad {
     private let writer: JobWriter
     private let app: App
     private let lanes: Int
     private let jobsPerSheet: Int
     private let body: [UInt8]
-    /// Of the next sheet; lanes take turns.
+    /// Lane of the next sheet. The lanes take turns.
     private var lane: Int32 = 0
     private var lines = JobLines()
     private var version: Int64 = 1_763_600_000
@@ -26,7 +26,7 @@ package final class JobLoad {
         body = Array(around.replacing(#""goals":"""#, with: #""goals":"\#(padding)""#).utf8)
     }
 
-    /// An update of a group.
+    /// Returns the head of an update to a group.
     package func update(of group: String) -> SheetHead {
         version += 1
         let now = WallTime.now().milliseconds
@@ -37,7 +37,7 @@ package final class JobLoad {
             deadline: now / 1000 + Self.livesSeconds, acceptedAt: now)
     }
 
-    /// Writes jobs to these phones; the sheets are full but the last.
+    /// Writes jobs for these phones. All sheets except the last are full.
     package func write(_ head: SheetHead, to phones: Range<Int>, topic: TopicName = .jobs) {
         for phone in phones {
             lines.append(TestPhone(phone), event: head.event)
@@ -52,6 +52,6 @@ package final class JobLoad {
         lane = (lane + 1) % Int32(lanes)
     }
 
-    /// Waits for all acknowledgements; true when every sheet is stored.
+    /// Waits for all acknowledgements. Returns whether every sheet is stored.
     package func finish() -> Bool { writer.finish() }
 }

@@ -4,8 +4,8 @@ internal import Simulation
 internal import Telemetry
 internal import Topics
 
-/// Sends as backends make them, expanded: groups of any size that are started, updated and ended, and persons with
-/// a group of their own. Versions rise from send to send, and are the bodies' timestamps.
+/// Expanded sends of a typical backend: groups of any size that are started, updated and ended, and private
+/// groups of single recipients. Versions rise from send to send and are the timestamps of the bodies.
 package struct JobMix {
     private struct Group {
         let name: String
@@ -18,7 +18,7 @@ package struct JobMix {
         let generation: Int64
     }
 
-    /// Groups that are alive at a time.
+    /// Limit of groups that exist at a time.
     private static let groupsMax = 60
     private static let livesSeconds: Int64 = 3_600
 
@@ -29,7 +29,7 @@ package struct JobMix {
     private var groupsMade = 0
     private var phonesMade = 0
     private var version: Int64 = 1_763_600_000
-    /// Jobs that were written.
+    /// Number of written jobs.
     package private(set) var jobs = 0
 
     package init(_ bed: IngestBed, seed: UInt64) throws {
@@ -38,7 +38,7 @@ package struct JobMix {
         chance = SeededGenerator(seed)
     }
 
-    /// Writes so many jobs, or a few more.
+    /// Writes at least this many jobs. It may write a few more.
     package mutating func write(_ count: Int) {
         let goal = jobs + count
         while jobs < goal { next() }

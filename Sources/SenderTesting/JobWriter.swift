@@ -3,7 +3,7 @@ internal import Kafka
 package import LiveActivity
 package import Topics
 
-/// Writes sheets as a fan-out does, many in flight.
+/// A writer of sheets that works as a fan-out does, with many records in flight.
 package final class JobWriter {
     private let producer: CountedProducer
     private let topics: [TopicName: Topic]
@@ -12,7 +12,7 @@ package final class JobWriter {
 
     package init(_ bed: IngestBed) throws {
         var options = ProducerOptions()
-        // As fan-out has it: how dear reading is depends on it.
+        // The same as in fan-out, because it decides the cost of reading.
         options.compression = .none
         let producer = try CountedProducer(bed, options, name: "fan-out")
         self.producer = producer
@@ -32,7 +32,7 @@ package final class JobWriter {
         send(to: topic, lane, key: nil, value: body, headers: headers)
     }
 
-    /// As the planner does before the jobs are there.
+    /// Writes a note, as the planner does before the jobs are stored.
     package func write(_ note: SupersededNote) {
         send(to: .superseded, 0, key: note.key, value: note.encoded(), headers: RecordHeaders(capacity: 0))
     }
@@ -45,7 +45,7 @@ package final class JobWriter {
         producer.send(to: topic, partition: partition, key: key?.span, value: value.span, headers: headers)
     }
 
-    /// Waits for all acknowledgements; true when every record is stored.
+    /// Waits for all acknowledgements. Returns whether every record is stored.
     package func finish() -> Bool {
         _ = producer.finish()
         return producer.areAllStored

@@ -5,7 +5,7 @@ package import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Reads `receipts` as they come, from where they end now.
+/// A reader of new `receipts`, from their current end.
 package final class ReceiptWatch {
     private let consumer: Consumer
     private let reader = JSONReader()

@@ -1,17 +1,17 @@
 internal import Glibc
 internal import ProcessTesting
 
-/// A program of Flotilla at an address of its own, which is killed and comes back there.
+/// A program of Flotilla at a fixed address, which is killed and started there again.
 package final class RevivedProcess {
     private let program: String
     private let arguments: [String]
     private var process: ChildProcess
     package let port: Int
     package var identifier: Int32 { process.identifier }
-    /// What it wrote since it was last started.
+    /// Its output since the last start.
     package var logs: String { process.output + process.errors }
 
-    /// - Parameter arguments: `PORT` in them is the port.
+    /// - Parameter arguments: each `PORT` in them is replaced by the port.
     package init(_ program: String, _ arguments: [String]) async throws {
         port = try freePort()
         self.program = program

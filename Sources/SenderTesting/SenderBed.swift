@@ -3,7 +3,7 @@ internal import Cryptography
 internal import Glibc
 package import LiveActivity
 
-/// Apps of three teams, each with a key of its own, as senders are tested with.
+/// Apps of three teams, each with its key, for tests of senders.
 package enum SenderBed {
     package static let apps = [
         app("shop", team: "ABCDE12345", key: "KEY1234567"),
@@ -19,8 +19,8 @@ package enum SenderBed {
 
     package static let catalog = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
 
-    /// Where a sender finds its keys, and the portal's file of a simulator that knows the same: it takes the keys
-    /// that lie there.
+    /// The portal file for a simulator that knows the apps and keys. The simulator uses the keys in the
+    /// sender's key directory.
     package static let portal = {
         let bundles = Self.apps.map { #"{"bundleId": "\#($0.bundleID)"}"# }.joined(separator: ", ")
         let keys = Self.apps.map { #"{"keyId": "\#($0.keyID)", "teamId": "\#($0.teamID)"}"# }
@@ -28,7 +28,7 @@ package enum SenderBed {
         return #"{"apps": [\#(bundles)], "keys": [\#(keys)]}"#
     }()
 
-    /// Puts a key for each app into a directory, as `sender.keys` wants them.
+    /// Makes a key for each app in a directory, in the form of `sender.keys`.
     package static func makeKeys(in directory: String) throws {
         unsafe mkdir(directory, 0o700)
         for app in apps { _ = try SimulatorCredentials.key(app.keyID, of: app.teamID, in: directory) }

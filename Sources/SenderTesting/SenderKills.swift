@@ -5,8 +5,9 @@ internal import ProcessTesting
 internal import Simulation
 internal import Telemetry
 
-/// Two senders die again and again while jobs of several apps flow, and so do the broker and APNs. In the end an
-/// account that knows only what lies in Kafka and what APNs wrote down must find every job done, once.
+/// A test in which two senders die again and again while jobs of several apps flow. The broker and APNs die
+/// too. At the end a verdict, which knows only the content of Kafka and the records of APNs, must find every
+/// job done once.
 package final class SenderKills {
     package struct Plan: Sendable {
         package var jobs = 20_000
@@ -15,7 +16,7 @@ package final class SenderKills {
         package var stops = 2
         package var brokerKills = 1
         package var apnsKills = 1
-        /// Small, so that what a kill may double is little.
+        /// A low limit, so that a kill can duplicate few pushes.
         package var permits = 200
         package var frozenMilliseconds = 10_000
         package var seed: UInt64 = 1
@@ -23,7 +24,7 @@ package final class SenderKills {
         package init() {}
     }
 
-    /// Something that happened to a process, and when, in milliseconds since 1970.
+    /// An event of a process, with its times in milliseconds since 1970.
     package struct Happening: Sendable {
         package enum Kind: String, Sendable {
             case kill
@@ -41,15 +42,15 @@ package final class SenderKills {
             (self.kind, self.from, self.until) = (kind, from, until)
         }
 
-        /// Pushes may have lost their senders, or their answers.
+        /// Whether pushes may have lost their senders or their answers.
         var isDeath: Bool { kind == .kill || kind == .freeze || kind == .apnsKill }
     }
 
-    /// So short that a lane is not held for longer than it takes to die again, and so long that a busy machine, where
-    /// six processes share two cores, does not take an answer for lost that came.
+    /// The time is short, so that a lane is not held for longer than until the next death. It is long enough
+    /// for a busy machine, where six processes share two cores, to read an answer before it counts as lost.
     static let answerMilliseconds = 2_500
     private static let settleMilliseconds = 3_500
-    /// Two processes may read the clock so far apart.
+    /// Upper bound of the difference between the clock readings of two processes.
     static let clockMilliseconds = 100
     private static let actSecondsMax = 20.0
     private static let endSecondsMax = 600.0
@@ -70,8 +71,8 @@ package final class SenderKills {
     private var finished: Set<UInt64> = []
 
     /// - Parameters:
-    ///   - programs: the directory that has `flotilla` and `flotilla-bench`.
-    ///   - brokers: a cluster that runs already, and is not killed; nil for a broker that is.
+    ///   - programs: the directory with `flotilla` and `flotilla-bench`.
+    ///   - brokers: the addresses of a running cluster, which is not killed; nil to start a broker that is killed.
     package init(_ plan: Plan, programs: String, brokers: [String]?, directory: String) async throws {
         self.plan = plan
         self.programs = programs
@@ -95,7 +96,7 @@ package final class SenderKills {
         watch = try ReceiptWatch(bed)
     }
 
-    /// Some answers are late, some are refusals that pass.
+    /// Returns the simulator's script: some answers are late, and some are temporary refusals.
     private static func script(_ seed: UInt64) -> String {
         """
         { "seed": \(seed), "rules": [
@@ -119,7 +120,7 @@ package final class SenderKills {
             await workALittle()
             try await play(act, on: chance.below(2))
         }
-        guard mix.finish() else { throw KillFault("what was sent was not stored") }
+        guard mix.finish() else { throw KillFault("some jobs were not stored") }
         try await settle()
         for sender in senders { sender.stop() }
         for sender in senders { _ = try await sender.process.exitStatus() }
@@ -138,7 +139,7 @@ package final class SenderKills {
 
     // MARK: Acts
 
-    /// Until some of what waits is done, so that what dies is at work.
+    /// Waits until some of the waiting jobs are done, so that a process dies while it works.
     private func workALittle() async {
         let waiting = mix.jobs - finished.count
         let goal = finished.count + max(1, waiting * (5 + chance.below(80)) / 100)
@@ -163,7 +164,8 @@ package final class SenderKills {
             _ = try await senders[which].process.exitStatus()
             senders[which] = try start(which)
         case .freeze:
-            // Longer than its session: it wakes when its lanes are the other's.
+            // The freeze lasts longer than the session. When the process wakes, its lanes belong to the other
+            // one.
             senders[which].freeze()
             let until = Date(timeIntervalSinceNow: Double(plan.frozenMilliseconds) / 1000)
             while Date() < until { listen() }
@@ -182,7 +184,7 @@ package final class SenderKills {
             try await apns.process.start()
         }
         happenings.append(Happening(kind: kind, from: from, until: WallTime.now().milliseconds))
-        // One that gave up is started again, as a supervisor would.
+        // A process that gave up is started again, as a supervisor would do.
         for which in senders.indices where !senders[which].isRunning { senders[which] = try start(which) }
     }
 
@@ -191,7 +193,7 @@ package final class SenderKills {
         while finished.count < mix.jobs {
             guard Date() < limit else {
                 let errors = senders.map { $0.process.errors.suffix(1_500) }
-                throw KillFault("\(mix.jobs - finished.count) jobs are left over: \(errors)")
+                throw KillFault("\(mix.jobs - finished.count) jobs have no final receipt: \(errors)")
             }
             for which in senders.indices where !senders[which].isRunning {
                 senders[which] = try start(which)
@@ -202,7 +204,7 @@ package final class SenderKills {
 }
 
 extension JobPlace {
-    /// A number for one of its jobs, good for the topics of this proof.
+    /// Returns a number for one of its jobs. It is unique among the topics of this test.
     func number(ofLine line: Int) -> UInt64 {
         let topic: UInt64 = topic == "jobs" ? 0 : 1
         return topic << 62 | UInt64(partition) << 50 | UInt64(offset) << 10 | UInt64(line)

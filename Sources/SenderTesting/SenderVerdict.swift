@@ -5,30 +5,31 @@ internal import JSON
 package import LiveActivity
 internal import Topics
 
-/// What became of every job, by an account that knows nothing of senders: it reads jobs and receipts in Kafka, and
+/// The outcome of every job, judged without knowledge of senders. It reads jobs and receipts in Kafka, and
 /// the records that the simulated APNs wrote before it answered.
 package struct SenderVerdict: Sendable {
     package private(set) var jobs = 0
     package private(set) var accepted = 0
     package private(set) var superseded = 0
     package private(set) var lost = 0
-    /// Jobs with more than one final receipt: a zombie's and its successor's.
+    /// Jobs with more than one final receipt: one of a zombie and one of its successor.
     package private(set) var receiptedTwice = 0
     package private(set) var pushedTwice = 0
-    /// Of these, those whose first answer came after its time: nobody knew what had become of them.
+    /// Duplicated pushes whose first answer came too late, so that the sender did not know the outcome.
     package private(set) var answeredLate = 0
-    /// Deaths of senders, freezes among them, and of APNs: each may double as many pushes as there are permits.
+    /// Deaths of senders, including freezes, and of APNs. Each may duplicate as many pushes as there are
+    /// permits.
     package private(set) var deaths = 0
     package private(set) var startsPushedTwice = 0
     package private(set) var startsUnknown = 0
-    /// Older than what the phone had been given before; it ignores them by their timestamp.
+    /// Pushes that were older than an earlier push to the phone. The phone ignores them by their timestamp.
     package private(set) var pushedLate = 0
     package private(set) var phonesStarted = 0
     package private(set) var deadLetters = 0
-    /// Each in words, the first of its kind.
+    /// Descriptions of faults, up to a limit.
     package private(set) var faults: [String] = []
 
-    /// A job: its token's hash, version and event are its alone.
+    /// A job. No other job has the same token hash, version and event.
     private struct Job: Hashable {
         let targetHigh: UInt64
         let targetLow: UInt64
@@ -42,14 +43,14 @@ package struct SenderVerdict: Sendable {
         let isStrict: Bool
     }
 
-    /// As APNs wrote it down.
+    /// A push in the records of APNs.
     private struct Push {
         let receivedAt: Int64
         let endedAt: Int64
         let end: RequestRecord.End
 
-        /// Its answer left so late that the sender had given up: the outcome was unknown, and what is no start is
-        /// pushed again.
+        /// Whether its answer left after the sender had given up. Then the outcome was unknown, and the job
+        /// is pushed again unless it is a start.
         var isAnsweredLate: Bool {
             endedAt - receivedAt >= Int64(SenderKills.answerMilliseconds - SenderKills.clockMilliseconds)
         }
@@ -62,7 +63,7 @@ package struct SenderVerdict: Sendable {
     private var fates: [Job: Fate] = [:]
     private var jobOfLine: [UInt64: Job] = [:]
 
-    /// - Parameter sealingKeys: with which the tokens of jobs are sealed.
+    /// - Parameter sealingKeys: keys that seal the tokens of jobs.
     package init(
         _ bed: IngestBed, records: String, permits: Int, after happenings: [SenderKills.Happening],
         sealingKeys: SealingKeys? = nil
@@ -81,9 +82,9 @@ package struct SenderVerdict: Sendable {
     package var summary: String {
         """
         \(jobs) jobs: \(accepted) accepted, \(superseded) superseded, \(startsUnknown) starts of unknown outcome, \
-        \(deadLetters) dead letters, \(lost) lost; \(receiptedTwice) that a zombie receipted \
-        too; \(pushedTwice) pushed twice, \(answeredLate) of them as the answer was late, in \(deaths) deaths, with \(permits) permits each; \(startsPushedTwice) \
-        starts pushed twice; \(pushedLate) pushes of single persons behind a newer one, which their phones ignore; \
+        \(deadLetters) dead letters, \(lost) lost; \(receiptedTwice) with a second receipt from a zombie; \
+        \(pushedTwice) pushed twice, \(answeredLate) of them because the answer was late, in \(deaths) deaths, with \(permits) permits each; \(startsPushedTwice) \
+        starts pushed twice; \(pushedLate) pushes of single recipients after a newer one, which their phones ignore; \
         \(phonesStarted) phones started
         """
     }
@@ -134,7 +135,7 @@ package struct SenderVerdict: Sendable {
             for part in receipt.parts where part.outcome.isFinal {
                 for line in part.lines.ranges.joined() {
                     guard let job = jobOfLine[receipt.place.number(ofLine: line)] else {
-                        fault("a receipt is about no job: \(receipt.place), line \(line)")
+                        fault("a receipt names an unknown job: \(receipt.place), line \(line)")
                         continue
                     }
                     fates[job]?.finals.append((part.outcome, receipt.at))
@@ -143,7 +144,7 @@ package struct SenderVerdict: Sendable {
         }
     }
 
-    /// - Returns: the newest version that each token was given.
+    /// Reads the pushes of APNs. Returns the newest version that each token got.
     private mutating func readPushes(_ path: String) throws -> [Target: Int64] {
         var newest: [Target: Int64] = [:]
         var strays = 0
@@ -172,7 +173,7 @@ package struct SenderVerdict: Sendable {
             }
             newest[target] = max(newest[target] ?? 0, job.version)
         }
-        if strays > 0 { fault("\(strays) pushes were of no job") }
+        if strays > 0 { fault("\(strays) pushes belong to no job") }
         return newest
     }
 
@@ -194,10 +195,10 @@ package struct SenderVerdict: Sendable {
             }
             if fate.finals.count > 1 {
                 zombies += 1
-                // What is superseded needs no permit: a whole sheet of it is dropped by one look.
+                // A superseded job needs no permit: one check drops a whole sheet.
                 if fate.finals.contains(where: { $0.outcome != .superseded }) { permitted += 1 }
                 if !hasZombie(fate) {
-                    fault("a job has two final receipts, and nobody was frozen: " + story(of: fate))
+                    fault("a job has two final receipts without a freeze: " + story(of: fate))
                 }
             }
             switch outcome {
@@ -212,7 +213,7 @@ package struct SenderVerdict: Sendable {
         }
         receiptedTwice = zombies
         if lost > 0 { fault("\(lost) jobs have no final receipt") }
-        if unpushed > 0 { fault("\(unpushed) jobs count as accepted and were not pushed") }
+        if unpushed > 0 { fault("\(unpushed) jobs count as accepted but were not pushed") }
         deaths = happenings.count { $0.isDeath }
         if startsUnknown > deaths * permits { fault("too many starts are unknown") }
         let freezes = happenings.count { $0.kind == .freeze }
@@ -221,7 +222,8 @@ package struct SenderVerdict: Sendable {
         }
     }
 
-    /// A zombie writes what it had on its way when it was frozen.
+    /// Returns whether a freeze explains the second receipt. A zombie writes the records that it had on the
+    /// way when it was frozen.
     private func hasZombie(_ fate: Fate) -> Bool {
         let times = fate.finals.map(\.at)
         guard let first = times.min(), let last = times.max() else { return false }
@@ -230,12 +232,12 @@ package struct SenderVerdict: Sendable {
         }
     }
 
-    /// What left before a death may arrive a moment after it.
+    /// Time within which requests that left before a death may arrive after it.
     private static let arrivalMilliseconds: Int64 = 2_000
 
-    /// Each push that was made twice has a death between the two; and they can be dealt out to the deaths so that none
-    /// has more than there were permits. Which process made a push is not known, so that they are dealt out as a
-    /// timetable is made: to each death in its order those that have the least time left.
+    /// Checks the duplicated pushes. A death must lie between the two pushes of each pair, and no death may
+    /// explain more pairs than there were permits. The process of a push is unknown, so the pairs are
+    /// assigned as in a timetable: each death, in order, takes the pairs that end first.
     private mutating func judgeDoubles() {
         var doubles: [(first: Push, second: Push)] = []
         for (job, fate) in fates where fate.pushes.count > 1 {
@@ -249,7 +251,7 @@ package struct SenderVerdict: Sendable {
         answeredLate -= doubles.count
         doubles.sort { $0.second.receivedAt < $1.second.receivedAt }
         for death in happenings.filter(\.isDeath).sorted(by: { $0.from < $1.from }) {
-            // What APNs does not answer is in doubt for both senders.
+            // If APNs dies, both senders do not know the outcomes of their pushes.
             var room = death.kind == .apnsKill ? 2 * permits : permits
             doubles.removeAll { first, second in
                 guard room > 0, first.receivedAt - Self.arrivalMilliseconds <= death.from,
@@ -260,11 +262,11 @@ package struct SenderVerdict: Sendable {
             }
         }
         guard !doubles.isEmpty else { return }
-        fault("\(doubles.count) pushes were made twice beyond what deaths explain")
+        fault("\(doubles.count) pushes were made twice, and no death explains them")
         for double in doubles.prefix(5) { fault(story(of: double)) }
     }
 
-    /// For whoever looks for the cause: both pushes, and what happened around them.
+    /// Describes both pushes and the events around them, for debugging.
     private func story(of double: (first: Push, second: Push)) -> String {
         let begun = double.first.receivedAt
         let later = double.second.receivedAt

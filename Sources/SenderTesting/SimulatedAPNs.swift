@@ -2,16 +2,16 @@ internal import Foundation
 internal import Glibc
 internal import ProcessTesting
 
-/// `flotilla apns-simulator` as a process that knows the apps of `SenderBed`, and writes down every push.
+/// A process of `flotilla apns-simulator` that knows the apps of `SenderBed` and records every push.
 package final class SimulatedAPNs {
     package let process: RevivedProcess
     package let sandboxPort: Int
     private let directory: String
 
     /// - Parameters:
-    ///   - programs: the directory that has `flotilla`.
+    ///   - programs: the directory with `flotilla`.
     ///   - directory: for keys, certificates and records.
-    ///   - script: how it misbehaves.
+    ///   - script: the rules for its misbehavior.
     package init(programs: String, directory: String, script: String) async throws {
         self.directory = directory
         unsafe mkdir(directory, 0o700)
@@ -32,7 +32,7 @@ package final class SimulatedAPNs {
 
     package var records: String { "\(directory)/records" }
 
-    /// What a sender's worker has to be told to push there.
+    /// Arguments for a sender's worker that make it push there.
     package var workerArguments: [String] {
         [
             "--keys", directory, "--apns", "localhost:\(process.port)", "--apns-sandbox",

@@ -1,7 +1,7 @@
 internal import Lifecycle
 package import LiveActivity
 
-/// A phone by its number: every process that tests senders makes the same ones.
+/// A phone by its number. Every process that tests senders derives the same phones.
 package struct TestPhone: Sendable, Hashable {
     package let number: Int
 
@@ -14,7 +14,7 @@ package struct TestPhone: Sendable, Hashable {
         event == .start ? "start:MatchAttributes" : "update:activity-\(number)"
     }
 
-    /// The token that starts an activity, or that of the activity it shows.
+    /// Returns the start token, or the update token of the phone's activity.
     package func token(_ event: PushEvent) -> [UInt8] {
         var random = SplitMix64(state: UInt64(number) << 1 | (event == .start ? 1 : 0))
         var bytes: [UInt8] = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sender
 
-/// A group in one lane, whose next update comes before a pass is done, and begins anywhere.
+/// A group in one lane. Its next update comes before a pass is done, and begins at a random phone.
 @Suite struct BrokenPassTests {
     private static let sheets = 6
     private static let phonesPerSheet = 8
@@ -18,7 +18,7 @@ import Testing
 
     init() throws {
         core.informed()
-        // An earlier owner may have begun the first sheet, and no other.
+        // An earlier owner may have begun the first sheet and no other.
         let note = CommitNote(receiptsFrom: 0, window: 1, endedAt: 0)
         let tracks = JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) }
         core.assigned([LaneStart(lane: 0, tracks: tracks)])
@@ -34,7 +34,7 @@ import Testing
         nextOffset += 1
     }
 
-    /// All phones in their order, from one of them on and round.
+    /// Writes all phones in order, in a circle that begins at one of them.
     private mutating func arriveAll(from first: Int, version: Int64) throws {
         for sheet in 0..<Self.sheets {
             let start = first + sheet * Self.phonesPerSheet
@@ -42,12 +42,12 @@ import Testing
         }
     }
 
-    /// Whom the pushes that leave are for, in their order.
+    /// Returns the phones of the pushes that leave, in order.
     private mutating func served(room: Int) -> [Int] {
         var left = room
         var served: [Int] = []
         core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
-        // What ended in one turn is written in the next.
+        // Outcomes of one turn are written in the next turn.
         var idle = 0
         while left > 0, idle < 3 {
             let now = left
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 5, 8, 13, 20])
-    mutating func `each update goes on where the newer state broke the last one off`(room: Int) throws {
+    mutating func `each update continues where a newer state broke off the last one`(room: Int) throws {
         var chance = SeededGenerator(UInt64(room))
         var expected: Int?
         for version in 1...60 {
@@ -82,7 +82,7 @@ import Testing
         #expect(Set(rest).count == Self.phones - room, "the last update reaches all the others")
     }
 
-    @Test mutating func `what waits of others keeps its place`() throws {
+    @Test mutating func `sheets of another group keep their place`() throws {
         try arriveAll(from: 0, version: 1)
         #expect(served(room: 9) == Array(0..<9))
         try arrive([0, 1, 2, 3, 4, 5, 6, 7], version: 2)
@@ -92,7 +92,7 @@ import Testing
         #expect(served(room: 17) == [9, 10, 11, 100, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test mutating func `a pass whose next phone has left goes on from where updates begin`() throws {
+    @Test mutating func `a pass whose next phone has left begins where updates begin`() throws {
         try arrive([0, 1, 2, 3], version: 1)
         #expect(served(room: 2) == [0, 1])
         for version in 2...5 {

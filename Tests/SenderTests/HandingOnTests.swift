@@ -5,14 +5,15 @@ import Testing
 
 @testable import Sender
 
-/// A process that was stopped with a push in hand: what it would hand on to a tier may be done by another owner.
+/// A process that was stopped with a push in hand. Another owner may have done the job that it would move to
+/// a tier.
 @Suite struct HandingOnTests {
     private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
     private var core = SenderCore(SenderLimits(), seed: 1)
 
     private var push: UInt64 = 0
 
-    /// Leaves with one push that failed so that it goes on in a tier, after a stop.
+    /// Sends one push that fails after a stop, so that its job has to move to a tier.
     init() throws {
         core.informed()
         core.assigned([
@@ -41,20 +42,20 @@ import Testing
         orders.writes.count { if case .tier = $0.write.kind { true } else { false } }
     }
 
-    @Test mutating func `nothing goes to a tier before the group has said that the lane is ours`() {
+    @Test mutating func `nothing moves to a tier before the group confirms the lane`() {
         for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
         #expect(movesOf(turn(isLeased: true)) == 1)
         #expect(turn(isLeased: true).writes.isEmpty, "once")
     }
 
-    @Test mutating func `of a lane that was lost nothing goes to a tier`() {
+    @Test mutating func `no job of a lost lane moves to a tier`() {
         #expect(turn(isLeased: false).writes.isEmpty)
         core.lost(moment)
         for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
         #expect(core.sheetsInHand == 0)
     }
 
-    @Test mutating func `what failed on its way to a tier is not tried again without a lease`() throws {
+    @Test mutating func `a failed move to a tier is not tried again without a lease`() throws {
         let id = try #require(turn(isLeased: true).writes.first?.id)
         core.suspended()
         core.failed(id)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sender
 
-/// One process with three lanes, of which Kafka hands over one after the other.
+/// One process with three lanes. Kafka delivers their records one lane after the other.
 @Suite struct LaneTurnsTests {
     private static let lanes = 3
     private static let sheetsPerLane: Int64 = 4
@@ -32,7 +32,7 @@ import Testing
         core.leaveWord(moment)
     }
 
-    /// Lanes of what leaves while APNs takes so many.
+    /// Returns the lanes of the pushes that leave while APNs takes only some.
     private mutating func lanesServed(room: Int) -> [Int32] {
         core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
         core.turn(moment) { _, _ in .open(room: room) }
@@ -41,16 +41,16 @@ import Testing
         return core.orders.pushes.map(\.sheet.lane.number)
     }
 
-    @Test mutating func `lanes take turns, though one was read before the other`() throws {
+    @Test mutating func `lanes take turns, although one was read before the other`() throws {
         assignAll()
-        // Four sheets are a turn.
+        // A turn is four sheets.
         try arriveAll(version: 1, from: 0)
         #expect(lanesServed(room: 5) == [0, 0, 0, 0, 1])
         #expect(lanesServed(room: 5) == [1, 1, 1, 2, 2])
         #expect(lanesServed(room: 5) == [2, 2])
     }
 
-    @Test mutating func `no lane is left out where the next update comes before a pass is done`() throws {
+    @Test mutating func `no lane is left out if the next update comes before a pass is done`() throws {
         assignAll()
         var served: Set<Int32> = []
         for update in 0..<4 {

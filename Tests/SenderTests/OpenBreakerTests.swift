@@ -11,7 +11,7 @@ import Testing
 
     private var core = SenderCore(SenderLimits(), seed: 1)
     private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
-    /// Sheets that went to a tier: of which lane, and to which.
+    /// Sheets that moved to a tier.
     private var parked: [(lane: Int32, tier: LaterTier)] = []
 
     init() {
@@ -33,7 +33,7 @@ import Testing
         core.leaveWord(moment)
     }
 
-    /// What leaves after a while; what is to be written is stored, and offsets are committed.
+    /// Returns the pushes that leave after some time. All writes are stored and all commits succeed.
     private mutating func pushes(after milliseconds: Int, room: Int) -> [UInt64] {
         moment.now = moment.now.advanced(byMilliseconds: milliseconds)
         moment.wall += Int64(milliseconds)
@@ -66,14 +66,14 @@ import Testing
         }
     }
 
-    /// Each lane has four sheets, and three pushes were refused.
+    /// Opens the breaker. Each lane has four sheets, and APNs refuses three pushes.
     private mutating func open() throws {
         try arrive(0..<4)
         refuse(pushes(after: 1, room: 3))
         #expect(pushes(after: 1, room: 10).isEmpty)
     }
 
-    @Test mutating func `of each lane one sheet comes back soon, whoever has the lane by then`() throws {
+    @Test mutating func `one sheet of each lane comes back soon, even if the lane has a new owner`() throws {
         try open()
         for lane in 0..<Int32(Self.lanes) {
             #expect(parked.count { $0.lane == lane && $0.tier == .seconds5 } == 1)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test mutating func `while one push tries, the others wait where they are, and leave when it is mended`()
+    @Test mutating func `while one push probes, the others wait, and they leave when the setting is right`()
         throws
     {
         try open()
@@ -95,7 +95,9 @@ import Testing
         #expect(pushes(after: 1, room: 10).count == 3 && parked.isEmpty)
     }
 
-    @Test mutating func `where it is not mended they are parked anew, one of each lane for soon`() throws {
+    @Test mutating func `after a failed probe jobs are parked, and one sheet of each lane comes back soon`()
+        throws
+    {
         try open()
         parked.removeAll()
         #expect(pushes(after: 6_000, room: 10).isEmpty)

@@ -36,24 +36,24 @@ private func verdict(
         #expect(verdict(answer) == expected)
     }
 
-    @Test func `a start whose outcome nobody knows is not sent again, an update is`() {
+    @Test func `a start of unknown outcome is not sent again, but an update is`() {
         #expect(verdict(PushAnswer(.unknown(.connectionLost)), .start) == .unknown)
         #expect(verdict(PushAnswer(.unknown(.connectionLost))) == .again(milliseconds: 300))
         #expect(
             verdict(PushAnswer(.unknown(.connectionLost)), repeats: 1) == .later(.seconds5, isTry: true))
     }
 
-    @Test func `what APNs did not process does not count, and its tries are not used up`() {
+    @Test func `a push that APNs did not process does not use up tries`() {
         #expect(verdict(PushAnswer(.notProcessed(.refused)), tries: 99) == .again(milliseconds: 100))
     }
 
-    @Test func `tries are used up, and then a person should see it`() {
+    @Test func `a job without tries left becomes a dead letter`() {
         let answer = PushAnswer(answered: .serverTrouble, status: 503)
         #expect(verdict(answer, tries: 3) == .later(.minutes2, isTry: true))
         #expect(verdict(answer, tries: 6) == .buried(code: "attempts_exhausted"))
     }
 
-    @Test func `a wrong token is dead when others were accepted between two refusals`() {
+    @Test func `a wrong token is dead if others were accepted between two refusals`() {
         let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
         func verdict(_ tier: LaterTier?, accepted: Int?, isOpen: Bool = false) -> Verdict {
             var known = RetryRule.Case(tries: 2)
@@ -69,7 +69,7 @@ private func verdict(
         #expect(verdict(.seconds5, accepted: 0, isOpen: true) == .later(.minutes2, isTry: false))
     }
 
-    @Test func `a token that is refused in the short tier again and again uses up its tries`() {
+    @Test func `a token that is refused repeatedly in the short tier uses up its tries`() {
         let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
         var known = RetryRule.Case(tries: head(.update).attemptsMax - 1, refusedBefore: .seconds5)
         #expect(RetryRule.verdict(answer, of: head(.update), known) == .later(.minutes2, isTry: true))
@@ -94,7 +94,7 @@ private func verdict(
         Instant(nanoseconds: 0).advanced(byMilliseconds: 10_000 + milliseconds)
     }
 
-    @Test func `a burst of wrong tokens opens it, one among many does not`() {
+    @Test func `a burst of wrong tokens opens the breaker, and one among many does not`() {
         var breaker = Breaker()
         for step in 0..<1_000 {
             breaker.accepted(9, at: at(step))
@@ -107,7 +107,7 @@ private func verdict(
         #expect(opened.filter { $0 }.count == 1)
     }
 
-    @Test func `one push tries whether it is mended, and closes it`() {
+    @Test func `one push probes the setting and closes the breaker`() {
         var breaker = Breaker()
         for step in 0..<3 { _ = breaker.misconfigured("InvalidProviderToken", at: at(step)) }
         #expect(breaker.isOpen)
@@ -134,7 +134,7 @@ private func verdict(
         view.staleness(of: head, view.name(app: "shop", group: "g"))
     }
 
-    @Test func `an update is dropped by a newer one, a start only by an end, an end never`() {
+    @Test func `a newer update drops an update, only an END drops a start, and nothing drops an END`() {
         let newer = view(update: 6, end: 0)
         #expect(staleness(head(.update), in: newer) == .newer)
         #expect(staleness(head(.update, version: 6), in: newer) == nil)
@@ -144,7 +144,7 @@ private func verdict(
         #expect(staleness(head(.update, scope: .recipient), in: newer) == nil)
     }
 
-    @Test func `a send that was taken back is dropped, and one that asked for it is not`() {
+    @Test func `a cancelled send is dropped, and a send without conflation is kept`() {
         #expect(staleness(head(.start), in: view(update: 0, end: 0, cancelled: ["s"])) == .cancelled)
         var kept = head(.update)
         kept.conflate = false
@@ -153,7 +153,7 @@ private func verdict(
 }
 
 @Suite struct NoteTests {
-    @Test func `a commit's note reads back, and a damaged one is none`() {
+    @Test func `a commit note reads back, and a damaged one does not`() {
         for note in [
             CommitNote(receiptsFrom: 42, window: 1_000), CommitNote(receiptsFrom: 0, window: 4, endedAt: 57),
         ] {
@@ -164,9 +164,9 @@ private func verdict(
         }
     }
 
-    @Test func `of permits one app leaves some to others`() {
+    @Test func `one app leaves some permits to others`() {
         var permits = Permits(limit: 1_000)
-        #expect(permits.free == Permits.firstMax, "nobody has told the time")
+        #expect(permits.free == Permits.firstMax, "nothing is stored yet")
         permits.open()
         #expect(permits.room(holding: 0, isAlone: true) == 1_000)
         #expect(permits.room(holding: 0, isAlone: false) == 800)

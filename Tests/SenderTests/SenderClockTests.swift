@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sender
 
-/// A cluster that stamps by the right time, and a sender whose machine's clock is stepped at random.
+/// A cluster whose stamps are right, and a sender whose machine changes its clock at random.
 private struct ClockWorld {
     var random: SeededGenerator
     var clock: SenderClock
@@ -13,7 +13,7 @@ private struct ClockWorld {
     var wrong: Int64 = 0
     var now = Instant(nanoseconds: 5_000_000_000)
     var hasStored = false
-    /// When the newest record was stamped that was read.
+    /// Stamp of the newest record that was read.
     var newestRead: Int64 = 0
 
     init(seed: Int) {
@@ -44,7 +44,7 @@ private struct ClockWorld {
 }
 
 @Suite struct SenderClockTests {
-    @Test func `nothing is taken for past that is not, whatever this machine's clock does`() {
+    @Test func `a wrong machine clock never makes a future time count as past`() {
         for seed in 0..<trials(500) {
             var world = ClockWorld(seed: seed)
             for _ in 0..<60 {
@@ -55,7 +55,7 @@ private struct ClockWorld {
         }
     }
 
-    @Test func `what was stored tells the time, within the acknowledgement's way`() {
+    @Test func `stored records tell the time, up to the delay of the acknowledgement`() {
         for seed in 0..<trials(500) {
             var world = ClockWorld(seed: seed)
             for _ in 0..<100 {
@@ -67,7 +67,7 @@ private struct ClockWorld {
         }
     }
 
-    @Test func `where nothing was read nothing has passed, and the date is this machine's`() {
+    @Test func `if nothing was read, nothing has passed and the machine gives the date`() {
         var clock = SenderClock(now: Instant(nanoseconds: 0))
         let now = Instant(nanoseconds: 1_000_000_000)
         #expect(clock.passed(by: 1_763_600_000_000, at: now) <= 1_000)

@@ -3,8 +3,8 @@ import SenderHistories
 import Simulation
 import Testing
 
-/// A share of the histories that `deploy/test` lives when the release is built (`flotilla-bench sender-histories`). A
-/// failing one runs again by its seed alone: `TEST_SEED=7`.
+/// A part of the histories that `deploy/test` runs on a release build (`flotilla-bench sender-histories`).
+/// The seed alone repeats a failed history: `TEST_SEED=7`.
 @Suite struct SenderSimulationTests {
     private func check(_ count: Int, mayDie: Bool, isJoined: Bool = false) {
         var seeds = SystemRandomNumberGenerator()
@@ -16,15 +16,15 @@ import Testing
         }
     }
 
-    @Test func `whatever dies, each job has its receipt and no start is doubled`() {
+    @Test func `after any deaths each job has a receipt, and no start is duplicated`() {
         check(trials(1_000), mayDie: true)
     }
 
-    @Test func `where nothing dies, nothing is done twice`() {
+    @Test func `without deaths nothing is done twice`() {
         check(trials(1_000), mayDie: false)
     }
 
-    @Test func `core and pools together keep what each keeps alone`() {
+    @Test func `core and pools together keep their promises`() {
         check(trials(100), mayDie: true, isJoined: true)
         check(trials(100), mayDie: false, isJoined: true)
     }

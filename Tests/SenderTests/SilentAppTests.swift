@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sender
 
-/// One lane in one process, with two apps: APNs says nothing to one of them.
+/// One lane in one process with two apps. APNs does not answer one of them.
 @Suite struct SilentAppTests {
     private static let start = Moment(
         now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
@@ -14,7 +14,7 @@ import Testing
     private var moment = SilentAppTests.start
     private var pushed: [String] = []
     private var roomLeft = 0
-    /// APNs answers it again.
+    /// The silent app that APNs answers again.
     private var answering = ""
     private var isConnecting = false
     private var moved: [(app: String, tier: LaterTier, origin: SheetOrigin)] = []
@@ -41,7 +41,7 @@ import Testing
         if isFirst { core.leaveWord(moment) }
     }
 
-    /// Lets so much time go by, in turns of which each write is stored and each commit done.
+    /// Lets time pass in turns. All writes are stored and all commits succeed.
     private mutating func live(milliseconds: Int, roomOfSilent: Int = 0) {
         roomLeft = roomOfSilent
         for _ in 0..<max(1, milliseconds / 100) {
@@ -90,18 +90,18 @@ import Testing
         }
     }
 
-    @Test func `an app to which APNs says nothing makes room for what waits behind it`() throws {
+    @Test func `an app without answers makes room for sheets behind it`() throws {
         var test = self
         try test.arrive("silent", "silent", "silent", "silent", "shop", "shop")
         test.live(milliseconds: 1_500)
-        #expect(test.pushed.isEmpty && test.moved.isEmpty, "APNs has its time first")
+        #expect(test.pushed.isEmpty && test.moved.isEmpty, "APNs has time to answer first")
         test.live(milliseconds: 3_000)
         #expect(test.pushed == ["shop", "shop"])
         #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.app == "silent" && $0.tier == .seconds5 })
         #expect(test.moved.allSatisfy { $0.origin.tries == 0 && $0.origin.reason == "apns_silent" })
     }
 
-    @Test func `where nothing waits behind it, it waits where it is`() throws {
+    @Test func `an app without answers keeps its place if nothing waits behind it`() throws {
         var test = self
         try test.arrive("silent", "silent", "shop")
         test.live(milliseconds: 60_000)
@@ -117,11 +117,11 @@ import Testing
     }
 
     @Test(arguments: [(0, LaterTier.seconds5), (40_000, .minutes2)])
-    func `what comes from a tier makes room in the longer one after a very long silence`(
+    func `after a very long silence a sheet from a tier moves to the longer one`(
         milliseconds: Int, tier: LaterTier
     ) throws {
         var test = self
-        // Alone it waits where it is, and its silence grows.
+        // The only app keeps its place, and its silence grows.
         try test.arrive("silent", topic: .urgent)
         test.live(milliseconds: milliseconds)
         try test.arrive("silent", "silent", "silent", "silent", "shop", topic: .later5s, isFirst: false)
@@ -130,7 +130,7 @@ import Testing
         #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.tier == tier })
     }
 
-    @Test func `while APNs answers no app, all wait where they are`() throws {
+    @Test func `while APNs answers no app, all keep their place`() throws {
         var test = self
         try test.arrive("silent", "silent", "silent2", "silent2", "silent", "silent2")
         test.live(milliseconds: 18_000)
@@ -163,7 +163,7 @@ import Testing
         #expect(test.pushed == ["shop"] && test.moved.count == 4)
     }
 
-    @Test func `an app that never gets a connection makes room in the end`() throws {
+    @Test func `an app that never gets a connection makes room eventually`() throws {
         var test = self
         test.isConnecting = true
         try test.arrive("silent", "silent", "silent", "silent", "shop")
@@ -171,14 +171,14 @@ import Testing
         #expect(test.pushed == ["shop"] && test.moved.count == 4)
     }
 
-    @Test func `a push without an answer goes on in a tier as soon as it is over`() throws {
+    @Test func `a push without an answer moves to a tier when its time is over`() throws {
         var test = self
         try test.arrive("silent", "silent", "silent", "silent", "shop")
         test.live(milliseconds: 100, roomOfSilent: 1)
         #expect(test.pushed == ["silent"])
         test.live(milliseconds: 3_000)
         #expect(test.moved.count == 3)
-        #expect(test.pushed == ["silent"], "the first holds up the window as long as it is out")
+        #expect(test.pushed == ["silent"], "the first holds up the window while it is in flight")
         test.core.ended(0, as: PushAnswer(.unknown(.connectionLost)), test.moment)
         test.live(milliseconds: 500)
         #expect(test.moved.count == 4 && test.moved.last?.origin.tries == 1)

@@ -8,7 +8,8 @@ func `a table of subjects holds what a set holds`(seed: Int) {
     var random = SeededGenerator(seed)
     var table = SubjectTable()
     var model: Set<UInt64> = []
-    // 0 stands for an empty place. Few numbers, so that they meet, and some whose places are neighbours, so that they are moved.
+    // 0 marks an empty place. The range is small, so that numbers repeat. Some numbers have neighboring
+    // places, so that they are moved.
     let range = UInt64(1 << (3 + random.below(10)))
     for _ in 0..<trials(5_000) {
         let subject = UInt64.random(in: 1..<range, using: &random) << UInt64(random.below(2) * 32)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Sender
 
-/// One lane, and APNs answers after 200 ms. Some tokens were refused; their connections take two pushes at a time.
+/// One lane, and APNs answers after 200 ms. It refused some tokens. The suspect connections take two pushes
+/// at a time.
 @Suite struct SuspectTests {
     private static let phones = 300
     private static let room = 50
@@ -101,7 +102,7 @@ import Testing
         live(milliseconds: 2_000)
         let others = accepted.filter { !$0.isSuspect }
         #expect(others.count == 225 && others.allSatisfy { $0.at - began < 1_500 })
-        #expect(accepted.count > 225, "suspects leave beside them")
+        #expect(accepted.count > 225, "suspects leave at the same time")
     }
 
     @Test mutating func `acceptance ends the suspicion`() throws {
@@ -121,7 +122,7 @@ import Testing
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 9,
             event: .start, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
-        // The first push of an installation fails, so that its next start is suspect.
+        // The first push to an installation fails, so that its next start is suspect.
         for (count, refused) in [true, false].enumerated() {
             isRefused = { refused && $0 % 4 == 0 }
             accepted.removeAll()
@@ -141,7 +142,7 @@ import Testing
 
     @Test mutating func `suspects beyond the limit go to a tier and count no try`() throws {
         let many = AppFlow.suspectsMax + 200
-        // Good pushes keep the breaker closed.
+        // Accepted pushes keep the breaker closed.
         isRefused = { $0 % 5 < 2 }
         for group in 0..<many / 200 {
             let phones = (0..<500).map { "\(group)-\($0)" }
@@ -164,7 +165,7 @@ import Testing
         #expect((150...200).contains(moved))
     }
 
-    @Test mutating func `suspects whose connections take nothing do not hold up sheets behind them`() throws {
+    @Test mutating func `stuck suspect connections do not hold up sheets behind them`() throws {
         try refuseSome()
         roomOfSuspects = 0
         for version in 0..<Int64(SenderLimits().window) + 50 {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Sender
 
-/// One lane that comes from an owner who died: what he left in `receipts` is heeded, whatever happens to his
-/// successors before his sheets are done.
+/// A lane whose earlier owner died. His receipts count, even if his successors die before his sheets are
+/// done.
 @Suite struct TakeoverTests {
     private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
     private var core: SenderCore
@@ -32,7 +32,7 @@ import Testing
 
     private static let place = JobPlace(topic: JobTopic.usual.word, partition: 0, offset: 0)
 
-    /// Its one job was accepted.
+    /// A receipt for its one job, which was accepted.
     private var accepted: Receipt {
         Receipt(
             head(), at: Self.place, attempt: 1, writtenAt: moment.wall,
@@ -59,10 +59,11 @@ import Testing
     }
 
     @Test
-    mutating func `a job that stands in a tier, too, is done when its first sheet was done and committed`()
+    mutating func `a job that is also in a tier is done if its first sheet was done and committed`()
         throws
     {
-        // Moved by an owner who died before `receipts` said so; pushed and committed by the next.
+        // An owner moved the job and died before `receipts` had it. The next owner pushed and committed the
+        // first sheet.
         assign(CommitNote(receiptsFrom: 0, window: 1_000), usualFrom: 1)
         core.found(accepted, lane: 0)
         core.foundAll(lane: 0, end: 1, moment)
@@ -79,7 +80,7 @@ import Testing
 
     @Test(arguments: [nil, CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)])
     mutating func
-        `who has a lane that nobody had before, or that was given back, says so before anything leaves`(
+        `a new owner of a fresh or returned lane commits a note before its first push`(
             note: CommitNote?
         ) throws
     {
@@ -89,12 +90,13 @@ import Testing
         let before = turn(after: 1)
         #expect(before.pushes.isEmpty)
         #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.note.window > 0 })
-        #expect(before.commits.map(\.topic) == JobTopic.allCases, "no other topic waits for its own later")
+        #expect(
+            before.commits.map(\.topic) == JobTopic.allCases, "no other topic waits for its own note later")
         core.committed(before.commitNumber, isDone: true, moment)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
-    @Test mutating func `what the group said of an earlier assignment says nothing of this one`() throws {
+    @Test mutating func `a commit result of an earlier assignment does not count`() throws {
         assign(nil)
         core.foundAll(lane: 0, end: 0, moment)
         core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
@@ -112,13 +114,13 @@ import Testing
         #expect(turn(after: 1).pushes.count == 1)
     }
 
-    @Test mutating func `who gives a lane back while its sheets wait tells where their receipts begin`()
+    @Test mutating func `an owner that returns a lane with waiting sheets names the start of their receipts`()
         throws
     {
         assign(CommitNote(receiptsFrom: 0, window: 1))
         core.found(accepted, lane: 0)
         core.foundAll(lane: 0, end: 1, moment)
-        // All that the earlier owner may have begun was read, and waits.
+        // All sheets that the earlier owner may have begun were read, and wait.
         core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
         _ = turn(after: 100)
         core.revoked(by: moment.now.advanced(byMilliseconds: 10_000), moment)
@@ -128,7 +130,7 @@ import Testing
         #expect(note?.receiptsFrom == 0 && note?.endedAt == nil)
     }
 
-    @Test mutating func `what an earlier owner's last receipts say is read, though ours lie behind them`()
+    @Test mutating func `the last receipts of an earlier owner are read, although they lie before ours`()
         throws
     {
         var limits = SenderLimits()
@@ -138,7 +140,7 @@ import Testing
         assign(CommitNote(receiptsFrom: 0, window: 1))
         core.found(accepted, lane: 0)
         core.foundAll(lane: 0, end: 5, moment)
-        // Above what he may have begun: it flows while the rest waits.
+        // Sheets above the earlier owner's window flow while the others wait.
         for offset in 0..<3 {
             core.arrived(try sheet(), from: .usual, lane: 0, at: Int64(offset), moment)
         }
@@ -156,7 +158,7 @@ import Testing
         #expect(reads == [SenderOrders.Read(lane: 0, from: 5)])
     }
 
-    @Test mutating func `a topic that nothing comes by keeps no successor reading from long ago`() throws {
+    @Test mutating func `a topic without jobs does not make a successor read old receipts`() throws {
         assign(nil)
         core.foundAll(lane: 0, end: 50_000, moment)
         for topic in JobTopic.allCases { core.reachedEnd(of: topic, lane: 0, at: 0) }

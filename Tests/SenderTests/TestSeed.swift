@@ -1,4 +1,4 @@
 import Glibc
 
-/// The one seed that is asked for.
+/// The seed that the environment asks for, or nil.
 var testSeed: UInt64? { getenv("TEST_SEED").flatMap { UInt64(String(cString: $0)) } }

@@ -3,7 +3,7 @@ import LiveActivity
 @testable import Sender
 
 extension SheetRecord {
-    /// One update to phones of a group.
+    /// Returns a sheet with one update to phones of a group.
     static func update(
         of app: String, to phones: String..., in group: String, version: Int64, at moment: Moment
     ) throws -> SheetRecord {
@@ -28,7 +28,7 @@ extension SheetRecord {
 }
 
 extension SenderCore {
-    /// The group has our word on the lanes, so that what was read of them may leave.
+    /// Commits the note on the lanes, so that sheets that were read may leave.
     mutating func leaveWord(_ moment: Moment) {
         turn(moment) { _, _ in .open(room: 0) }
         committed(orders.commitNumber, isDone: true, moment)

@@ -5,13 +5,14 @@ import Testing
 
 @testable import Sender
 
-/// One lane in one process: jobs of an app without a provider key wait in the tiers, and another app has jobs too.
+/// One lane in one process. Jobs of an app without a provider key wait in the tiers, and another app also has
+/// jobs.
 @Suite struct TierTests {
     private static let later = JobTopic.later2m
 
     private var core: SenderCore
     private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
-    /// The partitions, by the topic's number, and how far the consumer has read them.
+    /// The partitions by the topic's number, and the consumer's positions in them.
     private var logs: [[SheetRecord]] = Array(repeating: [], count: JobTopic.allCases.count)
     private var positions = Array(repeating: 0, count: JobTopic.allCases.count)
     private var paused = Array(repeating: true, count: JobTopic.allCases.count)
@@ -33,7 +34,7 @@ import Testing
         core.informed()
     }
 
-    /// - Parameter note: the word of an earlier owner.
+    /// - Parameter note: the note of an earlier owner.
     private mutating func assign(
         _ note: CommitNote = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
     ) {
@@ -60,7 +61,7 @@ import Testing
         logs[topic.rawValue].append(record)
     }
 
-    /// Lives turn by turn; the consumer brings a few sheets of each partition that is not paused.
+    /// Runs turn by turn. The consumer delivers a few sheets of each partition that is not paused.
     private mutating func live(milliseconds: Int, turn: Int = 50) throws {
         for _ in 0..<milliseconds / turn {
             moment.now = moment.now.advanced(byMilliseconds: turn)
@@ -179,7 +180,7 @@ import Testing
         #expect(pushed.count == 31)
     }
 
-    @Test mutating func `the partition is read on from the first sheet that was not taken`() throws {
+    @Test mutating func `the partition continues from the first sheet that was not taken`() throws {
         assign()
         try write("shop", to: .later5s, dueIn: 0)
         for _ in 0..<60 { try write("shop", to: .later5s, dueIn: 5_000) }
@@ -191,7 +192,7 @@ import Testing
         #expect(pushed.count == 61 && committed[.later5s]?.offset == 61)
     }
 
-    @Test mutating func `a turn that comes late pauses the partition before it is read on`() throws {
+    @Test mutating func `a late turn pauses the partition before it continues`() throws {
         assign()
         try live(milliseconds: 100)
         try write("shop", to: .later5s, dueIn: 500)
@@ -202,12 +203,12 @@ import Testing
         #expect(pushed.count == 1)
     }
 
-    @Test mutating func `tiers have a part of the memory, and the other topics the rest`() throws {
+    @Test mutating func `tiers have a share of the memory, and the other topics have the rest`() throws {
         assign()
         core.suspended()
         for _ in 0..<500 { try write("shop", to: Self.later, dueIn: 0) }
         for _ in 0..<20 { try write("shop") }
-        // Without a lease nothing leaves, so that everything that is read stays in hand.
+        // Without a lease nothing leaves, so everything that is read stays in hand.
         for _ in 0..<20 {
             moment.now = moment.now.advanced(byMilliseconds: 50)
             for topic in JobTopic.allCases where !paused[topic.rawValue] { deliver(topic) }
@@ -223,7 +224,7 @@ import Testing
         answer = PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable")
         try write("shop", deadlineSeconds: 60)
         try live(milliseconds: 70_000)
-        #expect(pushed.count == 6, "the tries that a send has")
+        #expect(pushed.count == 6, "the limit of tries of a send")
     }
 
     @Test mutating func `an earlier owner's receipts are forgotten before the end of a tier is reached`()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Sender
 
-@Test func `what may be committed is the lowest sheet that is unfinished`() {
+@Test func `the offset to commit is the lowest unfinished sheet`() {
     var tracker = OffsetTracker(from: 10)
     #expect(tracker.base == 10)
     let begun = ([10, 12, 15, 12] as [Int64]).map { tracker.began($0) }

@@ -4,7 +4,7 @@ import Testing
 @testable import Sender
 
 @Suite struct PrefetchTests {
-    /// The library counts only values as bytes, and a sheet lies in its headers.
+    /// The library counts only the bytes of values, and a sheet lies in its headers.
     @Test func `sheets that are fetched ahead are bounded by their number`() {
         let options = SenderSettings().options(.manual)
         let sheetBytesMax = 1 << 20

@@ -11,7 +11,7 @@ import Topics
 @testable import Sender
 
 @Suite(.timeLimit(.minutes(5))) struct ReceiptsReaderTests {
-    @Test func `a reader of receipts that has come to the end wakes nobody, whatever is written behind it`()
+    @Test func `a reader of receipts that has reached the end does not wake up for new receipts`()
         async throws
     {
         let cluster = try TestCluster()
@@ -29,13 +29,13 @@ import Topics
         var end: Int64?
         func poll() throws { _ = try reader.poll(at: .now(), { _, _ in }, end: { end = $1 }) }
         reader.read(lane: 0, from: 0)
-        try await eventually("it is at the end") {
+        try await eventually("the reader is at the end") {
             try poll()
             return end != nil
         }
         #expect(end == 1)
         write(1_000)
-        // Longer than a fetch waits.
+        // This is longer than a fetch waits.
         var wakes = 0
         for _ in 0..<20 where isReadable(reader.descriptor, withinMilliseconds: 100) {
             wakes += 1
@@ -44,7 +44,7 @@ import Topics
         #expect(wakes < 10)
     }
 
-    /// A cluster that breaks on request, with two receipts in a lane.
+    /// A cluster that fails on request, with two receipts in a lane.
     private struct Breakable {
         let cluster: MockCluster
         let reader: ReceiptsReader
@@ -61,11 +61,12 @@ import Topics
             reader = ReceiptsReader(consumer, topic: "receipts", log: .silent)
         }
 
-        /// Each poll is a minute later than the one before, so that no question has to wait.
+        /// Reads to the end. Each poll is a minute later than the one before, so that no question has to
+        /// wait.
         func readsToItsEnd(_ lane: Int32) async throws -> Int64? {
             var now = Instant.now()
             var found: Int64?
-            try await eventually("it is at the end") {
+            try await eventually("the reader is at the end") {
                 now = now.advanced(byMilliseconds: 60_000)
                 _ = try reader.poll(at: now, { _, _ in }, end: { if $0 == lane { found = $1 } })
                 return found != nil
@@ -74,7 +75,7 @@ import Topics
         }
     }
 
-    @Test func `where receipts are gone that were to be read, those that are there are read`() async throws {
+    @Test func `if receipts were deleted, the existing ones are read`() async throws {
         let stand = try Breakable()
         defer { stand.reader.close() }
         stand.cluster.fail(.fetch, with: ErrorCode.offsetOutOfRange.rawValue)
@@ -82,12 +83,12 @@ import Topics
         #expect(try await stand.readsToItsEnd(0) == 2)
     }
 
-    @Test func `a lane whose end the cluster does not say waits, and others do not`() async throws {
+    @Test func `a lane waits if the cluster does not give its end, and other lanes continue`() async throws {
         let stand = try Breakable()
         defer { stand.reader.close() }
         let now = Instant.now()
         var ends: [Int32] = []
-        // There is no such partition.
+        // This partition does not exist.
         stand.reader.read(lane: 7, from: 0)
         _ = try stand.reader.poll(at: now, { _, _ in }, end: { lane, _ in ends.append(lane) })
         stand.reader.read(lane: 0, from: 1)

@@ -8,7 +8,7 @@ import Topics
 
 @testable import APNsSimulator
 
-/// Apps side by side, each with its own trouble.
+/// Several apps, each with a different trouble.
 @Suite(.timeLimit(.minutes(5))) struct SenderAppsTests {
     private typealias AppSetting = SenderStand.AppSetting
 
@@ -48,7 +48,7 @@ import Topics
         }
     }
 
-    @Test func `a wrong key pauses its app alone, and is named; mended, the app goes on by itself`()
+    @Test func `a wrong key pauses only its app and is named, and a corrected key lets the app continue`()
         async throws
     {
         let cluster = try TestCluster()
@@ -68,7 +68,7 @@ import Topics
         #expect(sender.metric(breaker("shop", "production")) == 0)
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
         try stand.putKey("BANKKEY001", of: Self.bank, isRight: true)
-        try await eventually("the bank is let in again") {
+        try await eventually("the bank continues") {
             sender.metric(breaker("bank", "production")) == 0 && sender.outcomes(.accepted) > 200
         }
         await sender.stop()
@@ -97,7 +97,7 @@ import Topics
         #expect(sender.failure == nil)
     }
 
-    @Test func `tokens of another environment pause their app alone, and none is lost`() async throws {
+    @Test func `tokens of another environment pause only their app, and none is lost`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
         stand.setKnown(false, in: .sandbox)
@@ -109,7 +109,7 @@ import Topics
         try await eventually("the others are not") { sender.outcomes(.accepted) >= 200 }
         #expect(sender.log.contains("the app's environment"), "\(sender.log)")
         stand.setKnown(true, in: .sandbox)
-        try await eventually("it is let in again") {
+        try await eventually("the sandbox continues") {
             sender.metric(breaker("bank", "sandbox")) == 0 && sender.outcomes(.accepted) > 200
         }
         await sender.stop()
@@ -117,8 +117,7 @@ import Topics
         #expect(try stand.finals().values.allSatisfy { $0 == [.accepted] })
     }
 
-    @Test func `an app to which APNs says nothing does not hold up another's jobs in its lanes`() async throws
-    {
+    @Test func `an app without answers does not hold up another app in its lanes`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(
             cluster.brokers,
@@ -138,7 +137,7 @@ import Topics
         #expect(sender.metric("flotilla_sender_dead_tokens_total") == 0)
     }
 
-    @Test func `sealed tokens are pushed to, and what other keys have sealed is a dead letter`() async throws
+    @Test func `sealed tokens are used, and tokens that other keys sealed become dead letters`() async throws
     {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)

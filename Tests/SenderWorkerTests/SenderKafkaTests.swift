@@ -12,10 +12,10 @@ import Topics
 @testable import APNsSimulator
 
 @Suite(.timeLimit(.minutes(5))) struct SenderKafkaTests {
-    @Test func `without Kafka pushing stops when the permits are used up, and goes on without loss`()
+    @Test func `without Kafka pushing stops when the permits are used up, and continues without loss`()
         async throws
     {
-        // Not the cluster that somebody names: nobody can ask that of it.
+        // The test stops the broker, which it cannot do with a given cluster.
         let broker = try StoppableBroker()
         let stand = try SenderStand(
             broker.brokers, script: #"{"rules":[{"delay":{"fixedMilliseconds":20}}]}"#)
@@ -50,14 +50,14 @@ import Topics
         #expect(stand.journal.requests == jobs && stand.journal.doubledIDs == 0)
     }
 
-    @Test func `a job's letter that is sent again is pushed under its own name`() async throws {
+    @Test func `a dead letter that is sent again is pushed under a new name`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(
             cluster.brokers, script: #"{"rules":[{"answer":{"reason":"BadMessageId"}}]}"#)
         let sender = try await RunningSender(stand, slots: "one")
         try stand.write(stand.head(.update), to: 0..<3, lane: 1)
         try stand.write(stand.head(.start), to: 3..<4, lane: 2)
-        try await eventually("all are buried") { sender.outcomes(.rejected) >= 4 }
+        try await eventually("all are dead letters") { sender.outcomes(.rejected) >= 4 }
         try stand.setScript("{}")
         let box = LetterBox(stand.bed.settings, stand.bed.layout)
         let redrive = Redrive(box, LetterFilter(), author: "tester", run: "r1")
@@ -71,7 +71,7 @@ import Topics
     }
 }
 
-/// An embedded broker that a test stops and starts again where it was.
+/// An embedded broker that a test stops and starts again with its data.
 private final class StoppableBroker {
     private var settings: BrokerSettings
     private var running: RunningBroker?

@@ -33,7 +33,7 @@ import Topics
         #expect(finals.values.filter { $0 == [.accepted] }.count == journal.requests)
     }
 
-    @Test func `a sender that is stopped in order leaves nothing behind, and the next repeats nothing`()
+    @Test func `a sender that stops in order leaves nothing behind, and the next one repeats nothing`()
         async throws
     {
         let cluster = try TestCluster()
@@ -60,7 +60,7 @@ import Topics
         #expect(stand.journal.requests == jobs && stand.journal.doubledIDs == 0)
     }
 
-    @Test func `what is older than superseded says is not pushed`() async throws {
+    @Test func `a job older than its note in superseded is not pushed`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
         try stand.write(SupersededNote(app: "shop", group: "m1", update: 5, end: 0))
@@ -74,7 +74,7 @@ import Topics
         #expect(stand.journal.requests == 100)
     }
 
-    @Test func `an app whose tokens are all refused is paused, and loses none`() async throws {
+    @Test func `an app whose tokens are all refused is paused and loses no token`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
         let sender = try await RunningSender(stand, slots: "one")

@@ -19,7 +19,7 @@ import Topics
 
 @testable import APNsSimulator
 
-/// Topics for one test, a simulated APNs with a journal, and what a fan-out would write.
+/// The topics of one test, a simulated APNs with a journal, and a writer in place of the fan-out.
 final class SenderStand: Sendable {
     private struct Parts: @unchecked Sendable {
         let simulator: Simulator
@@ -40,7 +40,7 @@ final class SenderStand: Sendable {
     private let keys: [String: SigningKey]
     private let authorityFile: String
 
-    /// An app that APNs knows, and how well its sender is set up.
+    /// An app that APNs knows, and the settings of its sender.
     struct AppSetting: Sendable {
         var id: String
         var bundleID: String
@@ -52,7 +52,7 @@ final class SenderStand: Sendable {
         static let shop = AppSetting(id: "shop", bundleID: SenderStand.bundleID)
     }
 
-    /// - Parameter script: how the simulator misbehaves, as people write it.
+    /// - Parameter script: the simulator's script as text.
     init(_ brokers: [String], script: String = "{}", apps settingsOfApps: [AppSetting] = [.shop]) throws {
         bed = try IngestBed(brokers, lanes: Self.lanes)
         directory = try TemporaryDirectory()
@@ -123,21 +123,21 @@ final class SenderStand: Sendable {
             catalog: { KnownCatalog(apps: apps) })
     }
 
-    /// The key of an app's team, as a sender finds it: another one under its name, or the right one again.
+    /// Writes the key file of an app's team: the right key, or another key under its name.
     func putKey(_ keyID: String, of app: AppSetting, isRight: Bool) throws {
         let key = isRight ? keys[keyID] : SigningKey()
         let file = try directory.write("keys/\(app.teamID)/AuthKey_\(keyID).p8", (key ?? SigningKey()).pem)
         chmod(file, 0o600)
     }
 
-    /// From now on APNs misbehaves so.
+    /// Changes the simulator's script.
     func setScript(_ text: String) throws {
         let script = try Script(Array(text.utf8), with: JSONReader())
         let parts = parts
         _ = loop.perform { parts.mischief.replace(with: script) }
     }
 
-    /// Whether tokens are known in the environment.
+    /// Sets whether tokens are known in the environment.
     func setKnown(_ isKnown: Bool, in environment: LiveActivity.Environment) {
         let parts = parts
         _ = loop.perform { parts.tokens.unknownIn = isKnown ? nil : environment }
@@ -156,11 +156,11 @@ final class SenderStand: Sendable {
             generation: 0, version: version, event: event, deadline: now / 1000 + 3_600, acceptedAt: now)
     }
 
-    /// Writes a sheet of jobs to phones with these numbers, and waits until it is there.
+    /// Writes a sheet of jobs to phones with these numbers, and waits until it is stored.
     ///
     /// - Parameters:
     ///   - areKnown: whether APNs knows the phones' tokens.
-    ///   - seal: nil for tokens in the clear.
+    ///   - seal: nil for tokens in clear text.
     func write(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32, _ topic: TopicName = .jobs,
         areKnown: Bool = true, sealedBy seal: TokenSeal? = nil
@@ -205,14 +205,14 @@ final class SenderStand: Sendable {
         _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
     }
 
-    // MARK: What became of them
+    // MARK: Results
 
     var journal: JournalSummary {
         let parts = parts
         return loop.perform { parts.journal.summary } ?? JournalSummary()
     }
 
-    /// Requests by the app's bundle id and the environment.
+    /// Returns the number of requests by the app's bundle id and the environment.
     func requests(_ bundleID: String, _ environment: LiveActivity.Environment) -> Int {
         let parts = parts
         return loop.perform {
@@ -222,7 +222,7 @@ final class SenderStand: Sendable {
         } ?? 0
     }
 
-    /// Receipts of a final outcome, by job.
+    /// Returns the final outcomes of each job.
     func finals() throws -> [WrittenJob: [ReceiptOutcome]] {
         let reader = JSONReader()
         var found: [WrittenJob: [ReceiptOutcome]] = [:]
@@ -243,9 +243,10 @@ struct WrittenJob: Hashable {
     let line: Int
 }
 
-/// All tokens are good, but for those that begin with `aa`.
+/// A rule by which all tokens are good, except those that begin with `aa`.
 private final class GoodTokens: SimulatedPhones {
-    /// The environment in which no token is known. On the simulator's loop, as all of it.
+    /// The environment in which no token is known. It is used only on the simulator's loop, as everything
+    /// here.
     var unknownIn: LiveActivity.Environment?
 
     func standing(
@@ -286,7 +287,7 @@ final class RunningSender: Sendable {
             })
     }
 
-    /// What it has said so far.
+    /// The log so far.
     var log: String {
         sink.flush(withinMilliseconds: 5_000)
         return (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Sender
 
-/// A lane whose earlier owner died. His receipts count, even if his successors die before his sheets are
-/// done.
+/// A lane whose earlier owner died. The receipts of that owner count, even if successors die before the sheets
+/// are done.
 @Suite struct TakeoverTests {
     private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
     private var core: SenderCore

@@ -84,8 +84,8 @@ package final class AppFlow {
         }
     }
 
-    /// Counts a queued sheet that has nothing left to send. Such sheets are removed when they are the
-    /// majority.
+    /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are
+    /// the majority.
     func noteOver() {
         over += 1
         guard over > 16, over * 2 > urgent.count + usual.count else { return }

@@ -56,11 +56,11 @@ final class Lane {
         let note: CommitNote?
         /// Receipts of an earlier owner for its unfinished sheets lie at or above this offset.
         var receiptsFrom: Int64
-        /// Upper bound of the earlier owners' sheets: all sheets below were read. It is nil until the topic's
-        /// end was reached.
+        /// All sheets below this offset were read, and no sheet of an earlier owner lies at or above it. It is
+        /// nil until the topic's end was reached.
         var caughtUpAt: Int64?
-        /// Lower bound of our own sheets in this topic. All sheets of earlier owners lie below. It is nil
-        /// until one of ours is stored. It is needed because the end of a tier may never be reached: its last
+        /// Our own sheets in this topic lie at or above this offset, and all sheets of earlier owners below. It is
+        /// nil until one of ours is stored. It is needed because the end of a tier may never be reached: its last
         /// sheets are not due.
         var ownFrom: Int64?
         /// Number of sheets that we wrote to it and whose offsets are unknown.

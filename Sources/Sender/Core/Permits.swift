@@ -31,7 +31,7 @@ struct Permits: Sendable {
 
     mutating func take(_ count: Int = 1) {
         taken += count
-        precondition(taken <= limit, "more permits than there are")
+        precondition(taken <= limit, "more permits are taken than exist")
     }
 
     mutating func give(_ count: Int = 1) {

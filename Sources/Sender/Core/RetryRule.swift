@@ -28,8 +28,8 @@ enum RetryRule {
         var tries: Int
         /// Times that the job was tried again in this process.
         var repeats = 0
-        /// The tier in which the job waited because its token was refused; nil if there is none or the reason
-        /// was another.
+        /// The tier in which the job waited because its token was refused; nil if the job did not come from a
+        /// tier, or came for another reason.
         var refusedBefore: LaterTier?
         var isBreakerOpen = false
         /// Time since a push of the app was accepted; nil if none ever was.

@@ -133,7 +133,7 @@ final class SenderWriter {
         to topic: TopicName, partition: Int32?, key: Span<UInt8>? = nil, value: Span<UInt8>?,
         headers: inout RecordHeaders, id: UInt64
     ) -> Bool {
-        guard let target = topics[topic] else { preconditionFailure("a topic that was not opened") }
+        guard let target = topics[topic] else { preconditionFailure("the topic was not opened") }
         let result = producer.send(
             to: target, partition: partition, key: key, value: value, headers: &headers, tag: id)
         switch result {

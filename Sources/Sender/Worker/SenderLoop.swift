@@ -12,7 +12,7 @@ internal import Topics
 /// producer and the connections to APNs. It reports events to the core and carries out the core's orders. No
 /// push crosses a thread.
 ///
-/// It asks the cluster questions that block only while lanes come or go.
+/// It calls the cluster and waits for the answer only while lanes come or go.
 final class SenderLoop: TurnHook {
     static let group = "sender"
     /// Longest time between two polls of the member. The lease can be this old.

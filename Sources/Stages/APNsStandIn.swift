@@ -1,14 +1,15 @@
 internal import Lifecycle
 
-/// A simulated APNs of the same process: once it serves, the process's sender pushes there and not to Apple.
+/// A simulated APNs in the same process. As soon as it serves, the process's sender pushes there and not
+/// to Apple.
 package final class APNsStandIn: Sendable {
     package struct Served: Sendable {
         package var host: String
         package var productionPort: Int
         package var sandboxPort: Int
-        /// Whose certificate vouches for it.
+        /// The file with the certificate authority of the simulator.
         package var authorityFile: String
-        /// Whose provider tokens it takes, and the file of their key.
+        /// The team, key id and key file of the provider tokens that the simulator accepts.
         package var teamID: String
         package var keyID: String
         package var keyFile: String
@@ -31,7 +32,7 @@ package final class APNsStandIn: Sendable {
 
     package init() {}
 
-    /// Nil before it serves.
+    /// The simulator's addresses and keys. Nil until it serves.
     package var served: Served? { state.withLock { $0 } }
 
     package func serves(_ served: Served) { state.withLock { $0 = served } }

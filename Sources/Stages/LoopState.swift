@@ -1,6 +1,7 @@
 internal import Lifecycle
 
-/// What a stage's loop and the rest of its process tell each other.
+/// The state that a stage's loop shares with the rest of its process: the request to stop, and the
+/// readiness problems.
 package final class LoopState: Sendable {
     private struct State {
         var mustStop = false

@@ -1,6 +1,6 @@
 package import LiveActivity
 
-/// Why a record goes to the dead letters.
+/// The reason why a record goes to the dead letters.
 package struct Misfit: Error {
     package let code: String
     package let reason: String
@@ -13,10 +13,10 @@ package struct Misfit: Error {
     package init(_ error: RecordError) { self.init(error.code, error.description) }
 
     package static let timeless = Misfit(
-        "no_time", "the record has no time; Kafka gives one to every record")
+        "no_time", "the record has no timestamp; Kafka gives one to every record")
 
-    /// - Parameter what: should have been there, as `a send`.
+    /// - Parameter what: the expected content, such as `a send`.
     package static func empty(_ what: String) -> Misfit {
-        Misfit("empty", "the record has no value; \(what) is a JSON object")
+        Misfit("empty", "the record has no value; \(what) must be a JSON object")
     }
 }

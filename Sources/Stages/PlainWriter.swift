@@ -3,16 +3,17 @@ package import LiveActivity
 package import Telemetry
 package import Topics
 
-/// What a batch sends outside its transaction: records that are no use go to the dead letters, others
-/// elsewhere. All are acknowledged before the batch's offsets are committed, so none is lost; a crash in
-/// between doubles them. Pinned to its loop's thread.
+/// A writer of the records that a batch sends outside its transaction: dead letters and others. All of them
+/// are acknowledged before the batch's offsets are committed, so none is lost. A crash in between duplicates
+/// them. Pinned to its loop's thread.
 package final class PlainWriter {
-    /// How long acknowledgements may take; then the batch is read again.
+    /// The longest wait for acknowledgements. After it the batch is read again.
     package static let acknowledgeMilliseconds = 10_000
-    /// Of a dead letter's record. A larger one, which compression may have smuggled in, is named by its
-    /// place alone: a record that the topic refuses would hold up its partition for ever.
+    /// The largest record that is copied to the dead letters, in bytes. A larger one, which compression
+    /// may have hidden, is named only by its position. If the topic refused it, its partition would wait for
+    /// ever.
     private static let keptBytesMax = 4 << 20
-    /// That, and the headers that say why it is a dead letter.
+    /// The limit above plus the headers that describe the dead letter.
     private static let recordBytesMax = keptBytesMax + 1 << 16
 
     private let settings: KafkaSettings
@@ -58,10 +59,10 @@ package final class PlainWriter {
         return made
     }
 
-    /// Asks without waiting. A producer's question does not wait behind fetches, as a consumer's does.
+    /// Asks without waiting. Unlike a consumer's question, a producer's question does not wait behind fetches.
     package func ask(_ question: KafkaQuestion) throws -> QuestionID { try connected().ask(question) }
 
-    /// Returns the answers that have come since the last call.
+    /// Returns the answers that arrived since the last call.
     package func takeAnswers() -> [(QuestionID, KafkaAnswer)] { producer?.takeAnswers() ?? [] }
 
     package func send(
@@ -82,9 +83,9 @@ package final class PlainWriter {
         }
     }
 
-    /// The record as it came, beside headers that say why it is here.
+    /// Sends the unchanged record to the dead letters, with headers that give the reason.
     ///
-    /// - Parameter sealed: what stands in the place of its value, where that must not lie there in the clear.
+    /// - Parameter sealed: replaces the value if the value must not be stored in plain text.
     package func bury(_ record: borrowing Kafka.Record, sealed: [UInt8]? = nil, as letter: DeadLetter) {
         var letter = letter
         var headers = RecordHeaders(capacity: 12)
@@ -138,7 +139,8 @@ package final class PlainWriter {
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until everything is acknowledged. Nil, or what went wrong; then the batch must not commit.
+    /// Waits until all records are acknowledged. Returns nil, or the failure. After a failure the batch
+    /// must not commit.
     package func acknowledge() -> String? {
         defer { failure = nil }
         if unanswered > 0, let producer {
@@ -149,12 +151,12 @@ package final class PlainWriter {
         return failure
     }
 
-    /// Serves errors and statistics when there is nothing to send.
+    /// Serves errors and statistics if there is nothing to send.
     package func serve() { collect(waitMilliseconds: 0) }
 }
 
 extension Kafka.Record {
-    /// Of its key, its value and its headers.
+    /// The total size of the key, the value and the headers.
     package var byteCount: Int {
         var sum = (key?.count ?? 0) + (value?.count ?? 0)
         let list = headers

@@ -1,14 +1,15 @@
 package import Telemetry
 
-/// How old a send is when its jobs reach a step: from the moment in which the gateway accepted it, by the clocks of
-/// two machines. One name for all stages, so that a dashboard shows the way of a send from end to end.
+/// The age of a send when its jobs reach a step. It counts from the moment in which the gateway accepted
+/// the send, by the clocks of two machines. All stages use one metric name, so a dashboard shows a send's
+/// path from end to end.
 package struct SendAge {
     package enum Step: String {
         /// The job is committed.
         case expanded
         /// The push was handed to the APNs client.
         case pushed
-        /// APNs took it.
+        /// APNs answered the push.
         case answered
     }
 
@@ -21,7 +22,7 @@ package struct SendAge {
             labels: ["step": step.rawValue])
     }
 
-    /// - Parameters: milliseconds since 1970.
+    /// - Parameters: times in milliseconds since 1970, and the number of jobs.
     package func observe(acceptedAt: Int64, now: Int64, jobs: Int) {
         seconds.observe(Double(max(0, now - acceptedAt)) / 1000, count: jobs)
     }

@@ -2,24 +2,26 @@ package import Lifecycle
 package import Settings
 package import Topics
 
-/// A service that turns records into records. Every stage has this shape, and the same names: for ingest
-/// they are `IngestSettings`, `IngestMetrics` and `IngestService`.
+/// A service that reads records and writes records. All stages have this shape and the same names. For
+/// ingest they are `IngestSettings`, `IngestMetrics` and `IngestService`.
 package protocol Stage: Service {
     associatedtype Settings: OperatorSettings
 
-    /// Its word in commands, in the keys of its settings, in its metrics and in its identity.
+    /// The stage's name in commands, setting keys, metrics and its Kafka identity.
     static var name: String { get }
     /// One sentence for the help.
     static var summary: String { get }
-    /// What it reads and writes: they must be as it needs them before it starts.
+    /// The topics that the stage reads and writes. They must exist with the right settings before it
+    /// starts.
     static var topics: [TopicName] { get }
     /// The file descriptors that it needs.
     static var descriptors: StageDescriptors { get }
 
-    /// Connects to nothing yet: that is what `start` is for.
+    /// Makes the stage without any connection. `start` connects.
     init(_ settings: Settings, in environment: StageEnvironment)
 
-    /// Why work does not flow now, a line each, for `/readyz`; empty when it does. Asked from any thread.
+    /// The reasons why no work flows now, one line each, for `/readyz`. Empty if work flows. Called from
+    /// any thread.
     var obstacles: [String] { get }
 }
 

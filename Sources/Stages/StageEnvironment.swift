@@ -3,21 +3,21 @@ package import Kafka
 package import LiveActivity
 package import Topics
 
-/// What every stage of a process finds there. Its log and its metrics come with the `ServiceContext` of its
-/// start, as every service's do.
+/// The values that every stage of a process receives. Its log and its metrics come with the
+/// `ServiceContext` of its start, as for every service.
 package struct StageEnvironment: Sendable {
     package let cluster: Cluster
     package let layout: TopicLayout
-    /// Who this process is to Kafka, and where its state lies.
+    /// The identity of this process to Kafka, and the directory of its state.
     package let slot: Slot
-    /// Nil: tokens travel in the clear.
+    /// The keys that seal tokens. Nil if tokens travel in plain text.
     package let sealingKeys: SealingKeys?
-    /// Nil: who pushes does so to where its settings say.
+    /// The simulated APNs of this process. Nil if the sender pushes to the hosts of its settings.
     package let standIn: APNsStandIn?
     private let readCatalog: @Sendable () -> KnownCatalog?
     private let readCatalogOn: @Sendable (@escaping @Sendable (KnownCatalog?) -> Void) -> Void
 
-    /// - Parameter catalog: the process's one reader of the catalogue.
+    /// - Parameter catalog: the process's one reader of the catalog.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?, catalog: CatalogReader,
         standIn: APNsStandIn? = nil
@@ -32,8 +32,8 @@ package struct StageEnvironment: Sendable {
     }
 
     /// - Parameters:
-    ///   - catalog: what is known of the catalogue, where no reader follows it.
-    ///   - readOn: learns what is newer; nil where nothing is.
+    ///   - catalog: returns the known catalog, for a stage without a catalog reader.
+    /// - readOn: reads newer catalog records. Nil for a fixed catalog.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?,
         catalog: @escaping @Sendable () -> KnownCatalog?,
@@ -48,18 +48,18 @@ package struct StageEnvironment: Sendable {
         readCatalogOn = readOn ?? { then in then(catalog()) }
     }
 
-    /// The apps and keys as they are now; nil until they are known.
+    /// The current apps and keys. Nil until they are known.
     package var catalog: KnownCatalog? { readCatalog() }
 
-    /// Answers, from any thread, when everything is known that was acknowledged before this call, or after some
-    /// seconds with what is known.
+    /// Calls `then` when the reader knows everything that was acknowledged before this call. After some
+    /// seconds it calls `then` with the known catalog in any case. It may call from any thread.
     package func readCatalogOn(then: @escaping @Sendable (KnownCatalog?) -> Void) { readCatalogOn(then) }
 
-    /// Who a loop of a stage is to Kafka: its member's and its transactions' id.
+    /// The Kafka identity of a stage's loop: the id of its group member and of its transactions.
     package func identity(of stage: String, loop: Int = 0) -> String {
         slot.identity(stage: stage, loop: loop)
     }
 
-    /// Where a stage keeps its views.
+    /// The directory of a stage's views.
     package func stateDirectory(of stage: String) -> String { "\(slot.path)/\(stage)" }
 }

@@ -1,10 +1,10 @@
 package import Lifecycle
 
-/// Why a stage ends; a supervisor starts it again where that helps.
+/// The reason why a stage ends. A supervisor starts it again if that helps.
 package enum StageFailure: Fatal {
-    /// A client is at its end, or the cluster refuses us.
+    /// A client cannot be used any more, or the cluster refuses this process.
     case client(String)
-    /// A newer program has written what this one would have to understand.
+    /// A newer program version has written a record that this version must understand but cannot.
     case newerRecord(String)
 
     package var exitStatus: ExitStatus {

@@ -1,11 +1,12 @@
 package import Lifecycle
 
-/// What a thread of a stage does, in turns, until its `LoopState` says that it must stop.
+/// The work of a stage's thread. It runs in iterations until its `LoopState` asks it to stop.
 package protocol StageLoop: AnyObject {
     func run() throws
 }
 
-/// One loop of a stage on a thread of its own, which also makes it: its clients are pinned to that thread.
+/// One loop of a stage with its own thread. The thread also makes the loop, because the loop's clients
+/// are pinned to it.
 package final class StageThread: Sendable {
     private let name: String
     private let state = LoopState()
@@ -15,8 +16,8 @@ package final class StageThread: Sendable {
 
     package var obstacles: [String] { state.obstacles }
 
-    /// Returns when the loop is made, and throws what kept it from being made. What ends it later ends the
-    /// process.
+    /// Returns when the loop is made, and throws if it cannot be made. A later failure of the loop ends
+    /// the process.
     package func start(
         _ context: ServiceContext, _ make: @escaping @Sendable (LoopState) throws -> any StageLoop
     ) async throws {
@@ -44,7 +45,8 @@ package final class StageThread: Sendable {
         }
     }
 
-    /// Where a stage has several, all are asked before the first is waited for.
+    /// Asks the loop to stop and does not wait. A stage with several loops asks all of them before it
+    /// joins the first.
     package func askToStop() { state.stop() }
 
     package func join() { started.take()?.join() }

@@ -2,10 +2,10 @@ internal import JSON
 package import Kafka
 package import LiveActivity
 
-/// The records of one transaction, ready to be sent: keys and values side by side, nothing allocated for each.
-/// Used again for every transaction.
+/// The records of one transaction, ready to be sent. Keys and values lie side by side, without an
+/// allocation for each record. The memory is used again for every transaction.
 package struct StagedRecords: ~Copyable {
-    /// A value that was written down; it can be sent to several partitions.
+    /// An encoded value. It can be sent to several partitions.
     package struct Value: Sendable, Equatable {
         fileprivate let range: Range<Int>
     }
@@ -18,17 +18,18 @@ package struct StagedRecords: ~Copyable {
         var value: Range<Int>?
     }
 
-    /// How long a full queue may take to have room again.
+    /// The longest wait for space in a full producer queue.
     private static let roomMilliseconds = 5000
 
     private var keys: [UInt8] = []
     private var values = JSONWriter(capacity: 1 << 20)
     private var pieces: [[Piece]]
-    /// All records, and their bytes as they are sent: a value that goes to many partitions counts for each.
+    /// The number of records and their bytes as sent. A value that goes to many partitions counts for
+    /// each.
     package private(set) var count = 0
     package private(set) var byteCount = 0
 
-    /// - Parameter topics: how many topics it writes to; they are named by their number.
+    /// - Parameter topics: the number of topics. Each topic is named by its number.
     package init(topics: Int) { pieces = Array(repeating: [], count: topics) }
 
     package func count(of topic: Int) -> Int { pieces[topic].count }
@@ -40,7 +41,7 @@ package struct StagedRecords: ~Copyable {
         (count, byteCount) = (0, 0)
     }
 
-    /// Writes a value down; `add` makes records of it.
+    /// Encodes a value. `add` makes records of it.
     package mutating func write(_ record: some LiveActivity.Record) -> Value {
         let start = values.count
         record.append(to: &values)
@@ -66,7 +67,7 @@ package struct StagedRecords: ~Copyable {
         }
     }
 
-    /// False when the producer did not take a record.
+    /// Sends the records of a topic. Returns false if the producer refused one.
     package borrowing func send(_ topic: Int, by producer: TransactionalProducer, to name: Topic) -> Bool {
         let (keys, pieces) = (keys, pieces[topic])
         return unsafe values.withBytes { values in

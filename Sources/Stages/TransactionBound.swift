@@ -1,5 +1,5 @@
-/// How many records one transaction takes, where what they make is more than a transaction can hold or
-/// the cluster takes in time: half as many after each failure, twice as many after each success.
+/// The number of input records that one transaction takes. It halves after each failure and doubles after
+/// each success. So a transaction whose output is too large or too slow for the cluster becomes smaller.
 package struct TransactionBound: Sendable {
     package let recordsMax: Int
     package private(set) var records: Int
@@ -9,7 +9,7 @@ package struct TransactionBound: Sendable {
         records = recordsMax
     }
 
-    /// A transaction of so many records was too much.
+    /// Halves the bound after a transaction of `count` records failed.
     package mutating func failed(_ count: Int) { records = max(1, min(records, count) / 2) }
 
     package mutating func committed() { records = min(recordsMax, 2 * records) }

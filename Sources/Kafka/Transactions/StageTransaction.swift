@@ -1,23 +1,24 @@
 internal import Lifecycle
 package import Telemetry
 
-/// The one transactional producer of a stage's loop, and what its failures ask for. Pinned to the loop's
-/// thread.
+/// The one transactional producer of a stage's loop. It replaces the producer after a failure that
+/// requires a new one. Pinned to the loop's thread.
 package final class StageTransaction {
     package enum Outcome: Sendable, Equatable {
         case committed
-        /// Nothing of it happened, or it is not known: read the batch again from the committed offsets.
+        /// The transaction was aborted, or its outcome is unknown. Read the batch again from the
+        /// committed offsets.
         case startOver
     }
 
-    /// The places within a transaction between which a process can die.
+    /// The steps of a transaction after which a process can die. Tests kill it there.
     package enum Step: Sendable { case begun, offsetsSent }
 
-    /// How long a start may wait for a cluster that has just been started itself.
+    /// The longest wait of a start for a cluster that has just been started itself.
     package static let startMilliseconds = 30_000
-    /// Between two tries with a producer of its own each.
+    /// The pause between two attempts of `prepare`.
     private static let pauseMicroseconds: UInt32 = 50_000
-    /// How long other work may go on while the cluster takes the records; it is over much sooner.
+    /// The longest time for other work while the cluster stores the records. It usually takes much less.
     private static let meanwhileMilliseconds = 1000
 
     private let make: () throws -> TransactionalProducer
@@ -27,19 +28,20 @@ package final class StageTransaction {
     private var topics: [Topic] = []
     private var isInitialised = false
 
-    /// - Parameter make: a producer with the loop's id.
+    /// - Parameter make: makes a producer with the loop's transactional id.
     package init(topics: [String], log: Log, make: @escaping () throws -> TransactionalProducer) {
         self.make = make
         self.log = log
         topicNames = topics
     }
 
-    /// Whether there is a producer that can begin; otherwise `prepare`.
+    /// Whether a producer can begin a transaction. If not, call `prepare`.
     package var isReady: Bool { isInitialised }
 
-    /// Makes a producer and fences whoever had its id before. What heals by itself is waited for.
+    /// Makes a producer and fences any earlier producer with the same id. Retries problems that heal by
+    /// themselves.
     ///
-    /// - Returns: nil, or what does not work yet: which call, and the cluster's code.
+    /// - Returns: nil, or the call that still fails, with the cluster's error code.
     package func prepare(withinMilliseconds limit: Int) throws -> String? {
         if isInitialised { return nil }
         let deadline = Deadline(milliseconds: limit)
@@ -55,7 +57,7 @@ package final class StageTransaction {
                 if failure.code.isAccessRefused {
                     throw KafkaError(failure.operation.rawValue, failure.code, text: failure.text)
                 }
-                // A call that was not over in time goes on where it stands, with the same producer.
+                // A call that timed out continues where it is, with the same producer.
                 if failure.code.isFencing { producer?.countFence() }
                 if failure.advice != .callAgain { dropProducer() }
                 obstacle = failure.description
@@ -75,24 +77,25 @@ package final class StageTransaction {
         return made
     }
 
-    /// The first transaction is then as quick as the others. One leader that is missing must not keep the
-    /// other partitions waiting: so what is not known in time is learnt on the way.
+    /// Connects to all leaders, so that the first transaction is as fast as the others. A missing leader
+    /// must not delay the other partitions. So the producer finds the remaining leaders later.
     private func warmUp(_ producer: TransactionalProducer, until deadline: Deadline) {
         do {
             try producer.warmUp(topics, withinMilliseconds: deadline.millisecondsLeft)
         } catch {
             log.warning(
-                "not every partition can be reached yet; beginning all the same", .field("error", error))
+                "some partitions cannot be reached yet; the stage begins without them",
+                .field("error", error))
         }
     }
 
-    /// Runs one transaction. `send` queues its records through the closure it is given, which is false
-    /// when a record was not taken.
+    /// Runs one transaction. `send` queues its records through the producer that it receives. It returns
+    /// false if the producer refused a record.
     ///
     /// - Parameters:
-    ///   - group: captured before, for this work.
-    ///   - meanwhile: a piece of other work, done again and again until the cluster has the records; false when there
-    ///     is none.
+    ///   - group: the group metadata, captured before this work.
+    ///   - meanwhile: does a piece of other work. It is repeated until the cluster has the records.
+    ///     It returns false if no work is left.
     package func run(
         _ offsets: [OffsetToCommit], _ group: GroupMetadata, onStep: (Step) -> Void,
         meanwhile: () throws -> Bool = { false }, send: (TransactionalProducer, [Topic]) -> Bool
@@ -102,7 +105,7 @@ package final class StageTransaction {
             try producer.begin()
             onStep(.begun)
             guard send(producer, topics) else {
-                log.warning("records of a transaction were not taken; the batch is read again")
+                log.warning("the producer refused records of a transaction; the batch is read again")
                 try producer.abort()
                 return .startOver
             }
@@ -138,7 +141,7 @@ package final class StageTransaction {
         return .startOver
     }
 
-    /// Lets go of a producer that can do no more. `prepare` makes another one with the same id.
+    /// Drops a producer that cannot be used any more. `prepare` makes another one with the same id.
     private func dropProducer() {
         producer?.replace()
         producer = nil
@@ -146,6 +149,6 @@ package final class StageTransaction {
         isInitialised = false
     }
 
-    /// When idle: errors and statistics.
+    /// Serves errors and statistics. Call it when idle.
     package func serve() { producer?.serve() }
 }

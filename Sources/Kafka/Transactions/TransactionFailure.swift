@@ -1,4 +1,4 @@
-/// A transactional call that did not do its work, and what to do about it.
+/// A failure of a transactional call, with advice on the next step.
 package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
     package enum Operation: String, Sendable {
         case initialise = "start transactions"
@@ -9,27 +9,28 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         case abort = "abort the transaction"
     }
 
-    /// How the client library classes the error.
+    /// The class that the client library gives the error.
     package enum Class: Sendable {
-        /// Nothing is lost: the same call may be made again.
+        /// Nothing is lost. The same call may be repeated.
         case retriable
-        /// This transaction is lost, the producer is not.
+        /// This transaction is lost. The producer can still be used.
         case abortable
-        /// This producer is lost. Another one has, perhaps, taken its place.
+        /// This producer is lost. Another producer may have taken its place.
         case fatal
-        /// None of the three: a call that does not fit the producer's state.
+        /// The library gave no class: the call does not fit the producer's state.
         case unclassed
     }
 
     package enum Advice: Sendable, Equatable {
-        /// Make the same call again, to a deadline.
+        /// Repeat the same call until a deadline.
         case callAgain
         /// Abort, then do the same work again.
         case abortAndRepeat
-        /// Abort, and drop the work: its partitions belong to another process.
+        /// Abort and drop the work, because its partitions belong to another process.
         case abortAndDrop
-        /// Make a new producer with the same id if slot and assignment are still held, then trust
-        /// the committed offsets, not the memory: the outcome of this transaction is unknown.
+        /// Make a new producer with the same id if this process still holds the slot and the assignment.
+        /// Then trust the committed offsets and not the memory, because the outcome of this transaction is
+        /// unknown.
         case rebuild
     }
 
@@ -57,7 +58,7 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The group has given the consumed partitions to another member.
+    /// Whether the group gave the consumed partitions to another member.
     private var losesItems: Bool {
         switch code {
         case .fencedInstance, .illegalGeneration, .unknownMember, .assignmentLost: true

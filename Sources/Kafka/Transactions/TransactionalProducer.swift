@@ -5,13 +5,14 @@ package import Telemetry
 
 /// Sends records and commits consumed offsets in transactions. Pinned to one thread.
 ///
-/// The order of calls: `initialise`, `warmUp`, then again and again `begin`, `send`, `sendOffsets`,
-/// and `commit` or `abort`. What failed says by its `advice` what comes next. A failed delivery
-/// shows in `sendOffsets` or `commit`; there are no deliveries to collect.
+/// Call `initialise` and `warmUp` first. Then repeat `begin`, `send`, `sendOffsets`, and `commit` or `abort`.
+/// The `advice` of a failure names the next step. A failed delivery appears in `sendOffsets` or `commit`.
+/// There are no delivery reports to collect.
 package final class TransactionalProducer {
-    /// A transaction that nobody ends hides everything behind it; then the broker ends it.
+    /// The broker ends a transaction after this time. Until then an abandoned transaction hides all
+    /// records behind it.
     package static let transactionMilliseconds = 10_000
-    /// A cluster that has just started makes the first transaction wait.
+    /// The time limit of `initialise`. A cluster that has just started delays the first transaction.
     package static let initialiseMilliseconds = 15_000
 
     private let client: Client
@@ -19,16 +20,16 @@ package final class TransactionalProducer {
     private var begunAt = Instant.now()
 
     /// - Parameters:
-    ///   - transactionalID: from the slot, so that no living process has the same.
-    ///   - timeout: after so long the broker ends a transaction.
+    /// - transactionalID: derived from the slot, so that no other living process has the same id.
+    ///   - timeout: the time after which the broker ends a transaction.
     package init(
         _ settings: KafkaSettings, _ options: ProducerOptions = ProducerOptions(), transactionalID: String,
         timeoutMilliseconds timeout: Int = TransactionalProducer.transactionMilliseconds, name: String,
         log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
         var options = options
-        // A transaction is sent as soon as it is there, and the library meets the end of the one
-        // before it in every first call: it must not wait its usual 100 ms then.
+        // A transaction is sent as soon as it is complete. In the first call of each transaction the
+        // library may find the end of the previous one. Its default back-off of 100 ms would delay that call.
         options.lingerMilliseconds = 0
         var configuration = try Configuration(settings)
         options.apply(to: &configuration)
@@ -51,7 +52,7 @@ package final class TransactionalProducer {
 
     package var fatalError: KafkaError? { client.fatalError }
 
-    /// Fences whoever had this id before and ends what it left open.
+    /// Fences any earlier producer with this id and ends its open transaction.
     package func initialise(
         withinMilliseconds limit: Int = TransactionalProducer.initialiseMilliseconds
     ) throws(TransactionFailure) {
@@ -61,8 +62,8 @@ package final class TransactionalProducer {
         }
     }
 
-    /// Learns where the topics are and connects to their leaders, so that the first transaction is
-    /// as quick as the others. Call it before saying "ready".
+    /// Looks up the topics' partitions and connects to their leaders, so that the first transaction is as
+    /// fast as the others. Call it before the stage reports that it is ready.
     package func warmUp(_ topics: [Topic], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
         for topic in topics {
@@ -73,10 +74,10 @@ package final class TransactionalProducer {
         }
     }
 
-    /// Lets the client end in the background, because another producer takes the place of this one.
+    /// Lets the client end in the background, because another producer replaces it.
     func replace() { client.replace() }
 
-    /// Counts that another producer with the same id has taken over.
+    /// Counts that another producer with the same id fenced this one.
     func countFence() { client.metrics.transaction("fenced") }
 
     package func begin() throws(TransactionFailure) {
@@ -95,7 +96,7 @@ package final class TransactionalProducer {
             timestamp: timestamp)
     }
 
-    /// As above, with headers, which are used up unless the record was not queued.
+    /// Queues one record with headers. The headers are consumed, unless the record was not queued.
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: inout RecordHeaders, timestamp: Int64 = 0
@@ -106,7 +107,8 @@ package final class TransactionalProducer {
             timestamp: timestamp)
     }
 
-    /// As above; the body is not copied but kept until the transaction has ended.
+    /// Queues one record with headers. The body is not copied. It is kept until the transaction has
+    /// ended.
     package func send(
         to topic: Topic, partition: Int32? = nil, key: Span<UInt8>?, body: SharedBody,
         headers: inout RecordHeaders, timestamp: Int64 = 0
@@ -117,7 +119,7 @@ package final class TransactionalProducer {
             timestamp: timestamp)
     }
 
-    /// Room in the queue after `full`; false when none came in the time.
+    /// Waits until the queue has space after the result `full`. Returns false if the limit passes first.
     package func waitForRoom(withinMilliseconds limit: Int) -> Bool {
         let before = outstanding
         let deadline = Deadline(milliseconds: limit)
@@ -128,7 +130,7 @@ package final class TransactionalProducer {
         return true
     }
 
-    /// Makes the consumed offsets part of the transaction. Everything sent is delivered first.
+    /// Adds the consumed offsets to the transaction. The library delivers all queued records first.
     package func sendOffsets(
         _ offsets: [OffsetToCommit], _ group: GroupMetadata, withinMilliseconds limit: Int = 5000
     ) throws(TransactionFailure) {
@@ -140,7 +142,8 @@ package final class TransactionalProducer {
         }
     }
 
-    /// Delivers what is queued, then commits. Unless it returns, the outcome is `advice`'s to tell.
+    /// Delivers the queued records, then commits. If it throws, the error's `advice` tells whether the
+    /// outcome is known.
     package func commit() throws(TransactionFailure) {
         try deliver()
         let implied = client.events.implied.take()
@@ -149,7 +152,7 @@ package final class TransactionalProducer {
                 .flush, .outOfOrderSequence,
                 text: "\(implied) records were not acknowledged, but later ones were", as: .abortable)
         }
-        // The library asks for its own limit here, what is left of the transaction's time.
+        // The library applies its own limit here: the remaining time of the transaction.
         try unsafe retrying(.commit, until: Deadline(milliseconds: Self.transactionMilliseconds)) {
             unsafe rd_kafka_commit_transaction(client.pointer, -1)
         }
@@ -162,19 +165,19 @@ package final class TransactionalProducer {
         try unsafe retrying(.abort, until: Deadline(milliseconds: Self.transactionMilliseconds)) {
             unsafe rd_kafka_abort_transaction(client.pointer, -1)
         }
-        // The library drops what it had not sent, but only its queue's end says it has let go.
+        // The library drops unsent records. It has released their bodies only when its queue is empty.
         try deliver()
         client.letGo()
     }
 
-    /// Records that no broker has acknowledged yet.
+    /// The number of records that no broker has acknowledged yet.
     package var outstanding: Int { Int(unsafe rd_kafka_outq_len(client.pointer)) }
 
-    /// Serves errors, statistics and throttling; call it when idle, too.
+    /// Serves errors, statistics and throttling. Call it also when idle.
     package func serve() { _ = unsafe rd_kafka_poll(client.pointer, 0) }
 
-    /// Waits until every record has its acknowledgement or its error, in shorter steps than the
-    /// library's own flush takes.
+    /// Waits until every record has an acknowledgement or an error. It polls in shorter steps than the
+    /// library's own flush.
     private func deliver() throws(TransactionFailure) {
         let deadline = Deadline(milliseconds: Self.transactionMilliseconds)
         var pause: UInt32 = 50

@@ -4,17 +4,18 @@ package import LiveActivity
 package import Store
 package import Telemetry
 
-/// The rows of one partition of a compacted topic as they are committed: what is not read back, over the view.
+/// The committed rows of one partition of a compacted topic. Rows that the view has not read back come
+/// from the overlay.
 package final class CommittedRows {
     package let partition: Int32
     private let views: TopicViews
     private let reader: JSONReader
     private let log: Log
     private let complaint: StaticString
-    /// Set where a newer program has written what stands here.
+    /// The error of a row that a newer program version wrote, if there was one.
     package private(set) var newerRecord: RecordError?
 
-    /// - Parameter complaint: what a person is told of a row that cannot be read, and what follows.
+    /// - Parameter complaint: the log message for a row that cannot be read, with the consequence.
     package init(
         of partition: Int32, in views: TopicViews, reader: JSONReader, log: Log, complaint: StaticString
     ) {
@@ -37,11 +38,11 @@ package final class CommittedRows {
         return found
     }
 
-    /// Every row whose key begins so.
+    /// Calls `each` with every row whose key begins with `prefix`.
     ///
     /// - Parameters:
-    ///   - unread: which of them the view may not have yet.
-    ///   - pageRows: of the view, at a time.
+    ///   - unread: the keys with this prefix that the view may not have yet.
+    /// - pageRows: the number of rows that are read from the view at a time.
     package func rows<Row: LiveActivity.Record>(
         _ prefix: [UInt8], unread: some Sequence<KeyBytes>, pageRows: Int, _ each: (KeyBytes, Row?) -> Void
     ) throws(StoreError) {
@@ -69,7 +70,7 @@ package final class CommittedRows {
         do throws(RecordError) {
             return try unsafe Row.decode(bytes, with: reader)
         } catch {
-            // The sum before the value is right, so this is what the topic holds.
+            // The row's checksum is right, so the topic holds exactly this value.
             if case .unknownVersion = error { newerRecord = error }
             log.error(complaint, .field("partition", partition), .field("error", error))
             return nil

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Store
 
-/// The key of a record, as dictionaries want it: its bytes are hashed once, however often it is looked for.
+/// The key of a record, for use in dictionaries. Its bytes are hashed once, however many lookups follow.
 package struct KeyBytes: Hashable, Sendable {
     package let bytes: [UInt8]
     package let hash: Int
@@ -11,7 +11,7 @@ package struct KeyBytes: Hashable, Sendable {
         hash = Self.hash(of: bytes.span)
     }
 
-    /// By the process's own seed, as keys come from outside.
+    /// Hashes with the process's random seed, because keys come from outside.
     package static func hash(of bytes: Span<UInt8>) -> Int {
         var hasher = Hasher()
         unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
@@ -28,7 +28,7 @@ package struct KeyBytes: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-    /// Byte by byte, as the view has its rows.
+    /// Whether this key sorts before `other`, byte by byte, as in the view.
     package func precedes(_ other: KeyBytes) -> Bool { bytes.span.order(to: other.bytes.span) < 0 }
 
     package static func == (a: KeyBytes, b: KeyBytes) -> Bool { a.hash == b.hash && a.bytes == b.bytes }

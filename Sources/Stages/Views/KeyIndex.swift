@@ -1,25 +1,26 @@
-/// Numbers by keys: for a holder that has the keys and their hashes itself. A dictionary would have each key once
-/// more, hash its hash, and compare keys of other hashes.
+/// An index from keys to numbers, for an owner that stores the keys and their hashes itself. A dictionary
+/// would store each key again, hash the hash, and compare keys with different hashes.
 package struct KeyIndex {
     private struct Place {
         var hash: UInt32
-        /// Negative where there is none.
+        /// The number of the key. Negative if this slot is free.
         var number: Int32
 
         static let free = Place(hash: 0, number: -1)
     }
 
     private static let placesMin = 16
-    /// A table that was this many times as large as what it last had is not kept.
+    /// A table with more than this many slots for each of its last entries is not kept.
     private static let emptiness = 16
 
-    /// A power of two, half of it free at least: a number stands where its hash says or, behind no free place, later.
+    /// The slots. Their count is a power of two, and at least half of them are free. A number is in the
+    /// slot of its hash or in a later one, with no free slot in between.
     private var places: [Place] = []
     package private(set) var count = 0
 
     package init() {}
 
-    /// - Parameter isKey: whether the number that has this hash is the key's.
+    /// - Parameter isKey: whether a number with this hash belongs to the key.
     package func number(_ hash: Int, where isKey: (Int) -> Bool) -> Int? {
         if count == 0 { return nil }
         let hash = UInt32(truncatingIfNeeded: hash)
@@ -34,7 +35,7 @@ package struct KeyIndex {
         return nil
     }
 
-    /// A number whose key has none.
+    /// Adds a number for a key that has none.
     package mutating func insert(_ number: Int, _ hash: Int) {
         if 2 * (count + 1) > places.count { grow() }
         enter(Place(hash: UInt32(truncatingIfNeeded: hash), number: Int32(number)))
@@ -83,7 +84,8 @@ package struct KeyIndex {
         for entry in old where entry.number >= 0 { enter(entry) }
     }
 
-    /// What stands behind a place that becomes free moves up, as far as it may: nobody looks beyond a free place.
+    /// Moves entries behind a freed slot forward as far as possible, because a lookup stops at a free
+    /// slot.
     private mutating func closeUp(_ place: Int) {
         var (hole, later) = (place, next(to: place))
         while places[later].number >= 0 {

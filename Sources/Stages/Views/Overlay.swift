@@ -1,32 +1,34 @@
 internal import Kafka
 package import Lifecycle
 
-/// What this loop knows of a partition and the view does not yet: looked at first.
+/// The rows of a partition that this loop knows and the view does not have yet. Lookups use the overlay
+/// first.
 ///
-/// Committed rows leave when the view has read them back; they are counted, because one key can be
-/// committed again before its first record has come back. Repeated rows differ from what was committed
-/// in times alone: the topic does not get them, and the view is handed them from here.
+/// A committed row leaves when the view has read it back. The overlay counts outstanding records for each
+/// row, because a key can be committed again before its first record returns. A repeated row differs from the
+/// committed row only in its times. It is not written to the topic. The view receives it from here.
 ///
-/// It has records as the topic has them. As values they would be a dozen small objects each, of thousands
-/// of installations, that nobody asks for again before they go.
+/// The overlay holds the records as encoded for the topic. Decoded values would be a dozen small objects for
+/// each of thousands of installations, and most are never read again.
 package struct Overlay {
-    /// A row that the topic compacted away before it was read never comes back. Then the view, which
-    /// has been to the end since, knows better.
+    /// The age at which an outstanding row is forgotten. If the topic compacted its record away before it
+    /// was read, the record never returns. The view has read to the end since then, so the view is right.
     package static let forgottenAfterMilliseconds = 60_000
-    /// How often it is looked for such rows.
+    /// The interval between two searches for such rows.
     package static let lookMilliseconds = 1000
 
-    /// Room for so many rows is kept when all have gone; a loop has an overlay for each partition.
+    /// The largest capacity that is kept when all rows have left, in rows. A loop has an overlay for each
+    /// partition.
     private static let roomMax = 4096
 
     private struct Row {
         let key: KeyBytes
         var record: [UInt8]
         var since: Instant
-        /// Records of it that the view is still to read.
+        /// The number of its records that the view has not read yet.
         var outstanding = 0
 
-        /// - Returns: how many records of it are outstanding now.
+        /// - Returns: the number of outstanding records of the row.
         mutating func commit(_ record: [UInt8], at now: Instant) -> Int {
             (self.record, since) = (record, now)
             outstanding += 1
@@ -34,14 +36,14 @@ package struct Overlay {
         }
     }
 
-    /// By their numbers, side by side: the last moves to where one goes.
+    /// The rows, indexed by number without gaps. If a row is removed, the last row takes its number.
     private var rows: [Row] = []
     private var numbers = KeyIndex()
-    /// The rows that have later times than the newest record.
+    /// The keys of rows whose times are newer than in their newest record.
     private var repeatedKeys: Set<KeyBytes> = []
-    /// Rows that the view is still to read.
+    /// The number of rows that the view has not read back yet.
     package private(set) var count = 0
-    /// Of all keys and records.
+    /// The size of all keys and records.
     package private(set) var bytes = 0
     private var nextLook: Instant?
 
@@ -51,7 +53,7 @@ package struct Overlay {
 
     package subscript(key: KeyBytes) -> [UInt8]? { number(of: key).map { rows[$0].record } }
 
-    /// - Parameter record: what stands for the key, with the exact times of a repetition.
+    /// - Parameter record: the row with the exact times of the repetition.
     package mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
         let number = number(ofNew: key, at: now)
         bytes += record.count - rows[number].record.count
@@ -59,8 +61,8 @@ package struct Overlay {
         repeatedKeys.insert(key)
     }
 
-    /// Gives away what was repeated. What was repeated of a row that the view is still to read back stays:
-    /// that row would undo it there.
+    /// Hands out the repeated rows and removes them. A row with outstanding records stays, because such a
+    /// record would overwrite the repeated times in the view.
     package mutating func takeRepeated(_ each: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
         repeatedKeys = repeatedKeys.filter { key in
             guard let number = number(of: key), rows[number].outstanding == 0 else { return true }
@@ -77,15 +79,16 @@ package struct Overlay {
         if !repeatedKeys.isEmpty { repeatedKeys.remove(key) }
     }
 
-    /// Every row, in no order.
+    /// Calls `body` with every row, in no order.
     package func each(_ body: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
         for row in rows { body(row.key, row.record) }
     }
 
-    /// A record of this key is in the view.
+    /// Marks that the view has read a record of this key.
     ///
-    /// One that is not outstanding is of a transaction whose outcome this loop does not know yet, and it has
-    /// happened. What was repeated before it is older than what the view has now, and must not go there.
+    /// If the record is not outstanding, it comes from a transaction whose outcome was unknown to this loop.
+    /// That transaction is committed. Earlier repeated times are older than the row in the view, so they are
+    /// dropped.
     package mutating func applied(_ key: Span<UInt8>) {
         guard let number = number(of: key) else { return }
         guard rows[number].outstanding > 0 else {
@@ -98,7 +101,7 @@ package struct Overlay {
         if !isRepeated(number) { forget(number) }
     }
 
-    /// The view has been to the end of its partition.
+    /// Forgets old outstanding rows, after the view has read to the end of its partition.
     package mutating func reachedEnd(at now: Instant) {
         if count == 0 { return }
         if let nextLook, now < nextLook { return }
@@ -130,7 +133,7 @@ package struct Overlay {
         }
     }
 
-    /// That of a row without a record where there was none.
+    /// Returns the number of the key's row. A new key gets an empty row.
     private mutating func number(ofNew key: KeyBytes, at now: Instant) -> Int {
         if let number = number(of: key) { return number }
         numbers.insert(rows.count, key.hash)

@@ -1,8 +1,8 @@
-/// How a view's file orders its rows, where that is not by the keys of the topic: what is written together should
-/// stand together, or each row costs a page of the file.
+/// A row order of a view's file that differs from the order of the topic's keys. Rows that are written
+/// together should lie together. Otherwise each row costs a page of the file.
 package protocol RowOrder: SendableMetatype {
-    /// The key in the file: each key has one of its own.
+    /// Writes the file's key for a key of the topic. Different keys have different stored keys.
     static func write(stored key: Span<UInt8>, to stored: inout [UInt8])
-    /// The key that was stored so.
+    /// Writes the topic's key for a stored key.
     static func write(key stored: Span<UInt8>, to key: inout [UInt8])
 }

@@ -2,7 +2,7 @@ package import Kafka
 package import Store
 package import Telemetry
 
-/// A row that a view keeps beside that of a record, in memory that is used again.
+/// A second row that a view stores for a record. Its memory is used again.
 package struct DerivedRow: Equatable {
     package var key: [UInt8] = []
     package var value: [UInt8] = []
@@ -10,20 +10,20 @@ package struct DerivedRow: Equatable {
     package init() {}
 }
 
-/// Which topic a view is of, and how it lies on disk.
+/// The topic of a view and the layout of its file.
 package struct TopicViewForm: Sendable {
-    /// With its prefix.
+    /// The topic's name with its prefix.
     package let topic: String
-    /// The topic's rows in the file, and the beginning of the file's name.
+    /// The name of the table in the file, and the beginning of the file's name.
     package let table: String
-    /// Another number is another layout of the file; then it is rebuilt.
+    /// The version of the file's layout. A file with another version is rebuilt.
     package let schema: Int
-    /// A row that the view keeps beside that of a record.
+    /// Makes the second row that the view stores for a record.
     package var derive: Derivation?
-    /// Nil: by the keys of the topic.
+    /// The order of the rows in the file. Nil for the order of the topic's keys.
     package var order: (any RowOrder.Type)?
 
-    /// False for a record that brings none along.
+    /// Writes the derived row. Returns false if the record has none.
     package typealias Derivation =
         @Sendable (_ key: Span<UInt8>, _ value: Span<UInt8>, _ row: inout DerivedRow) -> Bool
 
@@ -34,12 +34,13 @@ package struct TopicViewForm: Sendable {
     }
 }
 
-/// One partition of a compacted topic on the local disk: a cache of the topic, changed by what is read from
-/// the topic, and ahead of it only in what its loop keeps there itself. Pinned to its loop's thread.
+/// One partition of a compacted topic on the local disk. It is a cache of the topic, filled from the
+/// topic's records. It is ahead of the topic only in the rows that its loop keeps in it directly. Pinned to
+/// its loop's thread.
 package final class TopicView {
-    /// Kept back from the time for which the topic remembers deletions, for clocks that differ.
+    /// A margin below the topic's retention of deletions, because clocks differ.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
-    /// Memory that is kept for what is entered next; there is one view for each partition.
+    /// The most memory that an empty batch keeps. There is one view for each partition.
     private static let roomBytesMax = 1 << 20
 
     package let place: Kafka.TopicPartition
@@ -47,25 +48,25 @@ package final class TopicView {
     private let table: Table
     private let derive: TopicViewForm.Derivation?
     private let order: (any RowOrder.Type)?
-    /// A key as the file has it, or as the topic has it, in hand.
+    /// The memory for the key that is being converted between the file's form and the topic's form.
     private var scratch: [UInt8] = []
-    /// The next offset of the topic that the file wants.
+    /// The offset of the next topic record that the file needs.
     package private(set) var applied: Int64
-    /// Read from the topic, and not in the file yet.
+    /// Rows that were read from the topic and are not in the file yet.
     private var rows = RowBatch()
-    /// What they bring along.
+    /// The derived rows of `rows`.
     private var derived = RowBatch()
-    /// What one of them brings along.
+    /// The memory for the next derived row.
     private var derivedRow = DerivedRow()
-    /// What the loop keeps in rows that the file has.
+    /// Rows of the file that the loop changes directly.
     private var kept = RowBatch()
-    /// Where the file is known to have nothing.
+    /// A range of keys in which the file is known to have no row.
     private var gap: KeyGap?
     private var counted: Int?
     private var taken: Applied
     private var identity: TopicIdentity
 
-    /// - Parameter cluster: the cluster's id; a file of another one is discarded.
+    /// - Parameter cluster: the cluster's id. A file of another cluster is discarded.
     package init(
         _ form: TopicViewForm, partition: Int32, directory: String, cluster: String,
         deleteRetentionMilliseconds: Int64, limits: Limits, now: WallTime, boot: BootID
@@ -92,13 +93,14 @@ package final class TopicView {
     package var start: PartitionStart {
         PartitionStart(place, applied > 0 ? .offset(identity.start ?? applied) : .beginning)
     }
-    /// Rows that a full disk has kept out so far.
+    /// The number of rows that are not in the file yet, for example because the disk is full.
     package var pending: Int { rows.count + derived.count + kept.count }
 
-    /// A record of the topic; `settle` enters it.
+    /// Takes a record of the topic. `settle` writes it to the file.
     package func hear(_ record: borrowing Kafka.Record) {
         identity.hear(record.key, record.value, offset: record.offset)
-        // The last record that is there comes once more, to tell the topic; its row may know more by now.
+        // The view reads its last applied record again to identify the topic. Its row in the file may be
+        // newer.
         guard record.offset >= taken.offset else { return }
         guard let key = record.key, !key.isEmpty else { return }
         withStored(key) { stored in
@@ -117,15 +119,16 @@ package final class TopicView {
         if let time = record.timestamp { taken.asOf = WallTime(milliseconds: time) }
     }
 
-    /// A row of the file as the loop knows it better; `settle` enters it, below what was taken from the topic.
+    /// Takes a row that the loop knows better than the file. `settle` writes it before the rows from the
+    /// topic, so those win.
     package func keep(_ key: Span<UInt8>, _ value: Span<UInt8>) {
         withStored(key) { kept.putChecked($0, value) }
     }
 
-    /// A row of the file that its topic has let go by its age; `settle` takes it out.
+    /// Takes a row that the topic has dropped because of its age. `settle` removes it from the file.
     package func drop(_ key: Span<UInt8>) { withStored(key) { kept.remove($0) } }
 
-    /// The key as the file has it.
+    /// Calls `body` with the key in the file's form.
     private func withStored<Result, E: Error>(
         _ key: Span<UInt8>, _ body: (Span<UInt8>) throws(E) -> Result
     ) throws(E) -> Result {
@@ -138,7 +141,7 @@ package final class TopicView {
         return try body(stored.span)
     }
 
-    /// The key as the topic has it.
+    /// Calls `body` with the key in the topic's form.
     private func withKey(_ stored: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
         guard let order else { return body(stored) }
         var key: [UInt8] = []
@@ -149,15 +152,15 @@ package final class TopicView {
         body(key.span)
     }
 
-    /// Everything below the offset has been taken.
+    /// Marks that all records below the offset have been taken.
     package func reached(_ end: Int64, now: WallTime) {
         identity.reached(end)
         taken.offset = max(taken.offset, end)
         taken.asOf = now
     }
 
-    /// Enters what was taken, with the offset it stands for, in one step. When it throws, what was taken
-    /// is kept for the next try.
+    /// Writes the pending rows and their offset to the file in one step. If it throws, the rows stay for
+    /// the next attempt.
     package func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
         let own = Store.TopicPartition(place.topic, place.partition)
         taken.last = try identity.confirmed(file.environment.path)
@@ -183,12 +186,12 @@ package final class TopicView {
         if batch.byteCount > roomBytesMax { batch = RowBatch() } else { batch.removeAll() }
     }
 
-    /// One unchanging picture, in which rows are looked up.
+    /// Opens one unchanging snapshot for lookups.
     package func read(_ body: (borrowing Picture) throws(StoreError) -> Void) throws(StoreError) {
         try file.read(body)
     }
 
-    /// A row that is not what was written is an error that condemns the file.
+    /// Looks up a row. A row that differs from the written row is an error that condemns the file.
     package func look(
         _ key: Span<UInt8>, in view: borrowing Picture, _ found: (_ value: Span<UInt8>) -> Void
     ) throws(StoreError) {
@@ -197,8 +200,8 @@ package final class TopicView {
         }
     }
 
-    /// Whether there is such a row: for keys that are asked for in the file's order. One that is not there tells
-    /// how far there is none, and those are not looked for.
+    /// Whether the row exists, for keys that are asked in the file's order. A missing row also gives the
+    /// range of keys without rows. Keys in that range need no lookup.
     package func has(_ key: Span<UInt8>) throws(StoreError) -> Bool {
         try withStored(key) { stored throws(StoreError) in
             if let gap, gap.holds(stored) { return false }
@@ -207,7 +210,7 @@ package final class TopicView {
         }
     }
 
-    /// A page of rows in key order; true when there may be more.
+    /// Reads a page of rows in key order. Returns true if there may be more.
     package func page(
         _ range: inout KeyRange, rows: Int, _ each: (_ key: Span<UInt8>, _ value: Span<UInt8>) -> Void
     ) throws(StoreError) -> Bool {
@@ -236,6 +239,6 @@ package final class TopicView {
 
     package func close() throws(StoreError) { try file.close() }
 
-    /// The next opening begins from nothing and says why.
+    /// Marks the file as unusable. The next opening starts with an empty file and gives the reason.
     package func condemn(_ reason: String) throws(StoreError) { try file.condemn(reason) }
 }

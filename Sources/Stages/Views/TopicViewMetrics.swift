@@ -1,7 +1,7 @@
 internal import Store
 package import Telemetry
 
-/// The numbers of a loop's views, under names of its stage.
+/// The metrics of a loop's views, with names of the loop's stage.
 package struct TopicViewMetrics {
     private let metrics: Metrics
     private let views: String
@@ -9,8 +9,8 @@ package struct TopicViewMetrics {
     private let table: String
 
     /// - Parameters:
-    ///   - views: the name of the counter of views that were opened.
-    ///   - applied: the name of the gauge of the offsets that they want next.
+    ///   - views: the name of the counter of opened views.
+    ///   - applied: the name of the gauge of the next offsets that the views need.
     package init(_ metrics: Metrics, of table: String, views: String, applied: String) {
         self.metrics = metrics
         self.views = views
@@ -26,13 +26,14 @@ package struct TopicViewMetrics {
             case .discarded: "discarded"
             }
         metrics.counter(
-            views, help: "views opened, by how they began", labels: ["view": table, "beginning": label]
+            views, help: "opened views, by the state of their files",
+            labels: ["view": table, "beginning": label]
         ).add()
     }
 
     func applied(_ partition: Int32) -> Gauge {
         metrics.gauge(
-            applied, help: "the next offset of its topic that a view wants",
+            applied, help: "the offset of the next record that a view needs",
             labels: ["view": table, "partition": String(partition)])
     }
 }

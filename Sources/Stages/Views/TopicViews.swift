@@ -4,7 +4,7 @@ package import Store
 package import Telemetry
 internal import Topics
 
-/// The disk has no room: every view waits, because they share it.
+/// A full disk. All views wait, because they share it.
 package struct Blockage: Sendable {
     package var retryAt: Instant
     package var why: String
@@ -15,35 +15,38 @@ package struct Blockage: Sendable {
     }
 }
 
-/// The loop whose views these are.
+/// The loop that owns the views.
 package protocol TopicViewsOwner: AnyObject {
-    /// The time to decide by, in milliseconds since 1970.
+    /// The time for decisions, in milliseconds since 1970.
     var decisionTime: Int64 { get }
-    /// What is in hand, and everything read ahead, has to be read again.
+    /// Makes the loop read its current batch and all prefetched records again.
     func startOverLater()
     func reached(_ step: TopicViews.Step)
 }
 
-/// The views of a loop's partitions of one compacted topic, and over each what the loop has committed and the
-/// view has not read back. Pinned to the loop's thread.
+/// The views of a loop's partitions of one compacted topic. Each view has an overlay with the rows that
+/// the loop has committed and the view has not read back. Pinned to the loop's thread.
 ///
-/// What goes wrong here has one repair, the loop's: it starts over, from the committed offsets and with views
-/// that are read to the end of everything that was written.
+/// Every failure here has one repair, in the loop: it starts over from the committed offsets, after the views
+/// have read everything that was written.
 package final class TopicViews {
     package enum Step: Sendable { case opened, settled }
 
-    /// How long a disk without room is left alone.
+    /// The pause before a full disk is tried again.
     private static let retryMilliseconds = 1000
-    /// What is read ahead; in memory small records are several times as much.
+    /// The size of the prefetch queue. In memory, small records take several times as much.
     private static let prefetchKibibytesMax = 8192
-    /// Of one partition in one answer of a broker, as it comes, which is compressed: answers have some of each.
+    /// The size, still compressed, that one partition can take in a broker's answer. So an answer holds
+    /// records of several partitions.
     private static let partitionKibibytesMax = 256
-    /// How long a fetch waits for something new. What an idle installation costs is above all these fetches.
+    /// The longest wait of a fetch for new records. These fetches are most of the cost of an idle
+    /// installation.
     private static let fetchMilliseconds = 250
-    /// Records that one turn takes and enters. What waits in a loop for its turn waits as long as that takes.
+    /// The number of records that one iteration takes and writes. All other work of the loop waits for
+    /// that long.
     private static let recordsMax = 3000
-    /// Rows of one file that one of its transactions enters: a file keeps the memory of its largest, and each row can
-    /// take pages of its own.
+    /// The number of rows that one file transaction writes. A file keeps the memory of its largest
+    /// transaction, and each row can take separate pages.
     private static let enteredMax = 250
 
     private let form: TopicViewForm
@@ -54,24 +57,25 @@ package final class TopicViews {
     private let consumer: Consumer
     private let log: Log
     private let metrics: TopicViewMetrics
-    /// Set before the first call.
+    /// The owner. It is set before the first call.
     package weak var owner: (any TopicViewsOwner)?
     private var batch = RecordBatch(recordsMax: recordsMax, bytesMax: 16 << 20)
-    /// Open files, kept over a rebalance: most partitions come back.
+    /// The open files. They stay open during a rebalance, because most partitions return.
     private var files: [Int32: TopicView] = [:]
-    /// Of the partitions that are ours.
+    /// The overlays of the assigned partitions.
     package var overlays: [Int32: Overlay] = [:]
     package private(set) var blockage: Blockage?
-    /// Records of the last reading.
+    /// The number of records in the last read.
     package private(set) var readCount = 0
-    /// The newest question of `refreshAsOf`.
+    /// The newest question that `refreshAsOf` asked.
     private var endsQuestion: QuestionID?
-    /// A view was opened, and another one is to be opened in the next turn.
+    /// Whether a view was opened and the next iteration must open another one.
     package private(set) var isOpening = false
 
     /// - Parameters:
-    ///   - directory: a view's own lies in it, with the partition's number behind the table's name.
-    ///   - name: the consumer's, in metrics.
+    ///   - directory: the parent of the views' directories. A view's directory has the table's name and the
+    ///     partition's number.
+    ///   - name: the consumer's name in metrics.
     package init(
         _ form: TopicViewForm, directory: String, limits: Limits, kafka: KafkaSettings, name: String,
         log: Log, metrics: Metrics, numbers: TopicViewMetrics
@@ -85,31 +89,31 @@ package final class TopicViews {
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         options.partitionKibibytesMax = Self.partitionKibibytesMax
-        // Where nothing is, its end is told when a fetch has waited; and a start waits for the ends.
+        // An empty partition reports its end after one fetch wait, and a start waits for these ends.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(kafka, options, name: name, log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
         else {
-            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
+            throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster
     }
 
-    /// Readable while there is something to read.
+    /// A file descriptor that is readable while records wait.
     package var descriptor: Int32 { consumer.descriptor }
 
     package subscript(partition: Int32) -> TopicView? { files[partition] }
     package var overlayRows: Int { overlays.values.reduce(0) { $0 + $1.count } }
     package var overlayBytes: Int { overlays.values.reduce(0) { $0 + $1.bytes } }
 
-    /// Rows that were repeated, and are known in memory alone.
+    /// The number of repeated rows that are only in memory.
     package var repeatedRows: Int { overlays.values.reduce(0) { $0 + $1.repeatedCount } }
 
     private var now: WallTime { WallTime(milliseconds: owner?.decisionTime ?? 0) }
 
     // MARK: Opening
 
-    /// Others' files are closed.
+    /// Closes the files of all other partitions.
     package func keep(_ numbers: some Collection<Int32>) {
         overlays = overlays.filter { numbers.contains($0.key) }
         for partition in files.keys where !numbers.contains(partition) {
@@ -117,9 +121,10 @@ package final class TopicViews {
         }
     }
 
-    /// One file a turn: a large one is read through before it is believed, and a member must poll.
+    /// Opens one file in each iteration. A large file is checked completely before it is used, and a
+    /// group member must poll in between.
     ///
-    /// - Returns: whether all are open.
+    /// - Returns: whether all files are open.
     package func openNext(of numbers: some Collection<Int32>) throws -> Bool {
         let closed = numbers.filter { files[$0] == nil }.sorted()
         isOpening = false
@@ -171,37 +176,38 @@ package final class TopicViews {
             try view.close()
         } catch {
             log.warning(
-                "view not closed in order; it is looked at more closely at the next start",
+                "a view was not closed cleanly; its file is checked more closely at the next start",
                 .field("partition", view.place.partition), .field("error", error))
         }
     }
 
     // MARK: Reading
 
-    /// Reads on behind what the files have. What was committed before has been written, and is read back.
+    /// Starts to read each topic after the file's offset. Earlier commits are in the topic, so the views
+    /// read them back.
     package func begin(_ numbers: some Collection<Int32>) throws {
         try keepRepeated()
         overlays = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Overlay()) })
         try consumer.assign(numbers.compactMap { files[$0]?.start })
     }
 
-    /// Nothing is ours any more.
+    /// Releases all partitions.
     package func letGo() throws {
         try keepRepeated()
         overlays = [:]
         try? consumer.release()
     }
 
-    /// Takes what the topic has, and enters it.
+    /// Reads records of the topic and writes them to the files.
     ///
-    /// - Returns: the partitions whose views were read to the end of everything that was written.
+    /// - Returns: the partitions whose views have read everything that was written.
     package func read(waitMilliseconds: Int32) throws -> [Int32] {
         readCount = 0
         if blockage != nil { return [] }
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         readCount = batch.count
         var touched = Set<Int32>()
-        // A partition's records come one behind the other.
+        // Records of one partition follow one another in the batch.
         var (partition, view): (Int32, TopicView?) = (-1, nil)
         for index in 0..<batch.count {
             if batch[index].partition != partition {
@@ -213,7 +219,7 @@ package final class TopicViews {
             heard.hear(batch[index])
             guard heard.pending >= Self.enteredMax else { continue }
             try settle(partition)
-            // One that turned out to be damaged has gone.
+            // The view is gone if its file was damaged.
             view = files[partition]
         }
         batch.clear()
@@ -225,14 +231,15 @@ package final class TopicViews {
                 touched.insert(place.partition)
                 ended.append(place.partition)
             case .answered(let id, .ends(let ends)) where id == endsQuestion: try refresh(ends)
-            // The file is ahead of its topic, which was created again, or behind its first record.
+            // The offset is out of range: the topic was created again, or retention deleted the records
+            // after the file's offset.
             case .failed(.outOfRange(let place, let text)):
                 try rebuild(place.partition, .corrupt(path: place.description, what: text))
                 return []
             case .failed(.rebuild(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
-                log.warning("a view's topic cannot be read now", .field("error", failure))
+                log.warning("the topic of a view cannot be read at present", .field("error", failure))
             default: break
             }
         }
@@ -240,9 +247,9 @@ package final class TopicViews {
         return ended.filter(isComplete)
     }
 
-    /// The end of a reader of committed records is where the oldest open transaction begins. What the
-    /// partition's last owner committed can lie behind that, its marker still on the way: so the view is
-    /// complete only when it has come to the end of everything that was written.
+    /// A read-committed consumer ends where the oldest open transaction begins. Records that the previous
+    /// owner of the partition committed can lie behind that point, if their commit marker is late. So the
+    /// view is complete only at the end of everything that was written.
     private func isComplete(_ partition: Int32) -> Bool {
         guard overlays[partition] != nil, let view = files[partition], view.pending == 0,
             let ends = consumer.knownWatermarks(of: view.place), view.applied >= ends.high
@@ -251,7 +258,7 @@ package final class TopicViews {
         return true
     }
 
-    /// Enters what was taken from the topic, or kept.
+    /// Writes the pending rows of a view to its file.
     package func settle(_ partition: Int32) throws {
         guard let view = files[partition], blockage == nil else { return }
         do throws(StoreError) {
@@ -265,7 +272,7 @@ package final class TopicViews {
     }
 
     private func enter(into view: TopicView) throws(StoreError) {
-        // Taken out meanwhile: it is found once, not for each row.
+        // The overlay is taken out first, so that it is looked up once and not for each row.
         var overlay = overlays.removeValue(forKey: view.place.partition)
         defer { overlays[view.place.partition] = overlay }
         try view.settle { overlay?.applied($0) }
@@ -278,8 +285,9 @@ package final class TopicViews {
         body(&overlay)
     }
 
-    /// Hands the views what was repeated. It follows from records that they have read, so it is right there
-    /// whoever owns the partitions next: what others commit lies behind, and is read over it.
+    /// Gives the repeated rows to the views. A repetition follows from records that the view has read. So
+    /// it stays right if the partition moves: later commits of other owners have higher offsets and overwrite
+    /// it.
     package func keepRepeated() throws {
         for partition in overlays.keys {
             guard let view = files[partition], blockage == nil, overlays[partition]?.repeatedCount != 0 else {
@@ -290,8 +298,8 @@ package final class TopicViews {
         }
     }
 
-    /// Asks where the partitions end, so that the files of quiet ones are known to be up to date. Without this, such a
-    /// file looks as old as its last record, and is rebuilt for nothing.
+    /// Asks for the ends of the partitions, to confirm that the files of quiet partitions are up to date.
+    /// Otherwise such a file looks as old as its last record and is rebuilt for nothing.
     package func refreshAsOf() {
         let places = overlays.keys.compactMap { files[$0]?.place }
         if !places.isEmpty { endsQuestion = consumer.ask(.ends(places)) }
@@ -307,8 +315,8 @@ package final class TopicViews {
 
     // MARK: Trouble
 
-    /// Waits for room on the disk. The membership goes on, and so nobody else gets a disk that may be
-    /// as full.
+    /// Waits for disk space and stays in the group. If the member left, its partitions would go to
+    /// another process whose disk may be as full.
     private func block(_ error: StoreError) {
         log.error("no room for the state of this process; its work waits", .field("error", error))
         blockage = Blockage(
@@ -317,9 +325,9 @@ package final class TopicViews {
         owner?.startOverLater()
     }
 
-    /// Once a second.
+    /// Tries a full disk again. The loop calls it once a second.
     ///
-    /// - Parameter numbers: those that are ours, some of which may not be open yet.
+    /// - Parameter numbers: the assigned partitions. Some of their files may not be open yet.
     package func retryBlocked(_ now: Instant, opening numbers: some Collection<Int32>) throws {
         guard let blocked = blockage, now >= blocked.retryAt else { return }
         blockage = nil
@@ -328,17 +336,17 @@ package final class TopicViews {
         if blockage == nil { log.info("there is room again; work goes on") }
     }
 
-    /// The file is not what was written. It is a cache: it goes, and is read anew from its topic.
+    /// Discards a damaged file. The file is a cache, so the view reads its topic again.
     package func rebuild(_ partition: Int32, _ error: StoreError) throws {
         guard error.isCorruption else { throw error }
         log.warning(
-            "view is damaged, it is built anew from its topic", .field("partition", partition),
+            "a view is damaged and is rebuilt from its topic", .field("partition", partition),
             .field("error", error))
         if let view = files.removeValue(forKey: partition) { try view.condemn(error.description) }
         owner?.startOverLater()
     }
 
-    /// The end in order.
+    /// Closes the consumer and all files.
     package func finish() throws {
         try keepRepeated()
         batch.clear()

@@ -1,6 +1,6 @@
 internal import Kafka
 
-/// Where records lie, by their keys.
+/// The mapping from record keys to partitions.
 struct Lanes: Sendable {
     let count: Int
 

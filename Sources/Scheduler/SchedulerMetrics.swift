@@ -1,7 +1,7 @@
 internal import Stages
 internal import Telemetry
 
-/// The stage's numbers. Asked for once, used per batch.
+/// The metrics of the stage. They are created once and used for every batch.
 struct SchedulerMetrics {
     private static let latenessBounds: [Double] = [
         0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 3600,
@@ -26,34 +26,34 @@ struct SchedulerMetrics {
     init(_ metrics: Metrics) {
         self.metrics = metrics
         batchSeconds = metrics.histogram(
-            "flotilla_scheduler_batch_seconds", help: "from a batch of orders being read to its commit")
+            "flotilla_scheduler_batch_seconds", help: "time from reading a batch of orders to its commit")
         inFlight = metrics.gauge(
             "flotilla_scheduler_in_flight", help: "orders read and not yet committed")
         oldestSeconds = metrics.gauge(
             "flotilla_scheduler_oldest_seconds",
-            help: "how late the timer is that fires next; 0 while none is late")
+            help: "delay of the timer that fires next; 0 while no timer is late")
         lateness = metrics.histogram(
             "flotilla_scheduler_lateness_seconds",
-            help: "from a timer's due time to the commit that fired it",
+            help: "time from a timer's due time to the commit that fired it",
             bounds: Self.latenessBounds)
-        fired = metrics.counter("flotilla_scheduler_fired_total", help: "timers whose sends went")
+        fired = metrics.counter("flotilla_scheduler_fired_total", help: "timers that fired and wrote a send")
         expired = metrics.counter(
-            "flotilla_scheduler_expired_total", help: "timers that were later than they may be")
+            "flotilla_scheduler_expired_total", help: "timers that expired because they were too late")
         timers = metrics.gauge(
             "flotilla_scheduler_timers",
-            help: "timers that wait, and idempotency keys that are remembered for a day")
+            help: "waiting timers, plus idempotency keys, which are kept for a day")
         overlay = metrics.gauge(
             "flotilla_scheduler_overlay_rows", help: "timers committed and not yet read back into the view")
         held = metrics.gauge(
-            "flotilla_scheduler_clock_held", help: "1 while nothing fires because a clock has jumped")
+            "flotilla_scheduler_clock_held", help: "1 while no timer fires because a clock has jumped")
         jumps = metrics.counter(
             "flotilla_scheduler_clock_jumps_total", help: "jumps of this machine's clock by more than 5 s")
         blocked = metrics.gauge(
             "flotilla_scheduler_partitions_blocked",
-            help: "partitions whose orders wait because their view cannot be written, or are out of range")
+            help: "partitions whose orders wait: their view is not writable, or their offset is out of range")
         restoreSeconds = metrics.histogram(
             "flotilla_scheduler_restore_seconds",
-            help: "from a partition being assigned to its timers being complete")
+            help: "time from the assignment of a partition until its timers are complete")
         startedOver = metrics.counter(
             "flotilla_scheduler_started_over_total",
             help: "batches that were not committed and are read again from the committed offsets")
@@ -64,13 +64,13 @@ struct SchedulerMetrics {
 
     func records(_ outcome: String) -> Counter {
         metrics.counter(
-            "flotilla_scheduler_records_total", help: "orders, by what became of them",
+            "flotilla_scheduler_records_total", help: "orders, by outcome",
             labels: ["outcome": outcome])
     }
 
     func deadLetters(_ code: String) -> Counter {
         metrics.counter(
-            "flotilla_scheduler_dead_letters_total", help: "records that could not be used, by reason",
+            "flotilla_scheduler_dead_letters_total", help: "records sent to the dead letters, by reason",
             labels: ["code": code])
     }
 }

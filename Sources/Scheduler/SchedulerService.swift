@@ -3,10 +3,11 @@ package import Stages
 package import Telemetry
 package import Topics
 
-/// The stage that keeps what was promised for later, as a part of a process: one loop on a thread of its own.
+/// The stage that stores scheduled sends and writes them when they are due. It has one loop with its own
+/// thread.
 package final class SchedulerService: Stage {
     package static let name = "scheduler"
-    package static let summary = "sends later what was scheduled, once"
+    package static let summary = "writes scheduled sends when they are due, once each"
     package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 1)
     package static let topics: [TopicName] = [
         .schedules, .schedulesAuto, .timers, .sendsTimed, .progress, .replies, .deadLetters,
@@ -23,8 +24,8 @@ package final class SchedulerService: Stage {
     }
 
     /// - Parameters:
-    ///   - clock: what this process takes for the time.
-    ///   - onStep: told of every step, on the loop's thread; for tests, which end the process there.
+    ///   - clock: the clock of this machine.
+    ///   - onStep: called at every step, on the loop's thread. Tests end the process there.
     package init(
         _ settings: SchedulerSettings, in environment: StageEnvironment,
         clock: @escaping @Sendable () -> WallTime = { .now() },

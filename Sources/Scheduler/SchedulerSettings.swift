@@ -1,21 +1,21 @@
 package import Settings
 package import Store
 
-/// The bounds of the stage, each with what happens at it.
+/// The limits of the stage, each with the behavior at the limit.
 package struct SchedulerSettings: OperatorSettings {
-    /// Orders of one transaction; what is beyond waits for the next one.
+    /// The most orders of one transaction. The next transaction takes the rest.
     package var batchOrdersMax = 1000
-    /// Bytes of orders of one transaction.
+    /// The most bytes of orders of one transaction.
     package var batchBytesMax = 8 << 20
-    /// Timers that one transaction fires, the oldest first; the others are next.
+    /// The most timers that one transaction fires, the oldest first. The next transaction fires the rest.
     package var firesMax = 2000
-    /// Timers that fire in a second; those that are late wait for their turn.
+    /// The most timers that fire in a second. Late timers wait for the next seconds.
     package var firesPerSecond = 100_000
-    /// How long firing is held after a clock has jumped.
+    /// The time without firing after a clock has jumped.
     package var holdMilliseconds = FiringClock.holdMilliseconds
-    /// Timers that are committed and not yet read back; beyond it reading orders pauses.
+    /// The most timers that are committed and not yet read back. Above it the loop stops reading orders.
     package var overlayRowsMax = 20_000
-    /// Bytes of them; beyond it the same.
+    /// The most bytes of these timers. Above it the loop stops reading orders.
     package var overlayBytesMax = 16 << 20
     package var sessionMilliseconds = 10_000
     package var viewLimits = Limits()
@@ -31,12 +31,12 @@ package struct SchedulerSettings: OperatorSettings {
             "the most timers that one transaction fires, the oldest first")
         declare(
             "scheduler.timers-per-second", sets: \.firesPerSecond, in: 10...1_000_000,
-            "the most timers that a process fires in a second; those that are late wait for their turn")
+            "the most timers that a process fires in a second; late timers wait for the next seconds")
         declare(
             "scheduler.clock-hold", sets: \.holdMilliseconds, as: Milliseconds.self, in: 0...600_000,
-            "how long no timer fires after a clock has jumped by more than 5 s")
+            "the time for which no timer fires after a clock has jumped by more than 5 s")
         declare(
             "scheduler.overlay-rows", sets: \.overlayRowsMax, in: 1000...1_000_000,
-            "timers committed and not yet read back; beyond it reading orders waits")
+            "the most timers that are committed and not yet read back; beyond it, reading orders pauses")
     }
 }

@@ -1,27 +1,29 @@
 internal import Lifecycle
 
-/// Compares this process's clock with the cluster's, as the stamps on reports tell it. A wrong clock would
-/// set good reports aside as written in the future, or long ago, and end tokens that live.
+/// A comparison of this process's clock with the cluster's clock, from the stamps on reports. A wrong clock
+/// would send good reports to the dead letters, as written in the future or too long ago. It would also end
+/// living tokens.
 ///
-/// It knows of each partition between which bounds its broker's time lies, measured on the steady clock,
-/// so that a step of our own clock shows at once. That a stamp lies ahead of our clock proves that ours
-/// is behind. That it lies behind ours proves nothing, unless the record was surely written a moment ago:
-/// what is read after a pause may be old. It decides and does nothing.
+/// The check keeps bounds of the broker's time for each partition, relative to the steady clock. So a step of
+/// the machine's clock shows at once. A stamp ahead of the machine's clock proves that the machine is behind.
+/// A stamp behind it proves nothing, unless the record was certainly written a moment ago. A record that is
+/// read after a pause may be old. The check has no side effects.
 struct ClockCheck {
-    /// Clocks that differ by less are right: less than the merge takes for the future.
+    /// The difference below which clocks count as right. It is smaller than the difference that the merge
+    /// treats as the future.
     static let toleranceMilliseconds: Int64 = 60_000
-    /// What contradicts our clock is looked for again after this: the wrong clock can have been a broker's,
-    /// and its stamps stay in the topic when it is right.
+    /// The time after which the bounds of a wrong clock are discarded and measured again. The wrong clock may
+    /// have been a broker's, and its stamps stay in the topic after it is corrected.
     static let doubtMilliseconds = 600_000
 
-    /// What can be counted with.
+    /// The range of stamps that allow arithmetic without overflow.
     private static let stamps: ClosedRange<Int64> = 0...1 << 53
 
     enum Verdict: Equatable {
         case agrees
-        /// Our clock is not behind, and nothing is known that is young enough to say that it is not ahead.
+        /// This clock is not behind. No record is known that is young enough to prove that it is not ahead.
         case unproven
-        /// - Parameter aheadMilliseconds: of our clock; below zero it is behind.
+        /// - Parameter aheadMilliseconds: the lead of this clock. Below zero the clock is behind.
         case wrong(Culprit, aheadMilliseconds: Int64)
 
         var isWrong: Bool {
@@ -30,27 +32,27 @@ struct ClockCheck {
     }
 
     enum Culprit: Equatable {
-        /// Nothing agrees with it.
+        /// This machine's clock. No broker agrees with it.
         case ours
-        /// Others agree with ours: it is the one of the broker that leads this partition.
+        /// The clock of the broker that leads this partition. Other brokers agree with this machine.
         case broker(of: Int32)
     }
 
-    /// A broker's time less the steady clock, in milliseconds.
+    /// The bounds of a broker's time minus the steady clock, in milliseconds.
     private struct Bounds {
         var least: Int64
-        /// Nil while no record was surely fresh.
+        /// The upper bound. Nil if no record was certainly fresh.
         var most: Int64?
     }
 
     private var bounds: [Int32: Bounds] = [:]
     private var doubtedSince: Instant?
 
-    /// A record was read.
+    /// Takes the stamp of a record that was read.
     ///
     /// - Parameters:
-    ///   - stamp: the cluster's time on it.
-    ///   - age: within how many milliseconds it was surely written; nil where that is not known.
+    ///   - stamp: the cluster's time on the record.
+    ///   - age: the record's largest possible age in milliseconds. Nil if it is unknown.
     mutating func saw(_ stamp: Int64, in partition: Int32, age: Int64?, at now: Instant) {
         guard Self.stamps.contains(stamp) else { return }
         let difference = stamp - Self.steady(now)
@@ -58,7 +60,7 @@ struct ClockCheck {
             bounds[partition] = Bounds(least: difference, most: difference + age)
         } else if var known = bounds[partition] {
             known.least = max(known.least, difference)
-            // A broker's clock that was set: what was known of its bounds is over.
+            // The broker's clock was set, so its earlier upper bound is invalid.
             if let most = known.most, most < known.least { known.most = nil }
             bounds[partition] = known
         } else {
@@ -66,7 +68,7 @@ struct ClockCheck {
         }
     }
 
-    /// The partition has a record with this stamp or a later one.
+    /// Notes that the partition has a record with this stamp or a later one.
     mutating func reaches(_ stamp: Int64, in partition: Int32, at now: Instant) {
         guard Self.stamps.contains(stamp) else { return }
         let difference = stamp - Self.steady(now)
@@ -74,7 +76,7 @@ struct ClockCheck {
         bounds[partition] = Bounds(least: difference, most: nil)
     }
 
-    /// Others have nothing to say any more.
+    /// Drops the bounds of all other partitions.
     mutating func keep(_ partitions: some Collection<Int32>) {
         bounds = bounds.filter { partitions.contains($0.key) }
     }
@@ -112,8 +114,9 @@ struct ClockCheck {
         return .wrong(agreeing > 0 ? .broker(of: worst.partition) : .ours, aheadMilliseconds: worst.ahead)
     }
 
-    /// The time to decide by, in milliseconds since 1970: never later than the cluster's, as far as it
-    /// is known. So nothing ends too soon, and what ends too late ends when our clock is proven.
+    /// Returns the time for decisions, in milliseconds since 1970. It is never later than the cluster's time,
+    /// as far as that is known. So nothing ends too early. An end that is late happens when the clock is
+    /// proven right.
     func time(_ wall: Int64, at now: Instant) -> Int64 {
         if compare(wall, at: now) == .agrees { return wall }
         guard let least = bounds.values.map(\.least).max() else { return wall }
@@ -124,7 +127,7 @@ struct ClockCheck {
 }
 
 extension ClockCheck.Verdict: CustomStringConvertible {
-    /// What a person must do; empty where there is nothing to do.
+    /// The action that an operator must take. Empty if no action is needed.
     var description: String {
         guard case .wrong(let culprit, let ahead) = self else { return "" }
         let seconds = Double(ahead.magnitude) / 1000
@@ -132,10 +135,10 @@ extension ClockCheck.Verdict: CustomStringConvertible {
         switch culprit {
         case .ours:
             return
-                "the clock of this machine is \(seconds) s \(way) the cluster's; reports wait until it is set"
+                "the clock of this machine is \(seconds) s \(way) the cluster's; set it, because reports wait"
         case .broker(let partition):
             return
-                "the clock of this machine is \(seconds) s \(way) that of the broker which leads partition \(partition), and agrees with others; reports wait until the broker's is set"
+                "the clock of this machine is \(seconds) s \(way) the clock of the broker that leads partition \(partition), and agrees with other brokers; set that broker's clock, reports wait until then"
         }
     }
 }

@@ -4,21 +4,21 @@ internal import Stages
 internal import Telemetry
 
 extension IngestLoop {
-    /// The time to decide by, in milliseconds since 1970.
+    /// The time for decisions, in milliseconds since 1970.
     var decisionTime: Int64 { clockCheck.time(clock().milliseconds, at: .now()) }
 
     var isClockProven: Bool { judgeClock() == .agrees }
 
-    /// What the batch's stamps tell of the cluster's clock. A record that lies where its partition ended at
-    /// the last poll was written since then; of any other it is not known how long it lay there. It is told
-    /// of an end only where there is nothing to read for a while, so a partition has also come to its end
-    /// where its last record is the last that the cluster had.
+    /// Gives the batch's stamps to the clock check. A record at the offset where its partition ended at the
+    /// last poll was written since that poll. The age of any other record is unknown. Kafka reports the end
+    /// of a partition only after a wait without records. So a partition has also reached its end if the batch
+    /// contains its last known record.
     func noteStamps(_ events: [ConsumerEvent], polledBefore: Instant) {
         var ends: [Int32: Int64] = [:]
         for event in events {
             switch event {
             case .end(let place, let offset): ends[place.partition] = offset
-            // What could not be fetched for a while is not as young as it looks.
+            // After a failed fetch a record may have waited, so it is older than it looks.
             case .failed: reportEnds = [:]
             default: break
             }
@@ -53,14 +53,14 @@ extension IngestLoop {
         reportEnds.merge(ends) { _, new in new }
     }
 
-    /// Before a batch is merged.
+    /// Whether the clock allows to merge a batch. If it is wrong, the batch is read again later.
     func trustsClock() -> Bool {
         if !judgeClock().isWrong { return true }
         member.startOverLater()
         return false
     }
 
-    /// Once a second.
+    /// Checks the clock again. The loop calls it once a second.
     func recheckClock() {
         if wrongClock != nil {
             askForYoungReports(member.owned.keys.map { TopicPartition(reportsTopic, $0) })
@@ -68,14 +68,15 @@ extension IngestLoop {
         if judgeClock().isWrong, !member.mustStartOver { member.startOverLater() }
     }
 
-    /// Whether there is a report that by our clock is hardly a minute old: then ours is not ahead.
+    /// Asks for reports that are at most a minute old by this machine's clock. If there is one, the clock is
+    /// not ahead.
     func askForYoungReports(_ places: [TopicPartition]) {
         guard !places.isEmpty, !isClockProven else { return }
         let time = clock().milliseconds - ClockCheck.toleranceMilliseconds
         youngReports = reports.ask(.records(sinceMilliseconds: time, places))
     }
 
-    /// Takes an answer to the newest question for young reports.
+    /// Takes the answer to the newest question for young reports.
     func hearYoungReports(_ event: ConsumerEvent) {
         guard case .answered(youngReports, .records(let time, let found)) = event else { return }
         for (place, offset) in found where offset != nil {
@@ -94,7 +95,7 @@ extension IngestLoop {
             wrongClock = verdict.description
             metrics.clockAhead.set(Double(ahead) / 1000)
         case .agrees, .unproven:
-            if wrongClock != nil { log.info("the clocks do not contradict each other any more") }
+            if wrongClock != nil { log.info("the clocks do not differ any more; reports are merged again") }
             wrongClock = nil
             metrics.clockAhead.set(0)
         }

@@ -1,72 +1,75 @@
 package import Lifecycle
 
-/// What time it is for timers: the cluster's, as far as the stamps on its records prove it. The same clock gave
-/// the orders their times. It is never ahead of the cluster, and a few milliseconds behind it.
+/// The clock for timers. It is the cluster's time, as far as the timestamps of its records prove it. The
+/// orders got their times from the same clock. It is never ahead of the cluster, and a few milliseconds
+/// behind it.
 ///
-/// A clock that jumps, this machine's or the cluster's, is not believed at once: firing is held until the new
-/// time has stood for a while. What has fired is gone, so that nothing fires twice by a clock that was set back.
+/// After a jump of the machine's clock or the cluster's clock, firing is held until the new time has lasted
+/// for a while. A fired timer is deleted, so a clock that is set back cannot fire it twice.
 package struct FiringClock {
-    /// Milliseconds; a larger step against the steady clock is a jump.
+    /// The smallest difference to the steady clock that is a jump, in milliseconds.
     package static let jumpMilliseconds: Int64 = 5000
-    /// How long firing is held after a jump.
+    /// The time without firing after a jump.
     package static let holdMilliseconds = 30_000
-    /// For so long a stamp counts: the steady clock may run a little faster than the cluster's.
+    /// The time for which a stamp counts. After it the steady clock may have run faster than the cluster's.
     package static let windowMilliseconds = 60_000
-    /// A proof that is older is asked for anew.
+    /// The age at which the newest stamp is stale and the loop asks for the time.
     package static let freshMilliseconds = 10_000
-    /// What can be counted with.
+    /// The range of stamps that allow arithmetic without overflow.
     private static let stamps: ClosedRange<Int64> = 0...1 << 53
 
     private let holdMilliseconds: Int
 
-    /// The cluster's time less the steady clock, at least: in this window, and in the one before it.
+    /// A lower bound of the cluster's time minus the steady clock, from the current window and from the one
+    /// before.
     private var current: Int64?
     private var previous: Int64?
     private var windowBegan: Instant?
     private var sawAt: Instant?
-    /// This machine's time less the steady clock.
+    /// This machine's time minus the steady clock.
     private var machine: Int64?
     private var heldUntil: Instant?
-    /// The cluster says what neither it nor this machine has said before.
+    /// A cluster time that is ahead of this clock and of the machine, and is not confirmed yet.
     private var doubt: (since: Instant, last: Instant)?
 
     package init(holdMilliseconds: Int = FiringClock.holdMilliseconds) {
         self.holdMilliseconds = holdMilliseconds
     }
 
-    /// Milliseconds since 1970; nil while nothing is known, or firing is held.
+    /// Returns milliseconds since 1970. Returns nil if the time is unknown or firing is held.
     package func time(at now: Instant) -> Int64? { isHeld(at: now) ? nil : estimate(at: now) }
 
     package func isHeld(at now: Instant) -> Bool { doubt != nil || heldUntil.map { now < $0 } == true }
 
-    /// The newest stamp is too old to rest on.
+    /// Whether the newest stamp is too old to rely on.
     package func isStale(at now: Instant) -> Bool {
         sawAt.map { now.milliseconds(since: $0) >= Self.freshMilliseconds } ?? true
     }
 
-    /// Also while firing is held.
+    /// Returns the estimated time, also while firing is held.
     private func estimate(at now: Instant) -> Int64? {
         guard let difference = [current, previous].compactMap({ $0 }).max() else { return nil }
         return difference + Self.steady(now)
     }
 
-    /// Once a turn.
+    /// Compares the machine's clock with the steady clock. The loop calls it in each iteration.
     ///
     /// - Parameter wall: this machine's time, in milliseconds since 1970.
-    /// - Returns: whether that has jumped.
+    /// - Returns: whether the machine's clock has jumped.
     @discardableResult
     package mutating func tick(wall: Int64, at now: Instant) -> Bool {
         let difference = wall - Self.steady(now)
         defer { machine = difference }
         if let doubt, now.milliseconds(since: doubt.last) >= holdMilliseconds { self.doubt = nil }
         guard let machine, abs(difference - machine) > Self.jumpMilliseconds else { return false }
-        // On one machine the cluster's clock has jumped, too: what it said before says nothing any more.
+        // If the cluster runs on this machine, its clock has jumped, too. So earlier stamps prove nothing any
+        // more.
         self = FiringClock(holdMilliseconds: holdMilliseconds)
         heldUntil = now.advanced(byMilliseconds: holdMilliseconds)
         return true
     }
 
-    /// The cluster has written a record with this stamp.
+    /// Takes the stamp of a record that the cluster has written.
     package mutating func saw(_ stamp: Int64, wall: Int64, at now: Instant) {
         guard Self.stamps.contains(stamp) else { return }
         let isAhead = estimate(at: now).map { stamp > $0 + Self.jumpMilliseconds } ?? true
@@ -75,7 +78,7 @@ package struct FiringClock {
             doubt = (since, now)
             guard now.milliseconds(since: since) >= holdMilliseconds else { return }
         }
-        // A record of long ago says nothing against a doubt.
+        // An old record, with a stamp that is not ahead, does not end a doubt.
         if isAhead { doubt = nil }
         renew(stamp - Self.steady(now), at: now)
     }

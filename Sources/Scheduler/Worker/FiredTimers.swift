@@ -2,16 +2,16 @@ internal import LiveActivity
 internal import Stages
 internal import Store
 
-/// The timers of one transaction.
+/// The timers that one transaction fires.
 struct FiredTimers {
-    /// Milliseconds since 1970.
+    /// The time of the transaction, in milliseconds since 1970.
     let time: Int64
     let countMax: Int
-    /// That have timers among them.
+    /// The partitions of these timers.
     private(set) var partitions: Set<Int32> = []
     private(set) var fired: [(partition: Int32, dueAt: Int64, timer: LatelyFired.Fired?)] = []
     private(set) var expired = 0
-    /// Entries that stand for nothing any more.
+    /// Entries in due order whose row has changed or is gone.
     private var outdated: [(partition: Int32, entry: DueEntry)] = []
 
     init(time: Int64, countMax: Int) {
@@ -20,10 +20,10 @@ struct FiredTimers {
     }
 
     var isEmpty: Bool { count == 0 }
-    /// Rows that go.
+    /// The number of rows that the transaction deletes.
     private(set) var count = 0
 
-    /// Takes what is due next, and writes it down.
+    /// Takes the next due entry and adds its records to the output.
     mutating func take(
         _ entry: DueEntry, from rows: CommittedRows, into output: inout TimerOutput
     ) throws(StoreError) {
@@ -52,7 +52,8 @@ struct FiredTimers {
         count += 1
     }
 
-    /// Only behind the commit: until then it may come to nothing.
+    /// Removes the outdated entries from the views. Call it only after the commit, because the transaction
+    /// can fail until then.
     mutating func dropOutdated(in views: TopicViews) {
         for (partition, entry) in outdated { views[partition]?.drop(entry.stored.span) }
         outdated.removeAll()

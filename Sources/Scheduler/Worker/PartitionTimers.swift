@@ -2,17 +2,18 @@ internal import LiveActivity
 internal import Stages
 internal import Store
 
-/// The rows of one partition of `timers` as the transaction of orders in hand makes them, over what is committed.
+/// The rows of one partition of `timers` as the current transaction changes them, on top of the committed
+/// rows.
 final class PartitionTimers: TimerTable {
-    /// A row as it was found or made.
+    /// A row that was read or made.
     private struct Entry<Row> {
         var row: Row?
-        /// When the committed row has to be looked at; its entry in due order goes when that changes.
+        /// The time of the committed row's entry in due order. If the time changes, that entry is removed.
         var committedAt: Int64?
         var isChanged = false
     }
 
-    /// Rows of an owner that one page of the view brings.
+    /// The number of an owner's rows in one page of the view.
     private static let pageRows = 500
 
     private let committed: CommittedRows
@@ -20,7 +21,7 @@ final class PartitionTimers: TimerTable {
     private let lately: LatelyFired
     private var timers: [KeyBytes: Entry<TimerRow>] = [:]
     private var sends: [KeyBytes: Entry<SeenOrder>] = [:]
-    /// The keys of owners whose timers are all here.
+    /// The owners whose timers are all loaded, with the keys of these timers.
     private var owners: [KeyBytes: Set<KeyBytes>] = [:]
 
     init(over committed: CommittedRows, unread: UnreadTimers, lately: LatelyFired) {
@@ -30,7 +31,7 @@ final class PartitionTimers: TimerTable {
     }
 
     var newerRecord: RecordError? { committed.newerRecord }
-    /// Rows that are in memory.
+    /// The number of rows in memory.
     var count: Int { timers.count + sends.count }
 
     // MARK: What there is
@@ -69,7 +70,7 @@ final class PartitionTimers: TimerTable {
         let key = KeyBytes(row.key)
         let owner = KeyBytes(TimerRow.prefix(app: row.app, owner: row.owner))
         guard owners[owner]?.insert(key) != nil else {
-            preconditionFailure("a timer is set whose owner's were not asked for")
+            preconditionFailure("a timer was set before the timers of its owner were loaded")
         }
         timers[key, default: Entry()].row = row
         timers[key]?.isChanged = true
@@ -87,7 +88,7 @@ final class PartitionTimers: TimerTable {
         sends[key]?.isChanged = true
     }
 
-    /// Adds the records of those that have changed, one for each.
+    /// Adds one record for each changed row.
     func write(to output: inout TimerOutput) {
         for (key, entry) in timers where entry.isChanged {
             output.add(
@@ -103,6 +104,6 @@ final class PartitionTimers: TimerTable {
 }
 
 extension SeenOrder {
-    /// Milliseconds since 1970.
+    /// The time at which the idempotency key is forgotten, in milliseconds since 1970.
     var forgottenAt: Int64 { at + Self.keptMilliseconds }
 }

@@ -2,12 +2,12 @@ internal import Lifecycle
 internal import Stages
 internal import Topics
 
-/// One partition of `schedules` and `schedules.auto` that is ours, and its timers.
+/// One assigned partition of `schedules` and `schedules.auto`, with its timers.
 struct ScheduledPartition: OwnedPart {
     let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
-    /// How far each topic is committed.
+    /// The committed position in each topic.
     var positions: [ScheduledTopic: ReadPosition] = [:]
     var window = DueWindow()
     var unread = UnreadTimers()
@@ -31,7 +31,7 @@ struct ScheduledPartition: OwnedPart {
         reached(offset, in: ScheduledTopic(index: topic))
     }
 
-    /// Timers are read anew.
+    /// Forgets the timers, because the loop reads them again.
     mutating func forgetTimers() { (window, unread, heard) = (DueWindow(), UnreadTimers(), HeardOrders()) }
 
     mutating func reached(_ offset: Int64, in topic: ScheduledTopic) {
@@ -40,7 +40,7 @@ struct ScheduledPartition: OwnedPart {
     }
 }
 
-/// What the scheduler reads, in the order of its subscription.
+/// The topics that the scheduler reads, in the order of its subscription.
 enum ScheduledTopic: CaseIterable {
     case schedules
     case auto

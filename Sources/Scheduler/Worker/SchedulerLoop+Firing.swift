@@ -7,12 +7,12 @@ internal import Telemetry
 internal import Topics
 
 extension SchedulerLoop {
-    /// So long before a timer is due it is asked where the orders end.
+    /// The time before a timer is due at which the loop asks for the end of the orders.
     private static let aheadMilliseconds: Int64 = 250
-    /// Between two questions for the time.
+    /// The pause between two questions for the time.
     private static let betweenQuestionsMilliseconds = 1000
 
-    /// One transaction of the timers that are due, the oldest first over all partitions.
+    /// Fires the due timers in one transaction, the oldest first over all partitions.
     func fire(_ now: Instant) throws {
         guard try fillWindows() else { return }
         guard let next = member.owned.values.filter(\.isServing).compactMap(\.window.first?.at).min() else {
@@ -33,12 +33,12 @@ extension SchedulerLoop {
         }
         let rest = member.owned.values.filter(\.isServing).compactMap(\.window.first?.at).min()
         let wait = rest.map { $0 - time } ?? Int64(Self.idleMilliseconds)
-        // What is due and may not go yet waits for orders, or for its turn.
+        // A due timer that cannot fire yet waits for orders or for the budget.
         let least = firing.isEmpty && next <= time ? 1 : 0
         firesIn = Int32(min(Int64(Self.idleMilliseconds), max(Int64(least), wait)))
     }
 
-    /// False when a view turned out to be unusable.
+    /// Returns false if a view is unusable.
     private func fillWindows() throws -> Bool {
         for partition in member.owned.keys.sorted() {
             guard try fillWindow(partition) else { return false }
@@ -74,7 +74,8 @@ extension SchedulerLoop {
         return true
     }
 
-    /// The cluster's stamp on a question is the time. It goes to a partition of ours, where we read it.
+    /// Writes a question to an assigned partition and reads it back there. The cluster's timestamp on it is
+    /// the current time.
     private func askTheTime(_ now: Instant, next: Int64) {
         let isSoon = clock.time(at: now).map { next - $0 < Int64(FiringClock.freshMilliseconds) } ?? true
         guard isSoon, clock.isStale(at: now) || clock.isHeld(at: now), now >= nextQuestion,
@@ -89,8 +90,8 @@ extension SchedulerLoop {
         onStep(.timeAsked)
     }
 
-    /// Asks where the orders of partitions end that have a timer due. A timer fires when every cancel that came in time
-    /// is known.
+    /// Asks for the end of the orders in partitions that have a timer due. A timer fires only when all
+    /// cancels that arrived in time are known.
     private func askForEnds(at time: Int64) throws {
         hearEnds()
         var places: [Kafka.TopicPartition] = []
@@ -105,7 +106,7 @@ extension SchedulerLoop {
         for place in places { endsAsked[place.partition] = (question, time) }
     }
 
-    /// Takes the answers. A partition without one is asked for again.
+    /// Takes the answers. A partition whose question failed is asked again.
     private func hearEnds() {
         for (question, answer) in writer.takeAnswers() {
             switch answer {
@@ -137,7 +138,7 @@ extension SchedulerLoop {
         static func < (a: Head, b: Head) -> Bool { a.entry < b.entry }
     }
 
-    /// False when a view turned out to be unusable.
+    /// Takes the due timers into the transaction. Returns false if a view is unusable.
     private func take(into firing: inout FiredTimers) throws -> Bool {
         output.removeAll()
         var heads = MinHeap<Head>()
@@ -162,7 +163,7 @@ extension SchedulerLoop {
         return true
     }
 
-    /// Nil when none of the partition may go.
+    /// Returns nil if no timer of the partition may fire yet.
     private func head(of partition: Int32, at time: Int64) -> Head? {
         guard let part = member.owned[partition], let entry = part.window.first, entry.at <= time,
             part.heard.mayFire(dueAt: entry.at)
@@ -177,7 +178,7 @@ extension SchedulerLoop {
         }
         onStep(.firing)
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
-            return member.giveUp("the partitions are another's by now", "")
+            return member.giveUp("the partitions were reassigned", "")
         }
         var work = ScheduledWork()
         for partition in firing.partitions {

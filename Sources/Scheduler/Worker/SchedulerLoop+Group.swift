@@ -26,7 +26,7 @@ extension SchedulerLoop: GroupMemberOwner {
 
     func begin(_ numbers: [Int32], followed: [CommittedOffset]) throws {
         try views.begin(numbers)
-        // An answer to an earlier question says nothing about orders that are read again.
+        // The orders are read again, so an answer to an earlier question proves nothing about them.
         endsAsked = [:]
         for partition in numbers { member.owned[partition]?.forgetTimers() }
     }
@@ -35,7 +35,7 @@ extension SchedulerLoop: GroupMemberOwner {
 }
 
 extension SchedulerLoop: TopicViewsOwner {
-    /// Of this machine, for the age of files alone: a file that is taken for older is rebuilt.
+    /// The time of this machine. It only decides the age of files: a file that looks too old is rebuilt.
     var decisionTime: Int64 { wall().milliseconds }
 
     func startOverLater() { member.startOverLater() }

@@ -7,7 +7,7 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// What a transaction came to, beside its records.
+/// The result of a transaction, apart from its records.
 struct ScheduledWork {
     var offsets: [OffsetToCommit] = []
     var reached: [(partition: Int32, topic: ScheduledTopic, offset: Int64)] = []
@@ -15,30 +15,31 @@ struct ScheduledWork {
     var orders = 0
 }
 
-/// What one record of the two topics wants.
+/// The content of one record of the two topics.
 private enum ReadRecord {
     case request(ScheduleRequest)
     case end(EndSchedule)
 }
 
 extension SchedulerLoop {
-    /// Rows that one transaction reads; the next one takes the rest.
+    /// The most rows that one transaction reads. The next transaction takes the rest.
     private static let rowsMax = 20_000
 
-    /// From a batch of orders to one transaction, or to several where they make much. Whatever stops it half-way
-    /// leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read again.
+    /// Turns a batch of orders into one transaction, or into several if their output is large. An
+    /// interruption leaves nothing behind except perhaps duplicate dead letters, because uncommitted orders
+    /// are read again.
     func decide(epoch: Int) throws {
         onStep(.batchRead)
         metrics.inFlight.set(Double(batch.count))
         defer { metrics.inFlight.set(0) }
         var parts = sortOut()
-        if let gap = findGap(parts) { return member.giveUp("orders are missing in what was read", gap) }
+        if let gap = findGap(parts) { return member.giveUp("the batch has a gap in its orders", gap) }
         while parts.contains(where: { !$0.isTaken }) {
             guard try decideNext(of: &parts, epoch) else { return }
         }
     }
 
-    /// One transaction. False when everything that is not committed has to be read again.
+    /// Runs one transaction. Returns false if everything that is not committed must be read again.
     private func decideNext(of parts: inout [BatchPart<ScheduledTopic>], _ epoch: Int) throws -> Bool {
         let began = Instant.now()
         output.removeAll()
@@ -55,17 +56,18 @@ extension SchedulerLoop {
         }
         onStep(.lettersSent)
         if let problem = writer.acknowledge() {
-            member.giveUp("orders could not be set aside", problem)
+            member.giveUp("orders could not be written to the dead letters", problem)
             return false
         }
         onStep(.lettersAcknowledged)
         for table in tables.values { table.write(to: &output) }
-        // What they hold on to would be copied when the commit adds to it.
+        // The tables share storage with the partitions. If they still existed, the commit would copy that
+        // storage when it adds to it.
         tables.removeAll()
         onStep(.decided)
-        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        // Captured before the transaction's first record. A later capture could belong to a newer membership.
         guard let group = consumer.captureGroup(forEpoch: epoch) else {
-            member.giveUp("the partitions are another's by now", "")
+            member.giveUp("the partitions were reassigned", "")
             return false
         }
         guard try commit(work, group) else {
@@ -90,7 +92,7 @@ extension SchedulerLoop {
             complaint: "a record of timers cannot be read; its timer does not fire")
     }
 
-    /// The transaction, and what follows from its commit.
+    /// Commits the transaction and applies its changes to overlay, window and positions.
     func commit(_ work: ScheduledWork, _ group: GroupMetadata) throws -> Bool {
         func onTransactionStep(_ step: StageTransaction.Step) {
             onStep(step == .begun ? .transactionBegun : .offsetsSent)
@@ -116,7 +118,7 @@ extension SchedulerLoop {
 
     private func take(_ change: TimerOutput.Change, at now: Instant) {
         views.overlays[change.partition]?.committed(change.key, change.record, at: now)
-        // The transaction has happened, so that nobody needs the entry, not even after a crash.
+        // The transaction is committed, so the old entry is not needed any more, even after a crash.
         if let outdated = change.outdated { views[change.partition]?.drop(outdated.stored.span) }
         if let entry = change.entry {
             member.owned[change.partition]?.window.add(entry)
@@ -137,7 +139,8 @@ extension SchedulerLoop {
         return BatchPart.all(of: batch, serving: member.serves) { ScheduledTopic(index: $0) }
     }
 
-    /// The planner writes in transactions, which leave gaps of their own.
+    /// Only `schedules` is checked. The planner writes `schedules.auto` in transactions, and their markers
+    /// leave gaps.
     private func findGap(_ parts: [BatchPart<ScheduledTopic>]) -> String? {
         var first: String?
         for part in parts where part.topic == .schedules {
@@ -190,8 +193,8 @@ extension SchedulerLoop {
 
     // MARK: Deciding
 
-    /// As many of the part's orders as the transaction takes. False when the partition's view turned out to be
-    /// unusable, and the batch has to be read again.
+    /// Decides orders of the part until the transaction is full. Returns false if the partition's view is
+    /// unusable. Then the batch must be read again.
     private func decide(
         _ part: inout BatchPart<ScheduledTopic>, max: Int, in table: PartitionTimers,
         into work: inout ScheduledWork
@@ -246,7 +249,7 @@ extension Misfit {
     fileprivate static func astray(_ home: Int32) -> Misfit {
         Misfit(
             "wrong_partition",
-            "the record belongs into partition \(home), where its owner's others lie; orders are written by the gateway"
+            "the record belongs in partition \(home), with its owner's other orders; only the gateway writes orders"
         )
     }
 }

@@ -6,15 +6,15 @@ internal import Store
 internal import Telemetry
 
 extension SchedulerLoop {
-    /// How often a view of a partition without news is told that it is still up to date.
+    /// The interval between two confirmations that the view of a quiet partition is up to date.
     static let asOfMilliseconds = 600_000
 
-    /// Once a second.
+    /// Does the regular work. The loop calls it once a second.
     func upkeep(_ now: Instant) throws {
         try views.retryBlocked(now, opening: member.owned.keys)
         transaction.serve()
         writer.serve()
-        if writer.isRuined { throw StageFailure.client("a producer of the scheduler is at its end") }
+        if writer.isRuined { throw StageFailure.client("a producer of the scheduler is unusable") }
         tellObstacles(now)
         metrics.overlay.set(Double(views.overlayRows))
         metrics.held.set(clock.isHeld(at: now) ? 1 : 0)
@@ -26,7 +26,7 @@ extension SchedulerLoop {
         views.refreshAsOf()
     }
 
-    /// What is on disk by now is not kept in memory beside it.
+    /// Drops rows and keys from memory that are now in the view.
     private func settleWindows() {
         for (partition, part) in member.owned where part.window.freshCount > 0 || !part.unread.isEmpty {
             let overlay = views.overlays[partition]
@@ -44,7 +44,7 @@ extension SchedulerLoop {
                 return try views.rebuild(partition, error)
             }
         }
-        // Each has an entry in due order beside it.
+        // Each row has a second row, its entry in due order.
         metrics.timers.set(Double(rows / 2))
     }
 
@@ -53,7 +53,7 @@ extension SchedulerLoop {
         if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
         if clock.isHeld(at: now) {
             obstacles.insert(
-                "a clock has jumped; timers wait until the new time has stood for a while", at: 0)
+                "a clock has jumped; timers wait until the new time is confirmed", at: 0)
         }
         state.setObstacles(obstacles)
     }

@@ -7,24 +7,24 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The scheduler's one thread: reads orders as a member of the group, commits the timers that they make in one
-/// transaction with the offsets, and fires the timers that are due, each in one transaction with its tombstone.
+/// The scheduler's thread. It reads orders as a group member and commits their timers in one transaction with
+/// the offsets. It fires due timers, each in one transaction with its tombstone.
 ///
-/// Everything it does falls into turns, and a turn leaves nothing half done: a batch is committed, or it is read
-/// again from the committed offsets with the views read anew to their ends. A timer that fires is committed with
-/// the offsets, too: they stay where they are, and show that the partition is still ours.
+/// The loop runs in iterations. Each iteration ends with a committed batch. Otherwise the batch is read again
+/// from the committed offsets, after the views are read to their ends. A transaction that fires timers also
+/// commits the unchanged offsets, to prove that the partition is still assigned to this process.
 final class SchedulerLoop: StageLoop {
     static let group = "scheduler"
-    /// Another number is another layout of the views' files; then they are rebuilt.
+    /// The version of the layout of the views' files. Files with another version are rebuilt.
     static let viewSchema = 1
-    /// How long a turn waits for orders when no timer is due; the limit of a stop's delay.
+    /// The longest wait for orders if no timer is due. It limits the delay of a stop.
     static let idleMilliseconds: Int32 = 250
-    /// How long a turn waits when something has to be tried again.
+    /// The wait before something is tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
-    /// Orders that are read ahead; in memory small records are several times as much.
+    /// The size of the orders that are prefetched. In memory, small records take several times as much.
     static let prefetchKibibytesMax = 8192
-    /// How long a full overlay holds up orders at a time; a member must poll now and then.
+    /// The longest time that a full overlay delays reading. A group member must poll regularly.
     static let fullMilliseconds = 10_000
 
     let settings: SchedulerSettings
@@ -50,12 +50,13 @@ final class SchedulerLoop: StageLoop {
     var clock: FiringClock
     var budget: FiringBudget
     var nextQuestion = Instant.now()
-    /// Partitions whose ends are asked for, with the time before the question, in milliseconds since 1970.
+    /// The partitions whose end was asked for, with the time of the question in milliseconds since 1970.
     var endsAsked: [Int32: (question: QuestionID, time: Int64)] = [:]
-    /// How long this turn may wait for orders.
+    /// The longest wait of this iteration for orders.
     var firesIn: Int32 = 0
     var nextUpkeep = Instant.now()
-    /// Views that were just read to their ends are of now; to ask for each anew holds up the first orders.
+    /// The next confirmation of the views. After a start they were just read to their ends, and asking again
+    /// would delay the first orders.
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
 
     init(
@@ -109,7 +110,7 @@ final class SchedulerLoop: StageLoop {
         }
     }
 
-    /// What the view keeps beside each row: its entry in due order.
+    /// Writes the second row that the view stores for each row: its entry in due order.
     @Sendable
     private static func writeDue(_ key: Span<UInt8>, _ row: Span<UInt8>, to due: inout DerivedRow) -> Bool {
         guard let entry = DueEntry(of: key, row) else { return false }
@@ -117,7 +118,7 @@ final class SchedulerLoop: StageLoop {
         return true
     }
 
-    /// Runs until it is told to stop, or cannot go on.
+    /// Runs until it is asked to stop or cannot continue.
     func run() throws {
         defer { state.setObstacles(["stopped"]) }
         while !state.mustStop { try turn() }
@@ -132,7 +133,7 @@ final class SchedulerLoop: StageLoop {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for event in events { try member.hear(event) }
         if !batch.isEmpty {
-            // What came along with a change of the assignment belongs to an assignment that is over.
+            // Records that arrived with a change of the assignment belong to the old assignment.
             if !member.mustStartOver { try decide(epoch: consumer.epoch) }
             batch.clear()
         }
@@ -156,14 +157,14 @@ final class SchedulerLoop: StageLoop {
 
     var isSettled: Bool { !member.mustStartOver && views.blockage == nil }
 
-    /// What restores a view waits there, not here.
+    /// The wait for orders. While a view is restored, the loop waits for the view's records and not here.
     private var waitMilliseconds: Int32 {
         if views.isOpening { return 0 }
         if member.mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
         return member.isRestoring ? 0 : firesIn
     }
 
-    /// With a full overlay it takes no more until there is room.
+    /// Waits while the overlay is full.
     private func makeRoom() throws {
         let until = Instant.now().advanced(byMilliseconds: Self.fullMilliseconds)
         while isFull, isSettled, !state.mustStop, Instant.now() < until {
@@ -175,7 +176,7 @@ final class SchedulerLoop: StageLoop {
         views.overlayRows > settings.overlayRowsMax || views.overlayBytes > settings.overlayBytesMax
     }
 
-    /// The end in order: what was read is committed, so there is nothing to finish.
+    /// Leaves the group and closes the views. Everything that was read is committed or will be read again.
     private func finish() throws {
         batch.clear()
         try member.leave()

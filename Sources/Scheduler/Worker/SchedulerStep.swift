@@ -1,5 +1,5 @@
-/// The places between which a scheduler can die, in their order within a batch. A test or a proof is told of
-/// each and may end the process there; an operator's process has nobody to tell.
+/// The steps after which a scheduler can die, in their order within a batch. A test receives each step and
+/// may end the process there.
 package enum SchedulerStep: Int, Sendable, CaseIterable {
     case batchRead = 1
     case lettersSent

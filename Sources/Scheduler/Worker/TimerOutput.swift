@@ -3,14 +3,14 @@ internal import LiveActivity
 internal import Stages
 internal import Topics
 
-/// What a scheduler's transaction writes. Used again for every transaction.
+/// The output of a scheduler's transaction. Its memory is used again for every transaction.
 struct TimerOutput: ~Copyable {
-    /// Records of one transaction, and their bytes: after the order with which they are reached the transaction
-    /// ends, and the next one takes the rest. Both are well within the producer's queue.
+    /// The most records and bytes of one transaction. The order that reaches a limit is the transaction's
+    /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 20_000
     static let bytesMax = 16 << 20
 
-    /// In the order in which they are sent.
+    /// The topics, in the order in which their records are sent.
     enum Target: Int, CaseIterable {
         case timers
         case sends
@@ -27,25 +27,25 @@ struct TimerOutput: ~Copyable {
         }
     }
 
-    /// A row that was written.
+    /// A row that the transaction writes.
     private struct Row {
         let key: KeyBytes
         let partition: Int32
         /// Nil for a tombstone.
         let value: StagedRecords.Value?
-        /// When it has to be looked at, and what was said of that before.
+        /// The time of the row's new entry in due order, and of its previous entry.
         let wakesAt: Int64?
         let before: Int64?
     }
 
-    /// What a commit made of a row.
+    /// The change of a row that a commit made.
     struct Change {
         let partition: Int32
         let key: KeyBytes
-        /// Empty: a tombstone.
+        /// The encoded row. Empty for a tombstone.
         let record: [UInt8]
         let entry: DueEntry?
-        /// An entry that stands for nothing any more.
+        /// The previous entry in due order, if it is not valid any more.
         let outdated: DueEntry?
     }
 
@@ -75,7 +75,7 @@ struct TimerOutput: ~Copyable {
         rows.append(Row(key: key, partition: partition, value: value, wakesAt: wakesAt, before: before))
     }
 
-    /// The tombstone of a row whose time has come.
+    /// Adds the tombstone of a row that is due.
     mutating func remove(_ entry: DueEntry, partition: Int32) {
         records.add(to: Target.timers.rawValue, partition: partition, key: entry.key.bytes, nil)
         rows.append(Row(key: entry.key, partition: partition, value: nil, wakesAt: nil, before: entry.at))
@@ -94,7 +94,7 @@ struct TimerOutput: ~Copyable {
             records.write(progress))
     }
 
-    /// Nobody is waiting at a partition that there is not.
+    /// Adds a reply. If the partition does not exist, no gateway waits there and the reply is dropped.
     mutating func add(_ answer: ScheduleReply.Answer, to replyTo: ScheduleOrder.ReplyTo) {
         guard Int(replyTo.partition) < repliesPartitions else { return }
         let reply = ScheduleReply(request: replyTo.request, answer)
@@ -115,7 +115,7 @@ struct TimerOutput: ~Copyable {
         }
     }
 
-    /// False when the producer did not take a record.
+    /// Sends the records. Returns false if the producer refused one.
     borrowing func send(
         by producer: TransactionalProducer, to topics: [Topic], onStep: (SchedulerStep) -> Void
     ) -> Bool {

@@ -1,7 +1,7 @@
 internal import Stages
 
-/// The timers of a partition that the view may not have yet, by owner: whoever asks for an owner's would else look
-/// through everything that is committed and not read back. One too many does no harm.
+/// The timers of a partition that the view may not have yet, by owner. Without it, a lookup for an owner
+/// would search all rows that are committed and not read back. An extra key does no harm.
 struct UnreadTimers {
     private static let separator = UInt8(ascii: "/")
 
@@ -9,15 +9,15 @@ struct UnreadTimers {
 
     var isEmpty: Bool { keys.isEmpty }
 
-    /// A row was committed.
+    /// Adds the key of a committed row.
     mutating func add(_ key: KeyBytes) {
         if let owner = Self.owner(of: key.bytes) { keys[owner, default: []].insert(key) }
     }
 
-    /// - Parameter prefix: of the owner's keys.
+    /// - Parameter prefix: the prefix of the owner's keys.
     subscript(prefix: KeyBytes) -> Set<KeyBytes> { keys[prefix] ?? [] }
 
-    /// Forgets what the view has by now.
+    /// Forgets the keys that the view has now.
     ///
     /// - Parameter isUnread: whether a row is not on disk yet.
     mutating func settle(_ isUnread: (KeyBytes) -> Bool) {
@@ -27,7 +27,7 @@ struct UnreadTimers {
         }
     }
 
-    /// `app/owner/` of a timer's key; nil of a seen order's.
+    /// Returns `app/owner/` of a timer's key, and nil for the key of a seen order.
     private static func owner(of key: [UInt8]) -> KeyBytes? {
         guard let first = key.firstIndex(of: separator), first > 0,
             let second = key[(first + 1)...].firstIndex(of: separator)

@@ -1,10 +1,10 @@
 internal import Stages
 internal import Telemetry
 
-/// The stage's numbers: those of each kind of loop have files of their own, and these are what they share.
-/// Asked for once, used per batch.
+/// The metrics that both kinds of loop share. Each kind has more in its own file. They are created once and
+/// used for every batch.
 struct FanOutMetrics {
-    /// Which kind of loop: a label of its numbers.
+    /// The kind of loop, which is a label of its metrics.
     let loop: String
     private let metrics: Metrics
     let batchSeconds: Histogram
@@ -18,7 +18,7 @@ struct FanOutMetrics {
         self.metrics = metrics
         let labels: KeyValuePairs = ["loop": loop]
         batchSeconds = metrics.histogram(
-            "flotilla_fan_out_batch_seconds", help: "from a batch being read to its commit", labels: labels)
+            "flotilla_fan_out_batch_seconds", help: "time from reading a batch to its commit", labels: labels)
         inFlight = metrics.gauge(
             "flotilla_fan_out_in_flight", help: "records read and not yet committed", labels: labels)
         oldestSeconds = metrics.gauge(
@@ -30,7 +30,7 @@ struct FanOutMetrics {
             labels: labels)
         clockDoubtSeconds = metrics.gauge(
             "flotilla_fan_out_clock_doubt_seconds",
-            help: "difference between the clocks of brokers and machine while it is not believed",
+            help: "difference between the clocks of brokers and machine while the stage doubts them",
             labels: labels)
         // The series exists from the start, because `increase` does not count the first value of a new series.
         _ = deadLetters(Misfit.empty("").code)
@@ -38,13 +38,13 @@ struct FanOutMetrics {
 
     func records(_ outcome: String) -> Counter {
         metrics.counter(
-            "flotilla_fan_out_records_total", help: "records, by what became of them",
+            "flotilla_fan_out_records_total", help: "records, by outcome",
             labels: ["loop": loop, "outcome": outcome])
     }
 
     func deadLetters(_ code: String) -> Counter {
         metrics.counter(
-            "flotilla_fan_out_dead_letters_total", help: "records that could not be used, by reason",
+            "flotilla_fan_out_dead_letters_total", help: "records sent to the dead letters, by reason",
             labels: ["loop": loop, "code": code])
     }
 

@@ -3,8 +3,8 @@ package import Stages
 package import Telemetry
 package import Topics
 
-/// The stage that turns sends into jobs. Two kinds of loop, each on a thread of its own: the planner gives
-/// each send its version and its lanes, and the expander walks through a lane.
+/// The stage that turns sends into jobs. It has two kinds of loop, each with its own thread. The planner
+/// assigns a version and lanes to each send. The expander walks through the recipients of a lane.
 package final class FanOutService: Stage {
     package static let name = "fan-out"
     package static let summary = "turns each send into one job for each token"
@@ -14,8 +14,8 @@ package final class FanOutService: Stage {
         .schedulesAuto, .registry, .starts, .jobsUrgent, .jobs, .deadLetters,
     ]
 
-    /// The loops' numbers within the process: with the slot they make their ids to Kafka, so a number never
-    /// means another loop.
+    /// The numbers of the loops within the process. The slot and this number make a loop's Kafka identity, so
+    /// a number is never used for another loop.
     package enum Loop: Int, CaseIterable, Sendable {
         case planner = 0
         case expander = 1
@@ -35,13 +35,14 @@ package final class FanOutService: Stage {
         self.init(settings, in: environment) { _ in }
     }
 
-    /// For tests, which look at one kind of loop at a time.
+    /// Makes a stage for tests, which look at one kind of loop at a time.
     ///
     /// - Parameters:
-    ///   - onPlannerStep: told of every step, on the planner's thread, where the process may be ended.
-    ///   - onExpanderStep: the same of the expander.
+    ///   - onPlannerStep: called at every step, on the planner's thread. A test may end the process there.
+    ///   - onExpanderStep: the same for the expander.
     ///   - clock: the machine's clock.
-    ///   - settleMilliseconds: how long a loop watches the clocks before its first irreversible act.
+    ///   - settleMilliseconds: the time for which a loop watches the clocks before its first irreversible
+    /// act.
     package init(
         _ settings: FanOutSettings, in environment: StageEnvironment, loops: [Loop] = Loop.allCases,
         clock: @escaping @Sendable () -> WallTime = { .now() },
@@ -58,9 +59,11 @@ package final class FanOutService: Stage {
         self.settleMilliseconds = settleMilliseconds
     }
 
-    /// The Kafka clients' threads have heaps of their own: what they kept of their busiest moment was a third of it all.
+    /// The freed memory that each heap keeps. Kafka client threads have separate heaps. Without a limit,
+    /// memory from their busiest moment was a third of the process.
     private static let keptBytes: Int32 = 8 << 20
-    /// LMDB takes lists of 1 and 2 MiB for each file and hardly uses them: mapped, they are no memory.
+    /// The size from which allocations are mapped. LMDB allocates lists of 1 and 2 MiB for each file and
+    /// hardly uses them. Mapped and unused, they take no memory.
     private static let mappedBytes: Int32 = 1 << 20
 
     private var threads: [StageThread] { loops.map(thread) }

@@ -1,30 +1,32 @@
 package import Settings
 package import Store
 
-/// The bounds of the stage, each with what happens at it.
+/// The limits of the stage, each with the behavior at the limit.
 package struct FanOutSettings: OperatorSettings {
-    /// Sends of one planner's transaction; what is beyond waits for the next one.
+    /// The most sends of one planner transaction. The next transaction takes the rest.
     package var batchSendsMax = 2000
-    /// Bytes of sends of one transaction.
+    /// The most bytes of sends of one transaction.
     package var batchBytesMax = 8 << 20
-    /// Groups that are committed and not yet read back; beyond it reading sends pauses.
+    /// The most groups that are committed and not yet read back. Above it the planner stops reading sends.
     package var overlayRowsMax = 100_000
-    /// Bytes of them; beyond it the same.
+    /// The most bytes of these groups. Above it the planner stops reading sends.
     package var overlayBytesMax = 24 << 20
-    /// What the Kafka library fetches ahead of each loop; in memory small records are several times as much.
+    /// The size that the Kafka library prefetches for each loop. In memory, small records take several times
+    /// as much.
     package var prefetchKibibytesMax = 8192
-    /// Of one partition in one answer of a broker, as it comes, which is compressed: answers have some of each.
+    /// The size, still compressed, that one partition can take in a broker's answer. So an answer holds
+    /// records of several partitions.
     package var partitionKibibytesMax = 256
-    /// The same of a lane's expansions: about as many as the expander reads ahead of a lane. What comes behind them it
-    /// would have to throw away, and others' lanes would wait for it and fall behind.
+    /// The same limit for a lane's expansions. It is about the amount that the expander reads ahead of a
+    /// lane. The expander would discard any further records, while other lanes wait for them and fall behind.
     package var laneKibibytesMax = 32
-    /// How often every group is looked at for what has expired.
+    /// The interval at which all groups are checked for expired rows.
     package var sweepMilliseconds = 3_600_000
-    /// How long a transaction of the expander may take; its pages grow and shrink to it.
+    /// The longest duration of an expander transaction. The size of its pages adapts to it.
     package var pageMilliseconds = 100
-    /// Tokens of the first page, before it is known what a page takes.
+    /// The number of tokens of the first page, before the duration of a page is known.
     package var pageRowsAtStart = 10_000
-    /// Jobs on one sheet.
+    /// The most jobs on one sheet.
     package var jobsPerSheet = 256
     package var sessionMilliseconds = 10_000
     package var viewLimits = Limits()
@@ -37,13 +39,13 @@ package struct FanOutSettings: OperatorSettings {
             "the most sends that one transaction of the planner takes")
         declare(
             "fan-out.overlay-rows", sets: \.overlayRowsMax, in: 1000...10_000_000,
-            "groups committed and not yet read back; beyond it reading sends waits")
+            "the most groups that are committed and not yet read back; beyond it, reading sends pauses")
         declare(
             "fan-out.sweep-interval", sets: \.sweepMilliseconds, as: Milliseconds.self, in: 1000...86_400_000,
-            "how often every group is looked at for what nobody needs any more")
+            "the interval at which all groups are checked for rows that can be forgotten")
         declare(
             "fan-out.page-time", sets: \.pageMilliseconds, as: Milliseconds.self, in: 10...5000,
-            "how long a transaction that writes jobs may take; more is cheaper, and single sends wait longer")
+            "the longest transaction that writes jobs; longer is cheaper, but single sends wait longer")
         declare(
             "jobs.per-sheet", sets: \.jobsPerSheet, in: 1...1000,
             "the most jobs that one record of jobs holds; with 1 each job is a record")

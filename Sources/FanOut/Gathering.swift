@@ -1,19 +1,19 @@
 internal import Lifecycle
 
-/// Under load a transaction waits for company. It writes to some fifty partitions, and each of them is synced twice,
-/// whatever is in it: a planner that took what was there made forty transactions a second of 5,000 sends, and they kept
-/// the cluster and the Kafka client busier than the sends did.
+/// The pause between transactions under load, in which more records gather. A transaction writes to about
+/// fifty partitions, and each of them is synced twice. A planner without this pause made forty
+/// transactions a second of 5,000 sends. They cost the cluster and the Kafka client more than the sends did.
 struct Gathering {
-    /// A transaction of fewer records is no load, and nobody waits behind it.
+    /// The least records of a transaction that counts as load. After a smaller one the loop does not pause.
     static let recordsMin = 64
-    /// From the beginning of one transaction to that of the next: so many times what it took, so that they cost a share
-    /// of the time, and no longer than this.
+    /// The time from the start of one transaction to the start of the next, as a multiple of the first one's
+    /// duration. So transactions take only a share of the time. `millisecondsMax` limits the pause.
     private static let times = 3
     private static let millisecondsMax = 120
 
     private var until: Instant?
 
-    /// A transaction of so many records began and ended then.
+    /// Notes a transaction with its number of records, its start and its end.
     mutating func took(_ records: Int, from began: Instant, to ended: Instant) {
         guard records >= Self.recordsMin else {
             until = nil
@@ -23,6 +23,6 @@ struct Gathering {
         until = began.advanced(byMilliseconds: milliseconds)
     }
 
-    /// How long the next one is to wait.
+    /// Returns the time for which the next transaction must wait.
     func millisecondsLeft(at now: Instant) -> Int { until.map { max(0, $0.milliseconds(since: now)) } ?? 0 }
 }

@@ -1,7 +1,7 @@
 internal import Kafka
 internal import LiveActivity
 
-/// Where records lie, by their keys.
+/// The mapping from record keys to partitions.
 struct Lanes: Sendable {
     let count: Int
 

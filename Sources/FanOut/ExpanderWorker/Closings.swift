@@ -1,13 +1,13 @@
 internal import LiveActivity
 internal import Stages
 
-/// What the lanes of one transaction say of the sends that they are through with. Lanes that had nobody for a send say
-/// so in one record: a send to a small group finds nobody in nearly all of them.
+/// The reports of a transaction's lanes about the sends that they have finished. Lanes without recipients for
+/// a send share one record, because a send to a small group has no recipients in nearly all lanes.
 struct Closings {
     private(set) var all: [(key: [UInt8], progress: Progress)] = []
-    /// The first record of a send that says that there was nobody.
+    /// The first record of each send that reports lanes without recipients.
     private var empty: [KeyBytes: Int] = [:]
-    /// Lanes mostly come through sends in one order: which of `all` the next one is probably about.
+    /// The likely index of the next report in `all`. Most lanes finish sends in the same order.
     private var next = 0
 
     mutating func add(_ progress: Progress) {
@@ -34,7 +34,8 @@ struct Closings {
         return index
     }
 
-    /// Whether a record says of the same send that there was nobody. Two apps can have sends of one id.
+    /// Whether the record reports lanes without recipients for the same send. Two apps can have sends with
+    /// the same id.
     private func isSaid(of progress: Progress, at index: Int) -> Bool {
         let other = all[index].progress
         guard other.send.isExactly(progress.send), other.key == progress.key,

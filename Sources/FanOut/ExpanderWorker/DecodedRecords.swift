@@ -1,8 +1,8 @@
 internal import Kafka
 
-/// Values as they were decoded lately, by their records: a send to a group comes to every lane in the same bytes, and
-/// leaves the same row in nearly all of them; and a process has most lanes, or all. What is the same is decoded once, and
-/// is in memory once.
+/// A cache of recently decoded values, by their record bytes. A send to a group comes to every lane in the
+/// same bytes and leaves the same row in nearly all lanes. A process owns most lanes. So equal records are
+/// decoded once and stored once.
 final class DecodedRecords<Value: Sendable> {
     private struct Known {
         let record: [UInt8]
@@ -10,15 +10,15 @@ final class DecodedRecords<Value: Sendable> {
         let value: Value
     }
 
-    /// Beyond either the older half is forgotten.
+    /// The limits of the cache. Above either of them the older half is dropped.
     private let countMax = 2048
     private let bytesMax = 4 << 20
 
     private var known: [Known] = []
-    /// By a hash of the record; the last one of each. Two that share one are told apart by their bytes.
+    /// The newest value of each hash of a record. Records with the same hash are compared by their bytes.
     private var numbers: [UInt32: Int] = [:]
     private var bytes = 0
-    /// What came to one lane in this order mostly comes so to the others: which is probably asked for next.
+    /// The likely next value. Records usually come to all lanes in the same order.
     private var next = 0
 
     func value<Failure: Error>(

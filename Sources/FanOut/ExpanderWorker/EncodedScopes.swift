@@ -1,8 +1,8 @@
 internal import LiveActivity
 internal import Stages
 
-/// Records of the scopes of one transaction: of a group of whom most lanes have nobody, most lanes have the same row.
-/// What is the same is encoded once, and is in memory once, also while it is not read back.
+/// A cache of the encoded scopes of one transaction. If most lanes have no recipients of a group, they have
+/// the same row. Equal rows are encoded once and stored once, also in the overlay.
 struct EncodedScopes {
     private struct Known {
         let key: KeyBytes
@@ -10,10 +10,10 @@ struct EncodedScopes {
         var record: [UInt8]
     }
 
-    /// The last one of each key.
+    /// The newest row of each key.
     private var known: [Known] = []
     private var numbers: [KeyBytes: Int] = [:]
-    /// Lanes mostly have their scopes in one order: which is probably asked for next.
+    /// The likely next row. Lanes usually have their scopes in the same order.
     private var next = 0
 
     mutating func record(of scope: LaneScope, under key: KeyBytes) -> [UInt8] {

@@ -1,8 +1,8 @@
 internal import Topics
 
-/// What the expander reads as a member of its group, in the order of its subscription.
+/// The topics that the expander reads as a group member, in the order of its subscription.
 enum ExpandedTopic: CaseIterable {
-    /// Of one recipient.
+    /// Expansions for one recipient.
     case urgent
     case usual
 

@@ -9,17 +9,17 @@ internal import Topics
 extension ExpanderLoop {
     /// The pause between two questions for young records.
     private static let betweenQuestionsMilliseconds = 10_000
-    /// Topics of this stage that the cluster stamps.
+    /// The topics of this stage whose records the cluster stamps.
     private static let stampedTopics = [TopicName.sends, .progress, .jobs]
 
-    /// The time to decide by, and an upper bound of the time; milliseconds since 1970.
+    /// The time for decisions and an upper bound of the time, in milliseconds since 1970.
     var times: (now: Int64, latest: Int64) {
         let now = Instant.now()
         time.tick(machine: clock().milliseconds, at: now)
         return (time.decisionTime(at: now) ?? 0, time.latest(at: now))
     }
 
-    /// What the batch in hand shows.
+    /// Gives the stamps of the current batch to the clock.
     func noteStamps() {
         let now = Instant.now()
         for index in 0..<batch.count where batch[index].isStampedByCluster {
@@ -27,14 +27,14 @@ extension ExpanderLoop {
         }
     }
 
-    /// A token was registered by the cluster's time.
+    /// Gives the registration times of tokens to the clock. They come from the cluster's stamps.
     func noteNews() {
         let now = Instant.now()
         for index in 0..<news.count { time.sawRecorded(news.row(index).registeredAt, at: now) }
     }
 
-    /// Once a second: whether there is a record that by our clock is hardly a few minutes old; then ours is not
-    /// ahead.
+    /// Asks for records that are at most a few minutes old by this machine's clock. If there is one, the
+    /// clock is not ahead. The loop calls it once a second.
     func askTheTime(_ now: Instant) {
         let wall = clock().milliseconds
         guard now >= nextQuestion, time.isUnconfirmed(at: now) else { return }
@@ -46,7 +46,7 @@ extension ExpanderLoop {
         youngRecords = consumer.ask(.records(sinceMilliseconds: since, partitions))
     }
 
-    /// Takes an answer to the newest question for young records.
+    /// Takes the answer to the newest question for young records.
     func hearYoungRecords(_ event: ConsumerEvent) {
         guard case .answered(youngRecords, .records(let since, let found)) = event else { return }
         if found.values.contains(where: { $0 != nil }) { time.saw(since, at: .now()) }

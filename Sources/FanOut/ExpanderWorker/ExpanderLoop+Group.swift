@@ -50,7 +50,7 @@ extension ExpanderLoop: GroupMemberOwner {
 }
 
 extension ExpanderLoop: TopicViewsOwner {
-    /// Of this machine, for the age of files alone.
+    /// The time of this machine. It only decides the age of files.
     var decisionTime: Int64 { clock().milliseconds }
 
     func startOverLater() { member.startOverLater() }
@@ -72,7 +72,8 @@ extension ExpanderLoop: TopicViewsOwner {
 
     func readRegistry() throws {
         try registry.read(waitMilliseconds: 0)
-        // A lane whose file was damaged is gone from it, and where there was no room, something was not taken.
+        // A lane with a damaged file is not in the registry any more. After a full disk, some records were
+        // not taken.
         if !member.mustStartOver,
             registry.blockage != nil || member.owned.keys.contains(where: { registry[$0] == nil })
         {
@@ -80,7 +81,8 @@ extension ExpanderLoop: TopicViewsOwner {
         }
     }
 
-    /// News can be heard as soon as `starts` is there; pages wait for the registry, too.
+    /// Completes the restore of a lane. It can take registry news as soon as `starts` is complete. Pages also
+    /// wait for the registry.
     private func finishRestoring(_ lane: OwnedLane) {
         guard lane.hasStarts, registry.isReady(lane.partition), let file = registry[lane.partition] else {
             return

@@ -4,17 +4,17 @@ internal import Stages
 internal import Telemetry
 
 extension ExpanderLoop {
-    /// How often a view of a partition without news is told that it is still up to date.
+    /// The interval between two confirmations that the view of a quiet partition is up to date.
     static let asOfMilliseconds = 600_000
 
-    /// Once a second.
+    /// Does the regular work. The loop calls it once a second.
     func upkeep(_ now: Instant) throws {
         try starts.retryBlocked(now, opening: member.owned.keys)
         registry.retryBlocked(now)
         transaction.serve()
         writer.serve()
         askTheTime(now)
-        if writer.isRuined { throw StageFailure.client("a producer of the expander is at its end") }
+        if writer.isRuined { throw StageFailure.client("a producer of the expander is unusable") }
         tellObstacles()
         metrics.overlay.set(Double(starts.overlayRows))
         metrics.shared.clockDoubtSeconds.set(Double(time.doubtMilliseconds) / 1000)
@@ -35,7 +35,7 @@ extension ExpanderLoop {
         for blockage in [starts.blockage, registry.blockage].compactMap(\.self) {
             obstacles.insert(blockage.why, at: 0)
         }
-        if catalog == nil { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        if catalog == nil { obstacles.insert("the catalog has not been read to its end", at: 0) }
         state.setObstacles(obstacles)
     }
 }

@@ -6,9 +6,9 @@ internal import Store
 internal import Telemetry
 
 extension ExpanderLoop {
-    /// One page of the walk through `starts`.
+    /// Reads one page of the walk through `starts`.
     func walkOn(_ now: Instant) throws {
-        // Whom an activity's end is for, the file must know.
+        // The file must contain all known activities, so that an END finds its tokens.
         let serving = member.owned.values.filter {
             $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.partition)
         }.map(\.partition)
@@ -22,7 +22,7 @@ extension ExpanderLoop {
         do throws(StoreError) {
             more = try view.page(&range, rows: StartsWalk.rowsMax) { key, value in
                 guard let finding = StartsWalk.look(key, value, at: time, with: reader) else { return }
-                // Of what is newer than the view, everything that has to be known is known.
+                // This process wrote the rows that are newer than the view. They are not due yet.
                 let name = [UInt8](copying: key)
                 guard starts.overlays[partition]?[KeyBytes(name)] == nil else { return }
                 switch finding {
@@ -41,7 +41,7 @@ extension ExpanderLoop {
         if !more { startsWalk.finish() }
     }
 
-    /// False when they are still to be ended.
+    /// Writes the safety ENDs. Returns false if they must be repeated.
     private func endSafely(_ due: [LedgerKey], in partition: Int32, at time: Int64) throws -> Bool {
         if due.isEmpty { return true }
         guard let catalog, let lane = member.owned[partition], let worker = lane.worker else { return false }
@@ -54,11 +54,12 @@ extension ExpanderLoop {
             return false
         }
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
-            member.giveUp("the lanes are another's by now", "")
+            member.giveUp("the lanes were reassigned", "")
             return false
         }
         metrics.safetyEnds.add(worker.expander.output.jobs)
-        // With an offset that is committed already, so that a member that is none any more commits nothing.
+        // The transaction commits an offset that is committed already. So it fails if this process is not a
+        // member any more.
         return try commit(
             [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)], of: .usual, group
         )

@@ -7,34 +7,34 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// What a transaction has done of a lane.
+/// The work of a transaction in one lane.
 struct LaneShare {
     let lane: OwnedLane
     let worker: LaneWorker
-    /// Requests of the topic that it took.
+    /// The number of requests of the topic that the transaction takes.
     var taken = 0
-    /// Tokens of its page, and what its requests cost beside them.
+    /// The tokens of the lane's page, plus the cost of its requests in tokens.
     var rows = 0
-    /// Behind what it has heard of the registry.
+    /// The offset after the registry records that the transaction takes.
     var registryOffset: Int64?
 }
 
-/// What the lanes of a transaction have done.
+/// The work of a transaction in all its lanes.
 private struct WalkedLanes {
     var list: [LaneShare] = []
-    /// Of their pages.
+    /// The cost of all pages in tokens.
     var rows = 0
-    /// How much of a page they were to walk through.
+    /// The part of a full page that the lanes were allowed to walk.
     var pageShare = 1.0
-    /// What the registry's news took, and what the pages did, for all of them together.
+    /// The time for the registry's news and for the pages, summed over all lanes.
     var newsSeconds = 0.0
     var pageSeconds = 0.0
 }
 
-/// What a lane may look at in a transaction.
+/// The limits of a lane in one transaction.
 private struct PageShare {
     let rows: Int
-    /// However much they cost.
+    /// The number of tokens that a lane may walk at any cost.
     private let rowsMin: Int
 
     init(of rows: Int, among lanes: Int) {
@@ -42,41 +42,44 @@ private struct PageShare {
         rowsMin = max(1, PageSize.rowsMin / max(1, lanes))
     }
 
-    /// Rounded up: a page that is never quite full would never grow.
+    /// Returns the largest page, rounded up. A page that is never quite full would never grow.
     func rowsMax(costing cost: Int, after rows: Int) -> Int {
         max(rowsMin, (self.rows - rows + cost - 1) / cost)
     }
 }
 
 extension ExpanderLoop {
-    /// Requests of one lane in a transaction.
+    /// The most requests of one lane in a transaction.
     private static let requestsMax = 1000
-    /// Requests of a lane's usual topic that are read ahead, and their bytes; beyond either reading them waits. A
-    /// transaction's worth: what was fetched behind them is thrown away and fetched again.
+    /// The most requests of a lane's normal topic that are read ahead. Above it, or above `bytesAheadMax`,
+    /// the lane is paused. The limit is one transaction, because a pause discards prefetched records and they
+    /// are fetched again.
     private static let requestsAheadMax = requestsMax
     private static let bytesAheadMax = 1 << 20
-    /// Requests that a lane is walked through before the next lane's turn.
+    /// The number of requests that a lane handles before the next lane's turn.
     private static let requestsInTurn = 16
-    /// A request costs at least as much as so many tokens.
+    /// The least cost of a request, in tokens.
     private static let requestRows = 4
-    /// A start costs as much as so many tokens that are told something: it is entered in the ledger, written, kept, and
-    /// read back. Without that the pages behind a large update would be far too large for starts.
+    /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is
+    /// written, kept in memory and read back. Without this factor, the pages after a large update would be
+    /// far too large for starts.
     private static let startRows = 6
-    /// How long a transaction may walk before its commit, so that urgent ones do not wait for it.
+    /// The time for which a transaction may walk before its commit, so that urgent requests do not wait
+    /// longer.
     private static let walkMilliseconds = 50
-    /// How long after an urgent request another is expected.
+    /// The time after an urgent request in which another one is expected.
     private static let urgentMilliseconds = 1000
-    /// Urgent requests of a transaction; with more of them they are not few.
+    /// The most urgent requests of a transaction that count as few.
     private static let urgentFewMax = 50
-    /// How long a transaction enters news, a piece at a time, while there is more. What waits in the loop waits as
-    /// long.
+    /// The time for which a transaction takes news, one piece after another. All other work of the loop waits
+    /// for that long.
     private static let newsMilliseconds = 25
-    /// How long the registry's offsets can wait when nobody has to be told.
+    /// The time for which the registry's offsets can wait if the news lead to no output.
     private static let registryMilliseconds = 1000
 
     // MARK: Reading
 
-    /// Sorts what was read by its lanes.
+    /// Sorts the records of the batch into the queues of their lanes.
     func queueRequests() {
         onStep(.requestsRead)
         noteStamps()
@@ -116,7 +119,7 @@ extension ExpanderLoop {
     ) throws(Misfit) -> ExpansionRequest {
         guard let value = record.value else { throw Misfit("empty", "the record has no value") }
         do throws(RecordError) {
-            // What is urgent is nearly always one lane's.
+            // An urgent record is nearly always for one lane, so the cache would not help.
             return topic == .urgent ? try decode(value) : try requests.value(of: value, decode: decode)
         } catch {
             throw Misfit(error)
@@ -143,8 +146,8 @@ extension ExpanderLoop {
 
     // MARK: Working
 
-    /// One transaction, if there is something to do: urgent requests have theirs alone, and where they come all the
-    /// time it is every other one.
+    /// Runs one transaction if there is work. Urgent requests have separate transactions. Under constant
+    /// urgent load, every other transaction is for the rest.
     func work() throws {
         let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
         let urgent = serving.filter { isWaiting(.urgent, in: $0) }
@@ -152,11 +155,11 @@ extension ExpanderLoop {
         let began = Instant.now()
         wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
         let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
-        // News of lanes that nothing urgent is in would hold up what is.
+        // An urgent transaction takes no news of other lanes, because that would delay it.
         let lanes = wasUrgent ? urgent : others
         guard !lanes.isEmpty else { return }
         turn += 1
-        // Of the assignment that the requests were read under: nothing was polled since.
+        // The epoch of the assignment under which the requests were read. The loop has not polled since then.
         let epoch = consumer.epoch
         let first = turn % lanes.count
         guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
@@ -170,12 +173,12 @@ extension ExpanderLoop {
         }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryMilliseconds)
         if let problem = writer.acknowledge() {
-            return member.giveUp("expansions could not be set aside", problem)
+            return member.giveUp("expansions could not be written to the dead letters", problem)
         }
         onStep(.lettersAcknowledged)
-        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        // Captured before the transaction's first record. A later capture could belong to a newer membership.
         guard let group = consumer.captureGroup(forEpoch: epoch) else {
-            return member.giveUp("the lanes are another's by now", "")
+            return member.giveUp("the lanes were reassigned", "")
         }
         startsSeconds = 0
         guard try commit(shares.list, of: topic, group) else { return }
@@ -190,8 +193,9 @@ extension ExpanderLoop {
         }
     }
 
-    /// Where single urgent requests come now and then, the next one is to wait for half a page only. Where they come in
-    /// hundreds they wait for one another above all, and smaller pages would make all of them slower.
+    /// Whether another urgent request is likely soon. Then the transaction takes half a page, so that a
+    /// single urgent request waits less. Hundreds of urgent requests mainly wait for one another, and smaller
+    /// pages would slow down all of them.
     private func isUrgentLikely(at now: Instant) -> Bool {
         guard let lastUrgent, lastUrgent.requests <= Self.urgentFewMax else { return false }
         return now.milliseconds(since: lastUrgent.began) < Self.urgentMilliseconds
@@ -205,14 +209,15 @@ extension ExpanderLoop {
         isNewsRead(of: lane) || !registry.isEntered(lane.partition)
     }
 
-    /// Lets every lane hear its news, and walk its share of the page. Nil when something has to be read anew.
+    /// Gives every lane its news and lets it walk its share of the page. Returns nil if something must be
+    /// read again.
     private func walk(
         _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant
     ) throws -> WalkedLanes? {
         guard let catalog else { return nil }
         let view = ExpanderView(view: catalog)
         var walked = WalkedLanes()
-        // One for all, so that what lanes write of the same is the same.
+        // All lanes use one time, so that they write equal records for the same send.
         let times = times
         for lane in lanes {
             guard let worker = lane.worker else { continue }
@@ -235,10 +240,11 @@ extension ExpanderLoop {
 
     // MARK: News
 
-    /// Enters what was read of the registry, and tells the lanes; and what can be read then, while there is time and
-    /// nothing urgent waits. Each piece has a transaction of the file's own: a file keeps the memory of its largest.
+    /// Applies registry records to the files and gives the news to the lanes. It then reads more, while there
+    /// is time and no urgent request waits. Each piece has a separate file transaction, because a file keeps
+    /// the memory of its largest one.
     ///
-    /// - Returns: false when something has to be read anew.
+    /// - Returns: false if something must be read again.
     private func hearNews(_ shares: inout [LaneShare], _ topic: ExpandedTopic, began: Instant) throws -> Bool
     {
         var isMore = true
@@ -264,9 +270,9 @@ extension ExpanderLoop {
         return true
     }
 
-    /// Enters what was read, so that pages show it.
+    /// Applies the registry records to the lane's file, so that pages show them.
     ///
-    /// - Returns: the registry's offset that the transaction commits, where that is another one: then there is
+    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `news` holds the
     ///   news.
     private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
         let hasNews = isNewsRead(of: lane)
@@ -278,17 +284,17 @@ extension ExpanderLoop {
         return registry.taken(lane.partition)
     }
 
-    /// Whether more was read of the registry than the group has committed.
+    /// Whether registry records were read that the group has not committed yet.
     private func isNewsRead(of lane: OwnedLane) -> Bool {
         lane.registryCommitted ?? -1 < registry.taken(lane.partition)
     }
 
     // MARK: Pages
 
-    /// Lanes stay side by side: what a send to a group is to one of them it is to the others, and what one has made of it
-    /// the others find made while they are in the same transaction.
+    /// Walks the lanes in turn, so that they reach each send at about the same time. Then a lane reuses
+    /// records that another lane has encoded in the same transaction.
     ///
-    /// - Returns: false when something has to be read anew.
+    /// - Returns: false if something must be read again.
     private func walkInTurn(
         _ shares: inout [LaneShare], _ topic: ExpandedTopic, within page: PageShare, began: Instant
     ) throws -> Bool {
@@ -310,7 +316,7 @@ extension ExpanderLoop {
         return true
     }
 
-    /// The lane's next requests.
+    /// Handles the lane's next requests.
     ///
     /// - Returns: whether it has more for this transaction.
     private func walk(
@@ -342,7 +348,7 @@ extension ExpanderLoop {
     }
 
     func repair(_ partition: Int32, _ error: StoreError) throws {
-        // Whose file it is stands in the error; a view's directory has its topic's name.
+        // The path in the error tells which file is damaged. A view's directory has the name of its table.
         if error.description.contains("/registry-") {
             try registry.repair(partition, error)
             member.startOverLater()
@@ -385,8 +391,8 @@ extension ExpanderLoop {
         return true
     }
 
-    /// What earlier transactions wrote is entered while the cluster takes this one's: the two take about as long. False
-    /// when there was nothing.
+    /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take
+    /// about the same time. Returns false if there were no records.
     private func readSomeStarts() throws -> Bool {
         let began = Instant.now()
         try readStarts(waitMilliseconds: 0)
@@ -424,8 +430,8 @@ extension ExpanderLoop {
         }
     }
 
-    /// A row of each lane in turn: the first records of all partitions come in one millisecond, and so the client makes
-    /// all of them known to the transaction in one request.
+    /// Sends one row of each lane in turn. The first records of all partitions then come within one
+    /// millisecond, and the client adds all partitions to the transaction in one request.
     private func sendStarts(_ shares: [LaneShare], by sender: JobSender, to topic: Topic) -> Bool {
         var encoded = EncodedScopes()
         for share in shares { share.worker.table.encodeScopes(with: &encoded) }
@@ -443,7 +449,7 @@ extension ExpanderLoop {
         return true
     }
 
-    /// False when the producer did not take a record.
+    /// Sends all records of the transaction. Returns false if the producer refused one.
     private func send(_ shares: [LaneShare], by sender: JobSender, to topics: [Topic]) -> Bool {
         for share in shares {
             guard

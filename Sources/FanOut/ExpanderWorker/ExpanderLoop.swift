@@ -9,23 +9,22 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The expander's one thread: owns lanes as a member of the group, keeps their registry and their rows of
-/// `starts`, and turns their expansions into jobs, one page of every lane with work in a transaction.
+/// The expander's thread. It owns lanes as a group member and keeps their registry and their rows of
+/// `starts`. It turns their expansions into jobs. A transaction holds one page of every lane with work.
 ///
-/// Everything it does falls into turns, and a turn leaves nothing half done: a transaction is committed, or
-/// everything is read again from the committed offsets with the views read anew to their ends. That is the one
-/// way in which anything is repaired here: a transaction of unknown outcome, a producer that is lost, a view
-/// that is damaged, lanes that come and go.
+/// The loop runs in iterations. Each iteration ends with a committed transaction. Otherwise everything is
+/// read again from the committed offsets, after the views are read to their ends. This is the only repair. It
+/// serves for an unknown outcome of a transaction, a lost producer, a damaged view, and a changed assignment.
 final class ExpanderLoop: StageLoop {
     static let group = "expander"
-    /// How long a turn waits when there is nothing to do at all; the limit of a stop's delay.
+    /// The longest wait if there is no work at all. It limits the delay of a stop.
     static let idleMilliseconds: Int32 = 250
-    /// How long a turn waits for expansions when `starts` or the registry has something. What the registry tells
-    /// waits as long, so that one transaction tells all of it.
+    /// The wait for expansions after `starts` or the registry has records. Registry news wait for as long, so
+    /// that one transaction takes all of them.
     static let gatherMilliseconds: Int32 = 100
-    /// The same while all rows of `starts` are looked at, a page a turn.
+    /// The longest wait during a walk through `starts`, which reads a page in each iteration.
     static let walkingMilliseconds: Int32 = 50
-    /// How long a turn waits when something has to be tried again.
+    /// The wait before something is tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
 
@@ -54,23 +53,25 @@ final class ExpanderLoop: StageLoop {
     let scopes = DecodedRecords<LaneScope>()
     var pageSize: PageSize
     var nextUpkeep = Instant.now()
-    /// When offsets of the registry alone are committed next: news that nobody is to be told of can wait.
+    /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
-    /// Views that were just read to their ends are of now; to ask for each anew holds up the first expansions.
+    /// The next confirmation of the views. After a start they were just read to their ends, and asking again
+    /// would delay the first expansions.
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
-    /// The lane with which the next transaction begins, so that none is always last.
+    /// The number of the iteration. It selects the first lane of a transaction, so that no lane is always
+    /// last.
     var turn = 0
-    /// What a transaction has spent on reading `starts` while it waited.
+    /// The time that the current transaction has spent on reading `starts` while it waited.
     var startsSeconds = 0.0
-    /// The transaction before was one of urgent requests.
+    /// Whether the previous transaction was for urgent requests.
     var wasUrgent = false
-    /// The last transaction of urgent requests: when it began, and how many it took.
+    /// The start and the number of requests of the last urgent transaction.
     var lastUrgent: (began: Instant, requests: Int)?
     var startsWalk = StartsWalk()
     var time: ClusterClock
     /// The newest question for young records.
     var youngRecords: QuestionID?
-    /// When the cluster is asked next whether this machine's clock is ahead.
+    /// The time of the next question whether this machine's clock is ahead.
     var nextQuestion = Instant.now()
 
     init(
@@ -115,8 +116,9 @@ final class ExpanderLoop: StageLoop {
             log: log, metrics: metrics)
         transaction = StageTransaction(topics: Place.allCases.map { layout.name($0.topic) }, log: log) {
             var options = ProducerOptions()
-            // A full sheet is names and tokens for the most part, in which nothing comes twice: lz4 took a twentieth off
-            // it, for a quarter of all that a large send cost. Where each job is a record, the body comes again and again.
+            // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of
+            // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
+            // repeats and compression helps.
             if settings.jobsPerSheet > 1 {
                 options.compressionOfTopics[layout.name(.jobs)] = ProducerOptions.Compression.none
             }
@@ -135,7 +137,7 @@ final class ExpanderLoop: StageLoop {
         }
     }
 
-    /// What a transaction writes to, in this order.
+    /// The topics of a transaction, in the order of writing.
     enum Place: Int, CaseIterable {
         case jobsUrgent
         case jobs
@@ -158,7 +160,7 @@ final class ExpanderLoop: StageLoop {
         }
     }
 
-    /// Runs until it is told to stop, or cannot go on.
+    /// Runs until it is asked to stop or cannot continue.
     func run() throws {
         defer { state.setObstacles(["stopped"]) }
         while !state.mustStop { try runOneTurn() }
@@ -176,7 +178,7 @@ final class ExpanderLoop: StageLoop {
             try member.hear(event)
         }
         if !batch.isEmpty {
-            // What came along with a change of the assignment belongs to an assignment that is over.
+            // Records that arrived with a change of the assignment belong to the old assignment.
             if !member.mustStartOver { queueRequests() }
             batch.clear()
         }
@@ -191,10 +193,10 @@ final class ExpanderLoop: StageLoop {
 
     var isSettled: Bool { !member.mustStartOver && starts.blockage == nil && registry.blockage == nil }
 
-    /// Nil until the catalogue is known.
+    /// The catalog. Nil until it is known.
     var catalog: KnownCatalog? { readCatalog() }
 
-    /// What restores a view waits there, not here.
+    /// The wait for expansions. While a view is restored, the loop waits for the view's records and not here.
     private var waitMilliseconds: Int32 {
         if starts.isOpening || hasWork || registry.hasMore { return 0 }
         if !isSettled { return Self.troubleMilliseconds }
@@ -206,9 +208,9 @@ final class ExpanderLoop: StageLoop {
             && !startsWalk.isUnderWay
     }
 
-    /// Waits until one of the three readers has something.
+    /// Waits until one of the three consumers has records.
     ///
-    /// - Returns: how long expansions are waited for then.
+    /// - Returns: the time for which the loop then waits for expansions.
     private func rest() -> Int32 {
         let hasCome = Consumer.wait(
             forAnyOf: [consumer.descriptor, starts.descriptor, registry.descriptor],
@@ -221,12 +223,14 @@ final class ExpanderLoop: StageLoop {
             && member.owned.values.contains { $0.isServing && !$0.queues.isEmpty }
     }
 
-    /// Then pages wait until the views have caught up. What is urgent does not: it is little.
+    /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue,
+    /// because they are small.
     var isFull: Bool {
         starts.overlayRows > settings.overlayRowsMax || starts.overlayBytes > settings.overlayBytesMax
     }
 
-    /// The end in order: what is not committed is read again by whoever comes next.
+    /// Leaves the group and closes the views. Everything that is not committed is read again by the next
+    /// owner.
     private func finish() throws {
         batch.clear()
         try member.leave()
@@ -235,7 +239,7 @@ final class ExpanderLoop: StageLoop {
     }
 }
 
-/// The catalogue as pages ask it.
+/// The catalog in the form that pages need.
 struct ExpanderView: ExpanderCatalog {
     let view: KnownCatalog
 

@@ -1,5 +1,5 @@
-/// The places between which an expander can die, in their order within a transaction. A test or a proof is told
-/// of each and may end the process there; an operator's process has nobody to tell.
+/// The steps after which an expander can die, in their order within a transaction. A test receives each step
+/// and may end the process there.
 package enum ExpanderStep: Int, Sendable, CaseIterable {
     case requestsRead = 1
     case newsHeard

@@ -1,16 +1,16 @@
 internal import Kafka
 internal import LiveActivity
 
-/// Writes what a lane has made: sheets with their heads and bodies made once, and what follows from them.
+/// Sends the output of a lane. Heads and bodies of sheets are encoded once.
 struct JobSender {
-    /// How long a full queue may take to have room again.
+    /// The longest wait for space in a full producer queue.
     private static let roomMilliseconds = 5000
 
     private let producer: TransactionalProducer
 
     init(_ producer: TransactionalProducer) { self.producer = producer }
 
-    /// False when the producer did not take a sheet.
+    /// Sends the sheets. Returns false if the producer refused one.
     func send(_ output: borrowing JobOutput, urgent: Topic, usual: Topic) -> Bool {
         if output.sheets.isEmpty { return true }
         let bodies = output.bodies.map { SharedBody(copying: $0.span) }
@@ -29,7 +29,7 @@ struct JobSender {
         return true
     }
 
-    /// - Parameter partition: nil leaves it to the key.
+    /// - Parameter partition: the partition. If it is nil, the key decides.
     func send(key: [UInt8]?, value: [UInt8], to topic: Topic, partition: Int32?) -> Bool {
         while true {
             let result =
@@ -48,9 +48,9 @@ struct JobSender {
     }
 }
 
-/// The headers that all sheets of a head share, made once and copied for each.
+/// The headers that all sheets of a head share. They are made once and copied for each sheet.
 private final class HeadersOfHeads {
-    /// Values that cannot be copied do not go into an array.
+    /// Noncopyable values cannot be elements of an array.
     private final class Box {
         let headers: RecordHeaders
 

@@ -2,15 +2,16 @@ internal import LiveActivity
 internal import Stages
 internal import Store
 
-/// The newest start of a type on a recipient's installation: a row that the view keeps beside those of the topic,
-/// made from each row of the ledger as its parts stand there, escapes and all. Its value is the time of the start
-/// and the key of its ledger row.
+/// The newest start of a type on a recipient's installation. The view stores it as a derived row of the
+/// ledger rows. Its key parts are copied from the ledger row in their encoded form. Its value is the time of
+/// the start and the key of its ledger row.
 enum NewestStart {
-    /// No key of the topic begins with it.
+    /// The first byte of the key. No key of the topic begins with it.
     static let mark: UInt8 = 0
     private static let separator = UInt8(ascii: "/")
     private static let type = Array(#""type":""#.utf8)
-    /// Behind the type: a text has no quote without an escape before it.
+    /// The field after the type. A JSON string has no quote without an escape before it, so the bytes cannot
+    /// occur in a value.
     private static let endedAt = Array(#","endedAt":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
@@ -26,8 +27,9 @@ enum NewestStart {
         return self.row(of: key.span, row.span)?.key ?? []
     }
 
-    /// - Returns: false for a row that is no start of a group, or one of an activity that its app began: no other comes
-    ///   of that. Nor does one that has ended say anything: it is written again long after, and would stand for newer ones.
+    /// - Returns: false for a row that is not a start of a group, and for an activity that its app started.
+    ///   It also returns false for an ended start. Such a row is written again long after the start, and
+    ///   would replace newer starts.
     @Sendable
     static func write(of key: Span<UInt8>, _ value: Span<UInt8>, to row: inout DerivedRow) -> Bool {
         guard let parts = LedgerKeyParts(key), !isOwn(key, parts), value.end(ofFirst: endedAt) == nil,
@@ -55,19 +57,19 @@ enum NewestStart {
         return write(of: key, value, to: &row) ? row : nil
     }
 
-    /// Of two values, by their times, and by their keys where these tie.
+    /// Whether `value` is newer than `other`. Equal times are ordered by their keys.
     static func isNewer(_ value: [UInt8], than other: [UInt8]) -> Bool {
         other.lexicographicallyPrecedes(value)
     }
 
-    /// Milliseconds since 1970, and the ledger's key; nil for what is no such row.
+    /// Returns the time in milliseconds since 1970 and the ledger's key. Returns nil for any other value.
     static func read(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
         guard let time = time(of: value) else { return nil }
         let rest = [UInt8](copying: value.extracting(timeBytes..<value.count))
         return LedgerKey(bytes: rest).map { (time, $0) }
     }
 
-    /// Its time alone.
+    /// Returns only the time.
     static func time(of value: Span<UInt8>) -> Int64? {
         guard value.count > timeBytes else { return nil }
         var time: Int64 = 0
@@ -75,7 +77,7 @@ enum NewestStart {
         return time
     }
 
-    /// Whether the generation is that of activities that their app began.
+    /// Whether the generation is 0, for activities that their app started.
     private static func isOwn(_ key: Span<UInt8>, _ parts: LedgerKeyParts) -> Bool {
         parts.generationEnd == parts.recipientEnd + 2 && key[parts.recipientEnd + 1] == UInt8(ascii: "0")
     }

@@ -6,22 +6,22 @@ internal import Stages
 
 /// A request that was read and is not in a committed transaction yet.
 struct WaitingRequest {
-    /// Nil for what was no request, and went to the dead letters.
+    /// The request. Nil for a record that went to the dead letters.
     let request: ExpansionRequest?
     let offset: Int64
     let bytes: Int
-    /// Milliseconds since 1970 of its record.
+    /// The timestamp of the record, in milliseconds since 1970.
     let stamp: Int64?
 }
 
-/// What was read of one topic of a lane.
+/// The requests that were read from one topic of a lane.
 struct RequestQueue {
-    /// Read, and not committed, in the topic's order.
+    /// The uncommitted requests, in the topic's order.
     private(set) var waiting: ArraySlice<WaitingRequest> = []
     private(set) var bytes = 0
-    /// Where reading goes on; what comes again from below it was read already.
+    /// The offset of the next new record. Lower offsets were read already.
     private(set) var next: Int64?
-    /// The newest offset that was committed. Nil: from the beginning.
+    /// The committed offset. Nil if the topic is read from its beginning.
     private(set) var committed: Int64?
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -33,7 +33,7 @@ struct RequestQueue {
         (self.committed, next) = (committed, committed)
     }
 
-    /// Notes that everything below the offset is committed, which no request that waits is.
+    /// Notes that everything below the offset is committed. The caller makes sure that no request is waiting.
     mutating func reached(_ offset: Int64) {
         (committed, next) = (offset, offset)
     }
@@ -46,19 +46,19 @@ struct RequestQueue {
         next = request.offset + 1
     }
 
-    /// The first so many are committed.
+    /// Removes the first `count` requests, because they are committed.
     mutating func removeFirst(_ count: Int) {
         for request in waiting.prefix(count) {
             bytes -= request.bytes
             committed = request.offset + 1
         }
         waiting = waiting.dropFirst(count)
-        // A slice keeps what it has passed.
+        // A slice keeps the storage of its removed elements.
         if waiting.isEmpty { waiting = [] }
     }
 }
 
-/// What was read of a lane.
+/// The requests that were read for a lane.
 struct RequestQueues {
     private var urgent = RequestQueue()
     private var usual = RequestQueue()
@@ -72,19 +72,19 @@ struct RequestQueues {
     var isEmpty: Bool { urgent.isEmpty && usual.isEmpty }
 }
 
-/// One lane that is ours.
+/// One assigned lane.
 final class OwnedLane: OwnedPart {
     let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
-    /// The rows of `starts` are read to their end.
+    /// Whether the rows of `starts` are read to their end.
     var hasStarts = false
     var queues = RequestQueues()
-    /// The registry's offset that is committed.
+    /// The committed offset of the registry.
     var registryCommitted: Int64?
-    /// Made when its views are open.
+    /// The expander of the lane. It is made when the views are open.
     var worker: LaneWorker?
-    /// Reading the usual topic waits until some of what was read is done.
+    /// Whether the normal topic is paused until some of its requests are done.
     var isPaused = false
 
     init(_ partition: Int32, at now: Instant) {
@@ -100,10 +100,10 @@ final class OwnedLane: OwnedPart {
     func reached(_ offset: Int64, in topic: Int) { queues[ExpandedTopic(index: topic)].reached(offset) }
     func begin(at offset: Int64?, in topic: Int) { queues[ExpandedTopic(index: topic)].begin(at: offset) }
 
-    /// No process has committed anything of it before.
+    /// Whether no process has ever committed an offset of the lane.
     var isNew: Bool { registryCommitted == nil && queues.all.allSatisfy { $0.committed == nil } }
 
-    /// Its views begin anew.
+    /// Resets the lane before its views are read again.
     func beginViews(registryCommitted offset: Int64?) {
         registryCommitted = offset
         hasStarts = false
@@ -125,7 +125,7 @@ final class LaneWorker {
     }
 }
 
-/// Before the first transaction.
+/// An empty catalog, for the time before the first transaction.
 private struct NoCatalog: ExpanderCatalog {
     func app(_ id: String) -> App? { nil }
     func segment(_ name: String, of app: String) -> SegmentRule? { nil }

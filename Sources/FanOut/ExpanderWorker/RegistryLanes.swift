@@ -6,22 +6,23 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The registry's files of the lanes that are ours, and what is read for them. Pinned to the loop's thread.
+/// The registry files of the assigned lanes, and the consumer that fills them. Pinned to the loop's thread.
 ///
-/// A file is a cache of its topic: what goes wrong with one has one repair, it is built anew. What was told of
-/// a lane's news counts when the loop's transaction has committed the offset; until then it is told again.
+/// A file is a cache of its topic. The only repair is to rebuild it. The news of a lane is final when the
+/// loop's transaction has committed the offset. Until then the same news can come again.
 final class RegistryLanes {
-    /// One lane's file on its way to the topic's end.
+    /// The file of one lane while it reads to the topic's end.
     private final class Entry {
         var lane: Lane
-        /// While the file holds nothing: everything below the committed offset goes through it, sorted.
+        /// The restore of an empty file. It sorts all records below the committed offset before they are
+        /// written.
         var restore: LaneRestore?
-        /// The next offset to be taken.
+        /// The offset of the next record to take.
         var taken: Int64
         var asOf: WallTime
-        /// Records that were taken and are not entered.
+        /// The number of records that were taken and are not in the file.
         var waiting = 0
-        /// It has been to the end of everything that was written.
+        /// Whether the lane has read everything that was written.
         var isComplete = false
 
         init(_ lane: Lane, asOf: WallTime) {
@@ -42,7 +43,7 @@ final class RegistryLanes {
             if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
         }
 
-        /// Reads from the file's offset once more.
+        /// Starts to read again from the file's offset.
         func begin(newsBegins: Int64) throws(StoreError) {
             try lane.beginAgain(newsBegins: newsBegins)
             taken = lane.applied ?? 0
@@ -58,22 +59,22 @@ final class RegistryLanes {
         }
     }
 
-    /// How long a disk without room is left alone.
+    /// The pause before a full disk is tried again.
     private static let retryMilliseconds = 1000
     private static let ageMarginMilliseconds: Int64 = 3_600_000
-    /// What is read ahead; in memory small records are several times as much.
+    /// The size of the prefetch queue. In memory, small records take several times as much.
     private static let prefetchKibibytesMax = 8192
-    /// How long a fetch waits for something new.
+    /// The longest wait of a fetch for new records.
     private static let fetchMilliseconds = 250
-    /// Records of a turn while lanes are restored, which sort them.
+    /// The number of records in one iteration while lanes are restored.
     private static let restoredMax = 10_000
-    /// The same when all are entered as they come: nearly always they are of one lane, and a file keeps the memory of
-    /// its largest transaction, in which each row can take several pages of its own.
+    /// The number of records in one iteration otherwise. Nearly always they are of one lane. A file keeps the
+    /// memory of its largest transaction, and each row can take several pages.
     private static let enteredMax = 250
     private static let batchBytesMax = 16 << 20
-    /// What restores sort in memory, those of all lanes together.
+    /// The memory for sorting in restores, summed over all lanes.
     private static let restoreBytesMax = 48 << 20
-    /// Of one lane; a smaller run makes more files than can be read side by side.
+    /// The least memory for one lane. Smaller runs would make more files than can be merged at once.
     private static let restoreBytesMin = 2 << 20
 
     private let topic: String
@@ -85,14 +86,14 @@ final class RegistryLanes {
     private let log: Log
     private let metrics: LaneMetrics
     private var batch = RecordBatch(recordsMax: restoredMax, bytesMax: batchBytesMax)
-    /// Open files, kept over a rebalance: most lanes come back.
+    /// The open files. They stay open during a rebalance, because most lanes return.
     private var entries: [Int32: Entry] = [:]
-    /// Lanes whose news the loop enters.
+    /// The lanes whose records the loop applies.
     private var served: Set<Int32> = []
-    /// Lanes that are paused until the loop serves them.
+    /// The lanes that are paused until the loop serves them.
     private var held: Set<Int32> = []
     private(set) var blockage: Blockage?
-    /// The last reading took as many as it may: there are probably more.
+    /// Whether the last read was full, so that more records are likely.
     private(set) var hasMore = false
 
     init(
@@ -107,34 +108,34 @@ final class RegistryLanes {
         boot = try BootID.current()
         var options = ConsumerOptions(.manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
-        // As with views: a start waits for ends, and a new token for the fetch of another lane.
+        // A start waits for the ends of partitions, and a new token waits for the fetch of another lane.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         consumer = try Consumer(kafka, options, name: "expander-registry", log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
-            throw StageFailure.client("the cluster did not tell its id; check kafka.brokers")
+            throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster
     }
 
-    /// Readable while there is something to read.
+    /// A file descriptor that is readable while records wait.
     var descriptor: Int32 { consumer.descriptor }
 
     subscript(partition: Int32) -> Lane? { entries[partition]?.lane }
 
-    /// Whether pages of the lane may be served.
+    /// Whether pages of the lane may be walked.
     func isComplete(_ partition: Int32) -> Bool { entries[partition]?.isComplete ?? false }
 
-    /// Whether it is complete, or has so much in hand that it must be entered before more is read.
+    /// Whether the lane is complete, or must apply its records before it reads more.
     func isReady(_ partition: Int32) -> Bool {
         guard let entry = entries[partition], entry.restore == nil else { return false }
         return entry.isComplete || isFull(entry)
     }
 
-    /// Where the group's offset is when what was taken is entered.
+    /// Returns the group's next offset after all taken records are applied.
     func taken(_ partition: Int32) -> Int64 { entries[partition]?.taken ?? 0 }
 
-    /// Whether everything that was taken stands in the file, so that a page shows it. What another owner has told
-    /// everybody of is no news to them, and has to be entered all the same.
+    /// Whether all taken records are in the file, so that a page shows them. Records below the committed
+    /// offset are not news, because another owner reported them. They must be applied all the same.
     func isEntered(_ partition: Int32) -> Bool {
         guard let entry = entries[partition] else { return true }
         return entry.restore == nil && entry.lane.applied ?? 0 >= entry.taken
@@ -148,9 +149,10 @@ final class RegistryLanes {
         }
     }
 
-    /// One file a turn: a large one is read through before it is believed, and a member must poll.
+    /// Opens one file in each iteration. A large file is checked completely before it is used, and a group
+    /// member must poll in between.
     ///
-    /// - Returns: whether all are open.
+    /// - Returns: whether all files are open.
     func openNext(of numbers: some Collection<Int32>) throws -> Bool {
         let closed = numbers.filter { entries[$0] == nil }.sorted()
         guard let partition = closed.first else { return true }
@@ -173,11 +175,12 @@ final class RegistryLanes {
 
     // MARK: Reading
 
-    /// Reads on from the offsets that the group has committed. Rows above them are news, whatever the files hold.
+    /// Starts to read each lane. Rows above the group's committed offset are news, even if the file already
+    /// has them.
     ///
-    /// - Parameter committed: nil for a lane without a committed offset. Its file may be older than that: Kafka expires
-    ///   offsets. News then begin behind the file. Without a file, the lane was never begun: nothing up to its first end
-    ///   is news.
+    /// - Parameter committed: the committed offsets. Nil for a lane without one. Its file may still exist,
+    ///   because Kafka expires offsets. Then news begins after the file. Without a file the lane was never
+    ///   begun, and nothing up to its first end is news.
     func begin(_ committed: [Int32: Int64?]) throws {
         held = []
         var starts: [PartitionStart] = []
@@ -198,7 +201,7 @@ final class RegistryLanes {
         try consumer.assign(starts)
     }
 
-    /// The lane's file, open. One whose restore was interrupted is opened again, which empties it.
+    /// Returns the lane's open file. A file whose restore was interrupted is opened again, which empties it.
     private func opened(_ partition: Int32) throws -> Entry? {
         guard let known = entries[partition], known.restore != nil else { return entries[partition] }
         close(known)
@@ -213,14 +216,14 @@ final class RegistryLanes {
         try? consumer.release()
     }
 
-    /// The loop enters what is read of the lane from now on.
+    /// Marks that the loop applies the lane's records from now on.
     func serve(_ partition: Int32) {
         served.insert(partition)
         guard held.remove(partition) != nil else { return }
         consumer.resume([Kafka.TopicPartition(topic, partition)])
     }
 
-    /// Takes what the topic has. It is entered, and told, by `commit`.
+    /// Reads records of the topic. `commit` applies them and reports the news.
     func read(waitMilliseconds: Int32) throws {
         hasMore = false
         if blockage != nil || mustEnterFirst() { return }
@@ -246,14 +249,14 @@ final class RegistryLanes {
             case .failed(.rebuild(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
-                log.warning("the registry cannot be read now", .field("error", failure))
+                log.warning("the registry cannot be read at present", .field("error", failure))
             default: break
             }
         }
     }
 
-    /// Whether a lane has as much in hand as it should. A lane that the loop does not serve yet, because its other files
-    /// are being restored, is paused alone. The other lanes read on.
+    /// Whether a lane must apply its records before more are read. A lane that the loop does not serve yet,
+    /// because its other files are being restored, is paused alone. The other lanes continue to read.
     private func mustEnterFirst() -> Bool {
         for (partition, entry) in entries where isFull(entry) {
             if served.contains(partition) { return true }
@@ -264,10 +267,10 @@ final class RegistryLanes {
 
     private var isRestoring: Bool { entries.values.contains { $0.restore != nil } }
 
-    /// It has as much in hand as one transaction of its file should enter.
+    /// Whether the lane has as many records as one file transaction should apply.
     private func isFull(_ entry: Entry) -> Bool {
         guard entry.restore == nil else { return false }
-        // What others restore must not wait for this one.
+        // A full lane must not delay the restore of other lanes.
         return entry.lane.isFull || (entry.waiting >= Self.enteredMax && !isRestoring)
     }
 
@@ -277,8 +280,8 @@ final class RegistryLanes {
         batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
     }
 
-    /// The end of a reader of committed records is where the oldest open transaction begins; complete is the
-    /// lane at the end of everything that was written.
+    /// Takes the end of a partition. A read-committed consumer ends where the oldest open transaction begins.
+    /// The lane is complete only at the end of everything that was written.
     private func reached(_ offset: Int64, _ place: Kafka.TopicPartition) throws {
         guard let entry = entries[place.partition] else { return }
         entry.taken = max(entry.taken, offset)
@@ -299,7 +302,7 @@ final class RegistryLanes {
 
     // MARK: Entering
 
-    /// Enters what was taken, and tells what became new by it.
+    /// Applies the taken records and writes the resulting news to `news`.
     func commit(_ partition: Int32, tellingInto news: inout LaneNews) throws(StoreError) {
         news.removeAll()
         guard let entry = entries[partition], entry.restore == nil else { return }
@@ -319,7 +322,7 @@ final class RegistryLanes {
         if let blocked = blockage, now >= blocked.retryAt { blockage = nil }
     }
 
-    /// The file goes, and is built anew; the loop starts over.
+    /// Discards a damaged file, so that it is rebuilt. The loop starts over.
     func repair(_ partition: Int32, _ error: StoreError) throws {
         if error.passes { return block(error) }
         guard error.isCorruption else { throw error }
@@ -334,7 +337,7 @@ final class RegistryLanes {
             try entry.lane.close()
         } catch {
             log.warning(
-                "the registry's file was not closed in order; it is looked at more closely at the next start",
+                "the registry's file was not closed cleanly; it is checked more closely at the next start",
                 .field("error", error))
         }
     }

@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// When a row of `starts` was written, in milliseconds since 1970: read from its record in place, without decoding the rest.
+/// The time at which a row of `starts` was written, in milliseconds since 1970. It is read from the encoded
+/// record, without decoding the rest.
 enum RowTime {
     private static let name = Array(#""at":"#.utf8)
 
-    /// Of a record in which nothing stands before the time that could have a name in it.
+    /// Returns the time of a record in which no free text comes before the time.
     static func first(in record: Span<UInt8>) -> Int64? {
         record.end(ofFirst: name).flatMap { number(from: $0, in: record)?.value }
     }
 
-    /// Of a record that ends with its time. What people have written stands before it.
+    /// Returns the time of a record that ends with its time. Free text can come before it.
     static func last(in record: Span<UInt8>) -> Int64? {
         var start = record.count - name.count
         while start >= 0 {
@@ -43,7 +44,7 @@ enum RowTime {
 }
 
 extension Span<UInt8> {
-    /// Where the first such bytes end.
+    /// Returns the end of the first occurrence of `bytes`.
     func end(ofFirst bytes: [UInt8]) -> Int? {
         unsafe withUnsafeBytes { own in
             unsafe bytes.withUnsafeBytes { wanted -> Int? in

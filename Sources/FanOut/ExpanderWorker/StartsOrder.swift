@@ -3,14 +3,14 @@ internal import Registry
 internal import Stages
 internal import Store
 
-/// Where the parts of a group's ledger row's key end: `app/group/recipient/generation/installation`.
+/// The ends of the parts of a group's ledger key: `app/group/recipient/generation/installation`.
 struct LedgerKeyParts {
     let appEnd: Int
     let groupEnd: Int
     let recipientEnd: Int
     let generationEnd: Int
 
-    /// Nil for a scope's key, and for that of an activity without a group.
+    /// Returns nil for a scope's key and for the key of an activity without a group.
     init?(_ key: Span<UInt8>) {
         guard let app = key.slash(from: 0), let group = key.slash(from: app + 1), group > app + 1,
             let recipient = key.slash(from: group + 1), let generation = key.slash(from: recipient + 1),
@@ -21,7 +21,7 @@ struct LedgerKeyParts {
 }
 
 extension Span<UInt8> {
-    /// Where the first slash stands from there on.
+    /// Returns the index of the first slash at or after `start`.
     fileprivate func slash(from start: Int) -> Int? {
         unsafe withUnsafeBytes { bytes in
             guard start < bytes.count, let begin = bytes.baseAddress,
@@ -32,13 +32,14 @@ extension Span<UInt8> {
     }
 }
 
-/// The order of `starts` in its view: the starts of a group stand in the order in which a page walks through its
-/// recipients, so that a page's rows share pages of the file; by their names each would cost one. For that the
-/// recipient's bucket stands before it. Scopes stand as they are.
+/// The row order of `starts` in its view. The starts of a group lie in the order in which a page walks
+/// through its recipients, so that the rows of a page share pages of the file. In the order of names, each
+/// row would cost a file page. So the recipient's bucket goes before the recipient. Keys of scopes are
+/// unchanged.
 enum StartsOrder: RowOrder {
-    /// With its bucket it is as long as the file takes.
+    /// The longest key. With its bucket it reaches the limit of the file.
     static let keyBytesMax = Limits.keyBytesMax - RecipientBucket.bytes
-    /// `u:` or `i:`.
+    /// The length of `u:` or `i:`.
     private static let markBytes = 2
 
     static func write(stored key: Span<UInt8>, to stored: inout [UInt8]) {
@@ -50,7 +51,7 @@ enum StartsOrder: RowOrder {
         stored.append(span: key.extracting(start..<key.count))
     }
 
-    /// The mark, the bucket, and then the app.
+    /// Writes the mark, the bucket, and then the rest of the key.
     private static func newest(_ key: Span<UInt8>, to stored: inout [UInt8]) {
         let first = key.slash(from: 0) ?? key.count
         let second = key.slash(from: first + 1) ?? key.count
@@ -74,12 +75,12 @@ enum StartsOrder: RowOrder {
         key.append(span: stored.extracting(start + RecipientBucket.bytes..<stored.count))
     }
 
-    /// Nil for a key that stands as it is.
+    /// Returns nil for a key that is stored unchanged.
     private static func bucketStart(in stored: Span<UInt8>) -> Int? {
         if NewestStart.isKey(stored) { return 1 }
         guard let first = stored.slash(from: 0), let second = stored.slash(from: first + 1),
             second > first + 1,
-            // A bucket's bytes are any; but behind a scope's recipient there is nothing.
+            // A bucket can contain any byte, also a slash. But a scope's key has nothing after its recipient.
             stored.slash(from: second + 1) != nil
         else { return nil }
         return second + 1

@@ -7,35 +7,35 @@ internal import Stages
 internal import Store
 internal import Telemetry
 
-/// A lane's rows of `starts` as the transaction in hand makes them: over what is committed and not read back,
-/// and over the view.
+/// The rows of `starts` of a lane as the current transaction changes them, on top of the committed rows.
 final class StartsTable: LaneTable {
-    /// Another number is another layout of the views' files; then they are rebuilt.
+    /// The version of the layout of the views' files. Files with another version are rebuilt.
     static let viewSchema = 3
 
     let lane: Int32
     private let views: TopicViews
-    /// Those of all lanes.
+    /// The cache of decoded scopes that all lanes share.
     private let decoded: DecodedRecords<LaneScope>
     private let reader: JSONReader
     private let log: Log
-    /// Starts that the transaction writes, the last value of each key, in the order in which they were first set: a
-    /// page's, and so the view's. In any other, each piece that is read back would change all of the page's part of
-    /// the file.
+    /// The starts that the transaction writes, with the last value of each key, in the order of their first
+    /// `set`. This is the order of a page and of the view. In another order, each piece that is read back
+    /// would change all file pages of the transaction's rows.
     private var changed: [ChangedStart] = []
     private var changedNumbers = KeyIndex()
-    /// Scopes that it writes, in the order in which they were first set: lanes that a group's sends come to one after the
-    /// other have the same.
+    /// The scopes that the transaction writes, in the order of their first `set`. Lanes that handle the sends
+    /// of a group one after another write equal scopes.
     private var scopes: [ChangedScope] = []
     private var scopeNumbers: [KeyBytes: Int] = [:]
-    /// An expansion's page asks for its scope several times, and sets it.
+    /// The current scope. The page of an expansion reads and sets its scope several times.
     private var inHand: ScopeInHand?
-    /// Set where a newer program has written what stands here.
+    /// The error of a row that a newer program version wrote, if there was one.
     private(set) var newerRecord: RecordError?
-    /// The key that was asked for last: a start is asked for, and then entered.
+    /// The key of the last lookup. A start is looked up and then set.
     private var asked: KeyBytes?
-    /// The newest starts of what the view has not read back. Made when a transaction first asks for one: nearly
-    /// all tokens tell their group, and a page has thousands of starts.
+    /// The newest starts among the rows that the view has not read back. It is made at the first lookup in a
+    /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of
+    /// starts.
     private var newest: [KeyBytes: [UInt8]]?
 
     init(
@@ -156,7 +156,7 @@ final class StartsTable: LaneTable {
         changedNumbers.number(key.hash) { changed[$0].key == key }
     }
 
-    /// The transaction has happened, or will be made again.
+    /// Drops the changes, after a commit or before the transaction is repeated.
     func removeChanges() {
         changed.removeAll(keepingCapacity: true)
         changedNumbers.removeAll()
@@ -166,7 +166,7 @@ final class StartsTable: LaneTable {
         newest = nil
     }
 
-    /// Nothing is to be changed any more; it is to be written.
+    /// Encodes the scopes after the last change, before they are written.
     func encodeScopes(with encoded: inout EncodedScopes) {
         putDown()
         for number in scopes.indices {
@@ -174,7 +174,7 @@ final class StartsTable: LaneTable {
         }
     }
 
-    /// What is to be written, when scopes are encoded.
+    /// The records to write, after `encodeScopes`.
     var records: Records { Records(starts: changed.makeIterator(), scopes: scopes.makeIterator()) }
 
     struct Records: IteratorProtocol {
@@ -187,7 +187,7 @@ final class StartsTable: LaneTable {
         }
     }
 
-    /// What it wrote is looked at before the view until that has read it back.
+    /// Moves the committed changes to the overlay. It holds them until the view has read them back.
     func commit(at now: Instant) {
         views.change(lane) { overlay in
             for start in changed { overlay.committed(start.key, start.record, at: now) }
@@ -196,10 +196,11 @@ final class StartsTable: LaneTable {
         removeChanges()
     }
 
-    /// A key of more bytes than a view takes, of the longest of names, stands as its digest; no other has its form.
+    /// Returns the key in the topic. A key that is too long for a view is replaced by its digest. No other
+    /// key has that form.
     static func stored(_ key: [UInt8]) -> KeyBytes {
-        // A copy of exactly its bytes: callers make all keys in one buffer. If that were shared, it would be made anew,
-        // each time a little larger, and thousands of keys would take kilobytes each.
+        // Copy the exact bytes. Callers make all keys in one buffer. A shared buffer would be allocated again
+        // for each key, slightly larger each time, and thousands of keys would take kilobytes each.
         if key.count <= StartsOrder.keyBytesMax { return KeyBytes([UInt8](copying: key.span)) }
         return KeyBytes(RecordKey.join("", "", Hex.text(SHA256.digest(key))))
     }
@@ -218,17 +219,17 @@ final class StartsTable: LaneTable {
             do throws(RecordError) {
                 found = try decode(value)
             } catch {
-                // The sum before the value is right, so this is what the topic holds.
+                // The row's checksum is right, so the topic holds exactly this value.
                 if case .unknownVersion = error { newerRecord = error }
                 log.error(
-                    "a record of starts cannot be read; its scope begins a new one", .field("lane", lane),
+                    "a record of starts cannot be read; its scope starts a new one", .field("lane", lane),
                     .field("error", error))
             }
         }
         return found
     }
 
-    /// Calls back with the row, if there is one.
+    /// Calls `found` with the row, if there is one.
     private func look(_ key: KeyBytes, _ found: (Span<UInt8>) -> Void) throws(StoreError) {
         if let number = changedNumber(of: key) {
             let record = changed[number].record

@@ -4,19 +4,19 @@ internal import LiveActivity
 internal import Stages
 internal import Store
 
-/// Where the expander is in walking through all rows of `starts`, a page at a time: for activities that are to
-/// be ended before the system does it, and rows that the topic has let go.
+/// The position of the expander's walk through all rows of `starts`, one page at a time. It finds activities
+/// that must end before the system ends them, and rows that the topic has dropped.
 struct StartsWalk {
-    /// Rows looked at in one page.
+    /// The number of rows in one page.
     static let rowsMax = 2000
-    /// Between two pages.
+    /// The pause between two pages.
     static let pageMilliseconds = 20
-    /// Between the beginnings of two passes: how late a safety end can come.
+    /// The interval between the starts of two passes. It limits the delay of a safety END.
     static let passMilliseconds = 60_000
-    /// What the topic keeps, and a margin for clocks that differ.
+    /// The retention of the topic plus a margin, because clocks differ.
     private static let keptMilliseconds: Int64 = (48 + 1) * 3_600_000
 
-    /// What is to be done about a row; nil for nearly all.
+    /// The action for a row. Nearly all rows need none.
     enum Finding: Equatable {
         case due(LedgerKey)
         case outlived
@@ -28,10 +28,10 @@ struct StartsWalk {
     private var nextPass = Instant.now()
     private var nextPage = Instant.now()
 
-    /// A pass is not through.
+    /// Whether a pass is in progress.
     var isUnderWay: Bool { lane != nil || !rest.isEmpty }
 
-    /// The lane to look at now; nil when nothing is due.
+    /// Returns the lane to read now. Nil if no page is due.
     mutating func next(of lanes: some Collection<Int32>, at now: Instant) -> Int32? {
         if now < nextPage { return nil }
         nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
@@ -46,10 +46,11 @@ struct StartsWalk {
         return lane
     }
 
-    /// The lane has no more.
+    /// Marks the end of the current lane.
     mutating func finish() { lane = nil }
 
-    /// Of millions of rows nothing is due: they are told by their time alone, and only the others are decoded.
+    /// Returns the action for a row, or nil. Most of the millions of rows are excluded by their time, and
+    /// only the others are decoded.
     static func look(
         _ key: Span<UInt8>, _ value: Span<UInt8>, at now: Int64, with reader: JSONReader
     ) -> Finding? {
@@ -72,7 +73,8 @@ struct StartsWalk {
         return .outlived
     }
 
-    /// Nearly all are starts of groups, and of millions of them nothing is due: those are known by their slashes.
+    /// Whether the key is a ledger key. Nearly all ledger keys are starts of groups. Counting their slashes
+    /// is enough and is cheaper than decoding.
     private static func isLedgerKey(_ key: Span<UInt8>) -> Bool {
         LedgerKeyParts(key) != nil || LedgerKey(bytes: [UInt8](copying: key)) != nil
     }

@@ -1,12 +1,13 @@
 internal import JSON
 internal import LiveActivity
 
-/// What a walk through all rows has to know of each: read in place, the states left where they are.
+/// The parts of a row that a walk through all rows needs. They are read in place, without a copy of the
+/// content states.
 enum GroupGlance {
     case seen(at: Int64)
     case group(lastAt: Int64, isHeld: Bool, note: SupersededNote?)
 
-    /// Nil for what cannot be read; it stays as it is.
+    /// Returns nil for a row that cannot be read. Such a row stays as it is.
     static func look(_ key: Span<UInt8>, _ value: Span<UInt8>, with reader: JSONReader) -> GroupGlance? {
         let isSeen = unsafe key.withUnsafeBytes { unsafe SeenSend.isKey($0) }
         if isSeen {

@@ -1,40 +1,40 @@
 internal import Lifecycle
 internal import Store
 
-/// Where the planner is in walking through all rows of its partitions, a page at a time: to forget what nobody
-/// needs any more, again and again; and once after a partition was assigned, to find what waits there, and to
-/// tell senders of it what its last planner may not have told them.
+/// The position of the planner's walk through all rows of its partitions, one page at a time. Regular passes
+/// find rows that can be forgotten. One more pass follows each assignment of a partition. It finds held sends
+/// and repeats notes that the previous planner may not have sent.
 package struct GroupWalk {
-    /// Rows looked at in one page.
+    /// The number of rows in one page.
     package static let rowsMax = 2000
-    /// Between two pages of a pass that nobody waits for.
+    /// The pause between two pages of a regular pass.
     static let pageMilliseconds = 1000
 
-    /// The partition that it is in, and whether it was assigned lately.
+    /// The partition that is being walked, and whether this is its first pass since its assignment.
     private(set) var current: Int32?
     private(set) var isFirst = false
     var range = KeyRange.everything
-    /// Those that were assigned lately; they come first.
+    /// The newly assigned partitions. They come first.
     private var fresh: [Int32] = []
-    /// Those that an interval's pass has still to look at.
+    /// The partitions that the regular pass has not visited yet.
     private var rest: [Int32] = []
     private var nextPass: Instant?
     private var nextPage: Instant?
 
-    /// A page every turn: something may wait there.
+    /// Whether a page must be read in each iteration, because held sends may wait there.
     var isUrgent: Bool { !fresh.isEmpty || (current != nil && isFirst) }
 
-    /// The partition's rows can be looked at now.
+    /// Adds a partition whose rows can be read now.
     mutating func begin(_ partition: Int32) {
         if !fresh.contains(partition), !(current == partition && isFirst) { fresh.append(partition) }
     }
 
-    /// The partition to look at now; nil when nothing is due.
+    /// Returns the partition to read now. Nil if no page is due.
     mutating func next(of owned: some Collection<Int32>, at now: Instant, intervalMilliseconds: Int) -> Int32?
     {
         if let partition = current, !owned.contains(partition) { current = nil }
         fresh.removeAll { !owned.contains($0) }
-        // What was assigned lately does not wait for a pass that can.
+        // A first pass goes before a regular pass.
         if let partition = fresh.first, current == nil || !isFirst {
             if let waiting = current { rest.append(waiting) }
             fresh.removeFirst()
@@ -58,6 +58,6 @@ package struct GroupWalk {
         return current
     }
 
-    /// The partition has no more.
+    /// Marks the end of the current partition.
     mutating func finish() { current = nil }
 }

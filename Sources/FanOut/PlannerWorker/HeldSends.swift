@@ -1,10 +1,10 @@
 internal import LiveActivity
 
-/// When which scope's held send may go. It only reminds: whether a scope holds one is said by its row, and a
-/// reminder for one that does not changes nothing.
+/// Reminders for held sends, by the time at which they may go. The scope's row decides whether it holds a
+/// send. A reminder for a scope without a held send changes nothing.
 struct HeldSends {
-    /// Reminders at a time; beyond it reading sends waits. They wait for seconds, so more than that are a burst
-    /// in as many scopes.
+    /// The most reminders. Above it the planner stops reading sends. A reminder lives for seconds, so more of
+    /// them mean a burst in as many scopes.
     static let countMax = 200_000
 
     struct Reminder: Equatable {
@@ -12,7 +12,7 @@ struct HeldSends {
         var partition: Int32
     }
 
-    /// By the second since 1970, of which there are few at a time.
+    /// The reminders by second since 1970. There are few different seconds at a time.
     private var due: [Int64: [Reminder]] = [:]
     private(set) var count = 0
 
@@ -23,7 +23,7 @@ struct HeldSends {
         count += 1
     }
 
-    /// Takes up to so many whose time has come by their partition's clock.
+    /// Takes at most `countMax` reminders that are due by the clock of their partition.
     ///
     /// - Parameter times: seconds since 1970, by partition.
     mutating func take(_ countMax: Int, at times: [Int32: Int64]) -> [Reminder] {
@@ -43,7 +43,7 @@ struct HeldSends {
         return taken
     }
 
-    /// Others are of partitions that went.
+    /// Drops the reminders of all other partitions.
     mutating func keep(_ partitions: some Collection<Int32>) {
         if count == 0 { return }
         due = due.compactMapValues { reminders in

@@ -2,12 +2,12 @@ internal import Glibc
 internal import Lifecycle
 internal import LiveActivity
 
-/// The catalogue's apps as the planner sees them. Owned by one thread.
+/// The catalog's apps as the planner sees them. Owned by one thread.
 final class KnownApps {
-    /// A send can be a moment ahead of the catalogue that this process reads: so young a send of an app that is
-    /// not known waits before it counts as nobody's.
+    /// The age up to which a send of an unknown app waits. A send can be slightly ahead of the catalog that
+    /// this process has read. After this time the app counts as unknown.
     static let catalogMilliseconds: Int64 = 1000
-    /// Apps of which it is remembered that nobody knew them, so that only the first send waits.
+    /// The most unknown apps to remember. Only the first send of a remembered app waits.
     static let strangersMax = 1000
 
     private let read: () -> [String: App]?
@@ -16,17 +16,18 @@ final class KnownApps {
 
     init(_ read: @escaping () -> [String: App]?) { self.read = read }
 
-    /// The catalogue has been read.
+    /// Whether the catalog has been read.
     var isReady: Bool { read() != nil }
 
-    /// Looks at the catalogue again; once per batch.
+    /// Reads the catalog again. Called once for each batch.
     func refresh() { apps = read() ?? [:] }
 
-    /// Nil for an app that the catalogue does not have, not even after a while.
+    /// Returns the app, or nil if the catalog does not have it even after a wait.
     ///
-    /// - Parameter age: of the send, in milliseconds.
+    /// - Parameter age: the age of the send, in milliseconds.
     func app(_ id: String, age: Int64) -> App? {
-        // On the steady clock: by a wall clock that is behind, the send would be young for as long.
+        // The wait uses the steady clock. By a wall clock that is behind, the send would stay young for as
+        // long.
         let wait = Int(min(max(0, Self.catalogMilliseconds - age), Self.catalogMilliseconds))
         let until = Instant.now().advanced(byMilliseconds: wait)
         while true {

@@ -3,14 +3,14 @@ internal import LiveActivity
 internal import Telemetry
 internal import Topics
 
-/// Tells senders at once what is out of date, plainly, after the commit that made it so. Nobody waits for it: a
-/// sender that does not hear of it pushes what a phone then ignores. What is lost here is said again when the
-/// rows are walked through. Pinned to its loop's thread.
+/// A writer of notes about superseded sends. It sends them to the senders after the commit, outside a
+/// transaction. The loop does not wait for them. A sender that misses a note pushes an update that the phone
+/// ignores. Lost notes are repeated in the next walk through the rows. Pinned to its loop's thread.
 final class NoteWriter {
     private let producer: Producer
     private let topic: Topic
     private var deliveries: [Delivery] = []
-    /// Some were not stored since it was last asked.
+    /// Whether a note was lost since the last call of `serve`.
     private var hasLost = false
 
     init(_ settings: KafkaSettings, _ layout: TopicLayout, log: Log, metrics: Metrics) throws {
@@ -35,14 +35,14 @@ final class NoteWriter {
         }
     }
 
-    /// Whether some were lost.
+    /// Serves the producer. Returns whether notes were lost since the last call.
     func serve() -> Bool {
         collect(waitMilliseconds: 0)
         defer { hasLost = false }
         return hasLost
     }
 
-    /// Those that are on their way, at the end.
+    /// Flushes the notes in flight when the loop ends.
     func finish() {
         _ = producer.flush(withinMilliseconds: 1000, into: &deliveries)
         deliveries.removeAll()

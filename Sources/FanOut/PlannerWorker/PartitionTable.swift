@@ -4,10 +4,9 @@ internal import Stages
 internal import Store
 internal import Telemetry
 
-/// The rows of one partition as the transaction in hand makes them: over what is committed and not read back,
-/// and over the view.
+/// The rows of one partition as the current transaction changes them, on top of the committed rows.
 final class PartitionTable: GroupTable {
-    /// A row as it was found or made.
+    /// A row that was read or made.
     private struct Entry<Row> {
         var row: Row?
         var isChanged = false
@@ -20,12 +19,12 @@ final class PartitionTable: GroupTable {
     init(of partition: Int32, in views: TopicViews, reader: JSONReader, log: Log) {
         committed = CommittedRows(
             of: partition, in: views, reader: reader, log: log,
-            complaint: "a record of groups cannot be read; its sends begin a new one")
+            complaint: "a record of groups cannot be read; its sends start a new one")
     }
 
     var partition: Int32 { committed.partition }
     var newerRecord: RecordError? { committed.newerRecord }
-    /// Rows that are in memory.
+    /// The number of rows in memory.
     var count: Int { groups.count + sends.count }
 
     func row(of key: GroupKey) throws(StoreError) -> GroupRow? {
@@ -52,7 +51,7 @@ final class PartitionTable: GroupTable {
         sends[KeyBytes(SeenSend.key(app: app, send: send))] = Entry(row: seen, isChanged: true)
     }
 
-    /// Adds the records of those that have changed, one for each.
+    /// Adds one record for each changed row.
     func write(to output: inout PlanOutput) {
         for (key, entry) in groups where entry.isChanged {
             if let row = entry.row { output.add(row, key: key, partition: partition) }

@@ -3,14 +3,14 @@ internal import LiveActivity
 internal import Stages
 internal import Topics
 
-/// What a planner's transaction writes. Used again for every transaction.
+/// The output of a planner's transaction. Its memory is used again for every transaction.
 struct PlanOutput: ~Copyable {
-    /// Records of one transaction, and their bytes: after the send with which they are reached the transaction
-    /// ends, and the next one takes the rest. Both are well within the producer's queue.
+    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's
+    /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
-    /// In the order in which they are sent.
+    /// The topics, in the order in which their records are sent.
     enum Target: Int, CaseIterable {
         case groups
         case expansionsUrgent
@@ -29,7 +29,7 @@ struct PlanOutput: ~Copyable {
         }
     }
 
-    /// A row that was written, for the overlay.
+    /// A row that the transaction writes, for the overlay.
     private struct Row {
         let key: KeyBytes
         let partition: Int32
@@ -58,7 +58,7 @@ struct PlanOutput: ~Copyable {
         rows.append(Row(key: key, partition: partition, value: value))
     }
 
-    /// Of a row that nobody needs any more.
+    /// Adds the tombstone of a row that can be forgotten.
     mutating func addTombstone(_ key: KeyBytes, partition: Int32) {
         records.add(to: Target.groups.rawValue, partition: partition, key: key.bytes, nil)
         rows.append(Row(key: key, partition: partition, value: nil))
@@ -86,7 +86,7 @@ struct PlanOutput: ~Copyable {
         }
     }
 
-    /// - Parameter lane: nil for every lane.
+    /// - Parameter lane: the lane of the record. Nil for every lane.
     private mutating func add(_ record: some LiveActivity.Record, to target: Target, lane: Int?) {
         let value = records.write(record)
         let chosen = lane.map { $0..<$0 + 1 } ?? 0..<lanes.count
@@ -95,12 +95,12 @@ struct PlanOutput: ~Copyable {
 
     private func partition(of key: [UInt8]) -> Int32 { Int32(lanes.partition(of: key)) }
 
-    /// The rows that were written; an empty record is a tombstone.
+    /// Calls `body` with each written row. An empty record is a tombstone.
     borrowing func eachRow(_ body: (_ partition: Int32, _ key: KeyBytes, _ record: [UInt8]) -> Void) {
         for row in rows { body(row.partition, row.key, row.value.map { records.bytes(of: $0) } ?? []) }
     }
 
-    /// False when the producer did not take a record.
+    /// Sends the records. Returns false if the producer refused one.
     borrowing func send(
         by producer: TransactionalProducer, to topics: [Topic], onStep: (PlannerStep) -> Void
     ) -> Bool {

@@ -2,14 +2,15 @@ internal import Lifecycle
 internal import Stages
 internal import Topics
 
-/// One partition of `sends` and `sends.timed` that is ours.
+/// One assigned partition of `sends` and `sends.timed`.
 struct PlannedPartition: OwnedPart {
     let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
-    /// How far each topic is committed.
+    /// The committed position in each topic.
     var positions: [PlannedTopic: ReadPosition] = [:]
-    /// Held sends are known, and senders were told, since it was assigned.
+    /// Whether the first walk since the assignment is complete. Then all held sends are known, and the notes
+    /// are repeated.
     var isWalked = false
 
     init(_ partition: Int32, at now: Instant) {
@@ -30,7 +31,7 @@ struct PlannedPartition: OwnedPart {
     }
 }
 
-/// What the planner reads, in the order of its subscription.
+/// The topics that the planner reads, in the order of its subscription.
 enum PlannedTopic: CaseIterable {
     case sends
     case timed

@@ -34,8 +34,9 @@ extension PlannerLoop: GroupMemberOwner {
 }
 
 extension PlannerLoop: TopicViewsOwner {
-    /// Of this machine, for the age of files alone. A file that is taken for older is rebuilt, and what one that
-    /// is taken for younger has too much is too old for any send (`GroupRow.isKept`).
+    /// The time of this machine. It only decides the age of files. A file that looks too old is rebuilt. A
+    /// file that looks too young may contain too many rows, but these are too old for any send
+    /// (`GroupRow.isKept`).
     var decisionTime: Int64 { wall().milliseconds }
 
     func startOverLater() { member.startOverLater() }

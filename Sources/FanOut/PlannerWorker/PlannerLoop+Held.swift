@@ -6,10 +6,10 @@ internal import Store
 internal import Telemetry
 
 extension PlannerLoop {
-    /// Held sends that one transaction releases.
+    /// The most held sends that one transaction releases.
     private static let releasesMax = 2000
 
-    /// Plans the sends whose time has come.
+    /// Plans the held sends that are due.
     func releaseHeld(_ now: Instant) throws {
         if held.count == 0 { return }
         var times: [Int32: Int64] = [:]
@@ -28,18 +28,18 @@ extension PlannerLoop {
         onStep(.released)
     }
 
-    /// They are looked at again: one whose scope holds nothing any more changes nothing.
+    /// Adds the reminders again. If the scope holds no send any more, a reminder changes nothing.
     private func remind(_ reminders: [HeldSends.Reminder]) {
         for reminder in reminders { held.add(reminder.key, in: reminder.partition, at: 0) }
     }
 
-    /// Nil when a view turned out to be unusable.
+    /// Returns nil if a view is unusable.
     private func plan(
         _ due: [HeldSends.Reminder], at times: [Int32: Int64], _ work: inout PlannedWork
     ) throws -> [PartitionTable]? {
         var tables: [Int32: PartitionTable] = [:]
         for reminder in due {
-            // What a transaction does not take has its turn in the next one.
+            // A reminder that does not fit into this transaction waits for the next one.
             guard !output.isFull, let time = times[reminder.partition] else {
                 remind([reminder])
                 continue
@@ -59,8 +59,8 @@ extension PlannerLoop {
         return Array(tables.values)
     }
 
-    /// A transaction for what no send in hand asked for. The offsets stay where they are; that they are committed
-    /// shows that the partitions are still ours.
+    /// Commits a transaction without new sends. It commits the unchanged offsets, to prove that the
+    /// partitions are still assigned to this process.
     func commitAlone(_ work: inout PlannedWork, of numbers: some Sequence<Int32>) throws -> Bool {
         guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else { return false }
         for partition in numbers {

@@ -7,7 +7,7 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// What a transaction came to, beside its records.
+/// The result of a transaction, apart from its records.
 struct PlannedWork {
     var offsets: [OffsetToCommit] = []
     var reached: [(partition: Int32, topic: PlannedTopic, offset: Int64)] = []
@@ -25,24 +25,24 @@ struct PlannedWork {
 }
 
 extension PlannerLoop {
-    /// Rows that one transaction reads; the next one takes the rest.
+    /// The most rows that one transaction reads. The next transaction takes the rest.
     private static let rowsMax = 20_000
 
-    /// From a batch of sends to one transaction, or to several where they make much. Whatever stops it half-way
-    /// leaves nothing behind but, perhaps, doubled dead letters: what is not committed is read again.
+    /// Turns a batch of sends into one transaction, or into several if their output is large. An interruption
+    /// leaves nothing behind except perhaps duplicate dead letters, because uncommitted sends are read again.
     func plan(epoch: Int) throws {
         onStep(.batchRead)
         metrics.shared.inFlight.set(Double(batch.count))
         defer { metrics.shared.inFlight.set(0) }
         var parts = sortOut()
-        if let gap = findGap(parts) { return member.giveUp("sends are missing in what was read", gap) }
+        if let gap = findGap(parts) { return member.giveUp("the batch has a gap in its sends", gap) }
         apps.refresh()
         while parts.contains(where: { !$0.isTaken }) {
             guard try planNext(of: &parts, epoch) else { return }
         }
     }
 
-    /// One transaction. False when everything that is not committed has to be read again.
+    /// Runs one transaction. Returns false if everything that is not committed must be read again.
     private func planNext(of parts: inout [BatchPart<PlannedTopic>], _ epoch: Int) throws -> Bool {
         let began = Instant.now()
         output.removeAll()
@@ -59,15 +59,15 @@ extension PlannerLoop {
         }
         onStep(.lettersSent)
         if let problem = writer.acknowledge() {
-            member.giveUp("sends could not be set aside", problem)
+            member.giveUp("sends could not be written to the dead letters", problem)
             return false
         }
         onStep(.lettersAcknowledged)
         for table in tables.values { table.write(to: &output) }
         onStep(.planned)
-        // Captured before the transaction's first record: what is asked later could be a newer membership's.
+        // Captured before the transaction's first record. A later capture could belong to a newer membership.
         guard let group = consumer.captureGroup(forEpoch: epoch) else {
-            member.giveUp("the partitions are another's by now", "")
+            member.giveUp("the partitions were reassigned", "")
             return false
         }
         guard try commit(work, group) else {
@@ -83,7 +83,7 @@ extension PlannerLoop {
         PartitionTable(of: partition, in: views, reader: reader, log: log)
     }
 
-    /// The transaction, and what follows from its commit.
+    /// Commits the transaction, updates overlay and positions, and sends the notes.
     func commit(_ work: PlannedWork, _ group: GroupMetadata) throws -> Bool {
         func onTransactionStep(_ step: StageTransaction.Step) {
             onStep(step == .begun ? .transactionBegun : .offsetsSent)
@@ -135,7 +135,8 @@ extension PlannerLoop {
         return BatchPart.all(of: batch, serving: member.serves) { PlannedTopic(index: $0) }
     }
 
-    /// The scheduler writes in transactions, which leave gaps of their own.
+    /// Only `sends` is checked. The scheduler writes `sends.timed` in transactions, and their markers leave
+    /// gaps.
     private func findGap(_ parts: [BatchPart<PlannedTopic>]) -> String? {
         var first: String?
         for part in parts where part.topic == .sends {
@@ -185,8 +186,8 @@ extension PlannerLoop {
 
     // MARK: Deciding
 
-    /// As many of the part's sends as the transaction takes. False when the partition's view turned out to be
-    /// unusable, and the batch has to be read again.
+    /// Plans sends of the part until the transaction is full. Returns false if the partition's view is
+    /// unusable. Then the batch must be read again.
     private func decide(
         _ part: inout BatchPart<PlannedTopic>, max: Int, in table: PartitionTable,
         into work: inout PlannedWork
@@ -222,7 +223,7 @@ extension PlannerLoop {
             return bury(index, of: batch, from: topic, as: error)
         }
         let time = clock.time(at: .now())?.milliseconds ?? stamp
-        // A low timestamp is safe, and a high one blinds phones for as long as it is ahead.
+        // A low timestamp is safe. A high one makes phones ignore updates for as long as it is ahead.
         stamp = min(stamp, time)
         let age = time - stamp
         var app: App?
@@ -235,7 +236,7 @@ extension PlannerLoop {
     func take(_ plan: Plan, of partition: Int32, into work: inout PlannedWork) {
         output.add(plan)
         work.add(plan)
-        // Before the commit: of one that happens unseen, the reminder must be there.
+        // Added before the commit. If the commit succeeds but its answer is lost, the reminder must exist.
         if let waiting = plan.held { held.add(waiting.key, in: partition, at: waiting.at) }
     }
 }
@@ -246,14 +247,14 @@ extension Misfit {
     fileprivate static func keyTooLong(_ bytes: Int) -> Misfit {
         Misfit(
             "key_too_long",
-            "app, group and recipient, or id, make a key of \(bytes) bytes, at most \(Limits.keyBytesMax) are possible"
+            "app, group and recipient (or id) make a key of \(bytes) bytes; the limit is \(Limits.keyBytesMax)"
         )
     }
 
     fileprivate static func astray(_ home: Int) -> Misfit {
         Misfit(
             "wrong_partition",
-            "the record belongs into partition \(home), where its group's others lie; sends are written by the gateway"
+            "the record belongs in partition \(home), with its group's other sends; only the gateway writes sends"
         )
     }
 }

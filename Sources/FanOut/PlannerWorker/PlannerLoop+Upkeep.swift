@@ -7,18 +7,18 @@ internal import Store
 internal import Telemetry
 
 extension PlannerLoop {
-    /// How often a view of a partition without news is told that it is still up to date.
+    /// The interval between two confirmations that the view of a quiet partition is up to date.
     static let asOfMilliseconds = 600_000
 
-    /// Once a second.
+    /// Does the regular work. The loop calls it once a second.
     func upkeep(_ now: Instant) throws {
         try views.retryBlocked(now, opening: member.owned.keys)
         transaction.serve()
         writer.serve()
-        // What senders were not told is told again from the rows.
+        // Lost notes are repeated from the rows.
         if notes.serve() { for own in member.owned.values where own.isServing { walk.begin(own.partition) } }
         if writer.isRuined || notes.isRuined {
-            throw StageFailure.client("a producer of the planner is at its end")
+            throw StageFailure.client("a producer of the planner is unusable")
         }
         tellObstacles()
         metrics.overlay.set(Double(views.overlayRows))
@@ -34,13 +34,13 @@ extension PlannerLoop {
     private func tellObstacles() {
         var obstacles = member.obstacles
         if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
-        if !apps.isReady { obstacles.insert("the catalogue has not been read to its end", at: 0) }
+        if !apps.isReady { obstacles.insert("the catalog has not been read to its end", at: 0) }
         state.setObstacles(obstacles)
     }
 
     // MARK: Walking
 
-    /// One page of what there is to walk through.
+    /// Reads one page of the current walk.
     func walkOn(_ now: Instant) throws {
         let serving = member.owned.values.filter(\.isServing).map(\.partition)
         guard
@@ -54,8 +54,8 @@ extension PlannerLoop {
         do throws(StoreError) {
             more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
                 let bytes = KeyBytes([UInt8](copying: key))
-                // Of what is newer than the view, everything that has to be known is known; but what its last planner
-                // held may still wait in a row that has changed since.
+                // A row that is newer than the view comes from this planner, so its note is sent. But it may
+                // still hold a send that the previous planner held.
                 if let newer = views.overlays[partition]?[bytes] {
                     return found.takeHeld(of: bytes, newer.span, with: reader)
                 }
@@ -77,13 +77,14 @@ extension PlannerLoop {
 
     private func take(_ page: WalkedPage, of partition: Int32, at now: Instant) {
         if let newest = page.newest { clock.sawRecorded(newest, at: now) }
-        // What comes of it in time is the same as at once: whoever looks at it too early lets it wait again.
+        // The reminders are due at once. If the time of a held send has not come, its release adds a new
+        // reminder.
         for key in page.held { held.add(key, in: partition, at: 0) }
         for note in page.notes { notes.send(note) }
         metrics.notes.add(page.notes.count)
     }
 
-    /// False when the rows are still there.
+    /// Deletes the rows. Returns false if they still exist.
     private func forget(_ keys: [KeyBytes], of partition: Int32) throws -> Bool {
         if keys.isEmpty { return true }
         output.removeAll()
@@ -97,15 +98,15 @@ extension PlannerLoop {
     }
 }
 
-/// What one page of a walk has found.
+/// The findings of one page of a walk.
 private struct WalkedPage {
     var outlived: [KeyBytes] = []
     var held: [GroupKey] = []
     var notes: [SupersededNote] = []
-    /// The newest stamp; milliseconds since 1970.
+    /// The newest stamp, in milliseconds since 1970.
     var newest: Int64?
 
-    /// Of a row that is newer than the view.
+    /// Takes the held send of a row that is newer than the view.
     mutating func takeHeld(of key: KeyBytes, _ row: Span<UInt8>, with reader: JSONReader) {
         guard case .group(_, true, _) = GroupGlance.look(key.bytes.span, row, with: reader),
             let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) })
@@ -113,7 +114,7 @@ private struct WalkedPage {
         held.append(key)
     }
 
-    /// - Parameter time: of the cluster in the partition, where it is known.
+    /// - Parameter time: the cluster's time, if it is known.
     mutating func take(_ glance: GroupGlance, _ key: KeyBytes, time: Int64?) {
         switch glance {
         case .seen(let at):
@@ -125,7 +126,7 @@ private struct WalkedPage {
                 held.append(key)
             }
             if let time, !isHeld, !GroupRow.isKept(lastAt, at: time) { return outlived.append(key) }
-            // Of what is older nothing is on its way any more.
+            // Jobs of older sends are not in flight any more.
             if let note, time.map({ $0 - lastAt < SupersededNote.cancelledMilliseconds }) ?? true {
                 notes.append(note)
             }

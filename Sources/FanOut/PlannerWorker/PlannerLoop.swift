@@ -9,27 +9,28 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The planner's one thread: reads sends as a member of the group, plans them, commits what they become in one
-/// transaction with the offsets, and keeps the views of `groups`.
+/// The planner's thread. It reads sends as a group member, plans them, and commits the results in one
+/// transaction with the offsets. It keeps the views of `groups`.
 ///
-/// Everything it does falls into turns, and a turn leaves nothing half done: a batch is committed, or it is read
-/// again from the committed offsets with the views read anew to their ends. That is the one way in which
-/// anything is repaired here: a transaction of unknown outcome, a producer that is lost, a view that is damaged,
-/// partitions that come and go.
+/// The loop runs in iterations. Each iteration ends with a committed batch. Otherwise the batch is read again
+/// from the committed offsets, after the views are read to their ends. This is the only repair. It serves for
+/// an unknown outcome of a transaction, a lost producer, a damaged view, and a changed assignment.
 ///
-/// A batch is what is there, so that a single send is planned at once; under load it waits for company (`Gathering`).
+/// A batch holds the sends that have arrived, so a single send is planned at once. Under load the loop waits
+/// for more sends (`Gathering`).
 final class PlannerLoop: StageLoop {
     static let group = "planner"
-    /// Another number is another layout of the views' files; then they are rebuilt.
+    /// The version of the layout of the views' files. Files with another version are rebuilt.
     static let viewSchema = 1
-    /// How long a turn waits for sends when there is nothing else to do; the limit of a stop's delay.
+    /// The longest wait for sends if there is no other work. It limits the delay of a stop.
     static let idleMilliseconds: Int32 = 250
-    /// The same while sends are held, which go at their times.
+    /// The longest wait while sends are held, because they must go at their times.
     static let heldMilliseconds: Int32 = 100
-    /// How long a turn waits when something has to be tried again.
+    /// The wait before something is tried again.
     static let troubleMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
-    /// How long a full overlay, or too many held sends, hold up sends at a time; a member must poll now and then.
+    /// The longest time that a full overlay or too many held sends delay reading. A group member must poll
+    /// regularly.
     static let fullMilliseconds = 10_000
 
     let settings: FanOutSettings
@@ -59,7 +60,8 @@ final class PlannerLoop: StageLoop {
     var walk = GroupWalk()
     private var gathering = Gathering()
     var nextUpkeep = Instant.now()
-    /// Views that were just read to their ends are of now; to ask for each anew holds up the first sends.
+    /// The next confirmation of the views. After a start they were just read to their ends, and asking again
+    /// would delay the first sends.
     var nextAsOf = Instant.now().advanced(byMilliseconds: asOfMilliseconds)
 
     init(
@@ -115,7 +117,7 @@ final class PlannerLoop: StageLoop {
         }
     }
 
-    /// Runs until it is told to stop, or cannot go on.
+    /// Runs until it is asked to stop or cannot continue.
     func run() throws {
         defer { state.setObstacles(["stopped"]) }
         while !state.mustStop { try turn() }
@@ -134,7 +136,7 @@ final class PlannerLoop: StageLoop {
         clock.tick(machine: wall().milliseconds, at: .now())
         for event in events { try member.hear(event) }
         if !batch.isEmpty {
-            // What came along with a change of the assignment belongs to an assignment that is over.
+            // Records that arrived with a change of the assignment belong to the old assignment.
             if !member.mustStartOver { try plan(epoch: consumer.epoch) }
         }
         let now = Instant.now()
@@ -152,7 +154,7 @@ final class PlannerLoop: StageLoop {
 
     var isSettled: Bool { !member.mustStartOver && views.blockage == nil }
 
-    /// What restores a view waits there, not here.
+    /// The wait for sends. While a view is restored, the loop waits for the view's records and not here.
     private var waitMilliseconds: Int32 {
         if views.isOpening { return 0 }
         if member.mustStartOver || views.blockage != nil { return Self.troubleMilliseconds }
@@ -160,7 +162,7 @@ final class PlannerLoop: StageLoop {
         return held.count == 0 ? Self.idleMilliseconds : Self.heldMilliseconds
     }
 
-    /// With a full overlay, or too many sends that wait, it takes no more until there is room.
+    /// Waits while the overlay is full or too many sends are held.
     private func makeRoom() throws {
         let until = Instant.now().advanced(byMilliseconds: Self.fullMilliseconds)
         while isFull, isSettled, !state.mustStop, Instant.now() < until {
@@ -174,7 +176,7 @@ final class PlannerLoop: StageLoop {
             || views.overlayBytes > settings.overlayBytesMax
     }
 
-    /// The end in order: what was read is committed, so there is nothing to finish.
+    /// Leaves the group and closes the views. Everything that was read is committed or will be read again.
     private func finish() throws {
         batch.clear()
         notes.finish()

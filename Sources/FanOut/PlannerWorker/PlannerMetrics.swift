@@ -1,7 +1,8 @@
 internal import Stages
 internal import Telemetry
 
-/// The planner's numbers beside those of every loop of the stage. Asked for once, used per batch.
+/// The planner's own metrics, beside the metrics of all loops of the stage. They are created once and used
+/// for every batch.
 struct PlannerMetrics {
     let shared: FanOutMetrics
     private let metrics: Metrics
@@ -23,15 +24,16 @@ struct PlannerMetrics {
             help: "sends that wait so that their version is not ahead of the clock")
         restoreSeconds = metrics.histogram(
             "flotilla_fan_out_restore_seconds",
-            help: "from a partition being assigned to its view being complete", labels: ["view": "groups"])
+            help: "time from the assignment of a partition until its view is complete",
+            labels: ["view": "groups"])
         notes = metrics.counter(
-            "flotilla_fan_out_superseded_notes_total", help: "notes to senders of what is out of date")
+            "flotilla_fan_out_superseded_notes_total", help: "notes to senders about superseded sends")
         forgotten = metrics.counter(
             "flotilla_fan_out_forgotten_rows_total",
-            help: "rows of groups and of seen sends that nobody needs any more")
+            help: "rows of groups and of seen sends that were forgotten")
         blocked = metrics.gauge(
             "flotilla_fan_out_partitions_blocked",
-            help: "partitions whose sends wait because their view cannot be written, or are out of range")
+            help: "partitions whose sends wait: their view is not writable, or their offset is out of range")
         views = TopicViewMetrics(
             metrics, of: "groups", views: "flotilla_fan_out_views_total",
             applied: "flotilla_fan_out_applied_offset")
@@ -39,7 +41,7 @@ struct PlannerMetrics {
 
     func verdicts(_ verdict: String) -> Counter {
         metrics.counter(
-            "flotilla_fan_out_verdicts_total", help: "sends, by what the planner said of them",
+            "flotilla_fan_out_verdicts_total", help: "sends, by the planner's verdict",
             labels: ["verdict": verdict])
     }
 }

@@ -1,5 +1,5 @@
-/// The places between which a planner can die, in their order within a batch. A test or a proof is told of
-/// each and may end the process there; an operator's process has nobody to tell.
+/// The steps after which a planner can die, in their order within a batch. A test receives each step and may
+/// end the process there.
 package enum PlannerStep: Int, Sendable, CaseIterable {
     case batchRead = 1
     case lettersSent

@@ -2,10 +2,11 @@ internal import LiveActivity
 package import Registry
 package import Store
 
-// A token that comes when its scope's newest send has passed: the lane brings it what the others have.
+// The catch-up of late tokens. If a token arrives after the newest send of its scope, the lane sends it that
+// state.
 
 extension Expander {
-    /// What became new in the registry by the rows that this turn commits.
+    /// Takes the registry's news that this transaction commits.
     package mutating func hear(_ news: borrowing LaneNews) throws(StoreError) {
         heardGroup = nil
         for index in 0..<news.count {
@@ -56,9 +57,9 @@ extension Expander {
             isUrgent: false)
     }
 
-    /// What the lane knows of a whole group.
+    /// Adds the lane's row of a whole group to `scopes`.
     ///
-    /// - Returns: its name.
+    /// - Returns: the group's name.
     private mutating func hear(
         of name: Span<UInt8>, app: String, into scopes: inout [(key: GroupKey, scope: LaneScope)]
     ) throws(StoreError) -> String {
@@ -77,8 +78,9 @@ extension Expander {
         return heard.text
     }
 
-    /// A phone shows what its start carried. Not asked where an earlier life of the scope has ended: the token
-    /// may be of an activity of that one.
+    /// Whether the start of this generation already carried the version, so that the phone shows it. The
+    /// caller does not ask if an earlier generation of the scope has ended. The token may then belong to an
+    /// activity of that generation.
     mutating func wasStarted(
         _ row: borrowing TokenPageRow, in life: Int64, with version: Int64, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
@@ -108,8 +110,9 @@ extension Expander {
 
     // MARK: Joining
 
-    /// The group of an activity that came without one: that of the newest start of its type on its
-    /// installation, when its first token came. It stays there, whatever is started later.
+    /// Returns the group of an activity that reported none. It is the group of the newest start of its type
+    /// on its installation, at the time of the activity's first token. It never changes, even if something is
+    /// started later.
     private mutating func join(
         _ row: borrowing TokenPageRow, _ activity: String, of recipient: Recipient, app: String
     ) throws(StoreError) -> String? {
@@ -128,8 +131,9 @@ extension Expander {
     }
 }
 
-/// What the lane knows of the group of the token before. Nearly always the next one is of it, too: phones report what
-/// one send has started, and to decode its row anew for each cost a quarter of the expander's time.
+/// The lane's row for the group of the previous token. The next token is nearly always of the same group,
+/// because phones report the activities of one send. Decoding the row again for each token cost a quarter of
+/// the expander's time.
 struct HeardGroup {
     let app: String
     let name: [UInt8]
@@ -138,14 +142,15 @@ struct HeardGroup {
     let scope: LaneScope?
 }
 
-/// The newest that holds for an activity, of all scopes that it is in.
+/// The newest state that applies to an activity, from all its scopes.
 private struct Newest {
     let key: GroupKey
     let scope: LaneScope
     let state: ScopeState
-    /// The state's version, or of an end that newer updates may have overtaken on the way to the phone, theirs.
+    /// The timestamp of the push. For an END it is the highest version of the scopes, because newer updates
+    /// may have reached the phone first.
     let timestamp: Int64
-    /// The generation that the activity is in, as far as the lane knows.
+    /// The activity's generation, as far as the lane knows.
     let life: Int64
     let isFirstLife: Bool
 
@@ -171,7 +176,7 @@ private struct Newest {
 }
 
 extension PushContent {
-    /// As it is said to an activity that is there: of a start, the state that it came with.
+    /// The content for an activity that already exists. A start becomes an update with the start's state.
     var saidToWhatIsThere: PushContent {
         guard event == .start else { return self }
         var content = PushContent(.update)

@@ -1,14 +1,14 @@
 internal import LiveActivity
 internal import Store
 
-// Whether a recipient gets what an expansion brings, and in which version. It goes by versions alone, which
-// are in one order for each recipient: so it does not matter what overtook what on the way here.
+// The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
+// versions, which have one order for each recipient. So the order in which expansions arrive does not matter.
 
 extension Expander {
     /// - Parameters:
-    ///   - scoped: where the expansion names recipients.
-    ///   - own: the recipient's row in the group, where it may have one.
-    ///   - whole: the group's; an empty one where the group is private.
+    ///   - scoped: the recipient's entry, if the expansion names recipients.
+    ///   - own: the recipient's row in the group, if there can be one.
+    ///   - whole: the group's row. Empty for a private group.
     mutating func judge(
         _ scoped: Expansion.ScopedRecipient?, own: LaneScope?, whole: LaneScope, in walk: Walk
     ) throws(StoreError) -> Judgement {
@@ -18,18 +18,19 @@ extension Expander {
         if expansion.content.event != .end, !isWanted(until: expansion.deadline) { return .drop }
         switch expansion.content.event {
         case .start:
-            // An end stops every older start to the recipient, whatever the scope of either.
-            // Whom a start has taken back in since is in a life of their own, which every later start joins.
+            // An END stops every older start to the recipient, in either scope. A recipient that was started
+            // again after an END has its own generation, and every later start joins that generation.
             let life = max(told.generation, own?.generation ?? 0)
             if let own, own.endedAt > life { return .exclude(ExpansionExclusion.ended) }
             if whole.endedAt > told.generation { return .drop }
             told.generation = life
-            // A send to one recipient is taken back under its group's key, too.
+            // The cancel of a send to one recipient can also be stored under the group's key.
             let cancelled = Set(whole.cancelled + (own?.cancelled ?? []))
             var newest = told
             newest.catchUp(with: whole, without: cancelled)
             if let own { newest.catchUp(with: own, without: cancelled) }
-            // Where the newest state has no room in a start, it comes as an update when the phone has said its token.
+            // If the newest state does not fit into a start, it follows as an update after the phone has
+            // reported its token.
             if newest.isOwn, let variant = variant(of: newest, walk) {
                 return .send(variant, generation: newest.generation, version: newest.version)
             }
@@ -38,7 +39,8 @@ extension Expander {
             let life = max(told.generation, whole.generation, own?.generation ?? 0)
             if let own, own.endedAt > life { return .exclude(ExpansionExclusion.ended) }
             if expansion.conflate, whole.updated > told.version { return .drop }
-            // What was taken back takes nobody's place, and a start's state that of nothing that is there.
+            // A cancelled update supersedes nothing. A start's state does not supersede updates of existing
+            // activities.
             if expansion.conflate, let own, own.updated > told.version,
                 let standing = own.standing(without: Set(whole.cancelled + own.cancelled)),
                 standing.version > told.version
@@ -47,12 +49,12 @@ extension Expander {
             }
             told.generation = life
         case .end:
-            // A newer end says the same. An older one may still be on its way to some of them.
+            // A newer END has the same effect. An older END may still be on its way to some recipients.
             if max(whole.endedAt, own?.endedAt ?? 0) > told.version {
                 return .exclude(ExpansionExclusion.ended)
             }
-            // Newer updates may have overtaken an end, and a phone ignores what is older than what it shows. What was
-            // started since is not meant, and shows its start at least.
+            // Newer updates may have reached the phone before this END, and a phone ignores older timestamps.
+            // So the END gets the highest version. It stays below later starts, because it must not end them.
             let lives = [whole.generation, own?.generation ?? 0].filter { $0 > told.version }
             let latest = lives.min().map { $0 - 1 } ?? Int64.max
             told.timestamp = max(told.version, min(latest, max(whole.version, own?.version ?? 0)))
@@ -61,7 +63,7 @@ extension Expander {
         return .send(variant, generation: told.generation, version: told.version)
     }
 
-    /// Nil for a start in which the newest state has no room.
+    /// Returns nil if the newest state does not fit into a start.
     private mutating func variant(of told: Told, _ walk: Walk) -> JobOutput.Variant? {
         let expansion = walk.expansion
         let name = VariantName(
@@ -89,16 +91,17 @@ extension Expander {
     }
 }
 
-/// What tells a body of a turn from the others of the same turn.
+/// The properties that distinguish the bodies of one transaction.
 struct VariantName: Hashable {
     enum State: Hashable {
         case shared
-        /// Of one recipient.
+        /// The state of one recipient.
         case own(PushContent)
     }
 
     var send: String
-    /// A start's state is said by its name to what is there already, too.
+    /// A start's state also goes to existing activities under the start's send id, so the event is part of
+    /// the name.
     var event: PushEvent
     var isAnswer = false
     var version: Int64
@@ -108,13 +111,13 @@ struct VariantName: Hashable {
     var state = State.shared
 }
 
-/// What a recipient is told by an expansion.
+/// The push content for one recipient of an expansion.
 private struct Told {
     var content: PushContent
     var version: Int64
     var generation: Int64
     var scope: SheetHead.Scope
-    /// Of the body, where it is not the version.
+    /// The timestamp of the body. Nil if it is the version.
     var timestamp: Int64?
     var isOwn = false
 
@@ -126,12 +129,13 @@ private struct Told {
         guard let scoped, expansion.content.event == .start, expansion.key.recipient == nil,
             scoped.version != scoped.generation, !expansion.saysOwnState
         else { return }
-        // It joins a life: the planner knows a version of the recipient's own, whose content only the recipient's row
-        // has. What the start carries itself is the group's newest.
+        // The start joins a generation. The planner knows the version of the recipient's state, but only the
+        // lane has its content. The start itself carries the group's newest state.
         version = max(expansion.version, scoped.generation)
     }
 
-    /// A start carries the newest state of its scope: whoever is started late sees what the others see.
+    /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as
+    /// the others.
     mutating func catchUp(with scope: LaneScope, without cancelled: Set<String>) {
         guard let newest = scope.standing(without: cancelled), newest.version >= version,
             newest.version >= generation, newest.content.event != .end
@@ -146,6 +150,6 @@ private struct Told {
 }
 
 extension App {
-    /// The header `apns-topic` of its Live Activities.
+    /// The header `apns-topic` of the app's Live Activities.
     var pushTopic: String { bundleID + ".push-type.liveactivity" }
 }

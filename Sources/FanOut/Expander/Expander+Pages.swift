@@ -4,21 +4,22 @@ internal import Store
 
 // From a page of tokens to jobs.
 
-/// What becomes of a recipient's tokens.
+/// The decision about a recipient's tokens.
 enum Judgement {
-    /// Something newer takes the send's place.
+    /// A newer send supersedes this one.
     case drop
     case exclude(String)
     case send(JobOutput.Variant, generation: Int64, version: Int64)
 }
 
-/// Why a token that could be reached is not: the expander's own reasons, beside the registry's.
+/// The expander's own reasons why a reachable token gets no job. The registry has more reasons.
 enum ExpansionExclusion {
-    /// The ledger has a start of the installation in this life.
+    /// The ledger has a start on the installation in this generation.
     static let started = "started"
-    /// The recipient's life in the group has ended.
+    /// The recipient's generation in the group has ended.
     static let ended = "ended"
-    /// The send names a user who has no token for it. A person, and no token: `targeted` is without them.
+    /// The send names a user without a token for it. It counts a person and not a token, so `targeted` does
+    /// not include it.
     static let withoutToken = "without_token"
 }
 
@@ -28,12 +29,12 @@ extension Expander {
         _ page: borrowing TokenPage, in phase: WalkCursor.Phase, of walk: inout Walk, whole: LaneScope,
         named: [[UInt8]: Expansion.ScopedRecipient]
     ) throws(StoreError) {
-        // What has not told its group is mostly of other groups.
+        // Most activities without a group belong to other groups, so their exclusions are not counted.
         if phase == .told { walk.expansion.tally.count(page.exclusions) }
         if page.isEmpty { return }
         let isStart = walk.expansion.content.event == .start
         var ledger: LedgerPart?
-        // All of a page are judged alike, unless recipients of the lane have rows of their own.
+        // All tokens of a page get the same decision, unless recipients of the lane have their own rows.
         let isAlike = named.isEmpty && !whole.hasRecipients
         var judgement = isAlike ? try judge(nil, own: nil, whole: whole, in: walk) : .drop
         var recipient: [UInt8] = []
@@ -99,12 +100,12 @@ extension Expander {
 
     // MARK: The ledger
 
-    /// What the ledger's rows of a page share.
+    /// The parts that the ledger rows of a page share.
     private struct LedgerPart {
         let generation: Int64
         let text: [UInt8]
         let start: EncodedStart
-        /// Milliseconds since 1970, as the life's generation says it where it is a recipient's own.
+        /// Milliseconds since 1970. For a recipient's own generation it comes from the generation.
         let openedAt: Int64
 
         init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
@@ -118,7 +119,7 @@ extension Expander {
         }
     }
 
-    /// Enters a start; false where this life has one on the installation already.
+    /// Adds a start to the ledger. Returns false if this generation already has a start on the installation.
     private mutating func enter(
         _ row: borrowing TokenPageRow, as ledger: LedgerPart, _ keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
@@ -129,7 +130,8 @@ extension Expander {
         if isStarted, !expansion.restart { return false }
         if expansion.dryRun { return true }
         if isStarted, let known = try table.start(key), known.version < ledger.start.row.version {
-            // There may be two now, and one that has yet to say its token shows the older of what they came with.
+            // There may be two activities now. Until one reports its token, it shows the older start, so the
+            // older version counts.
             var row = ledger.start.row
             row.version = known.version
             table.set(row, under: key)
@@ -139,8 +141,9 @@ extension Expander {
         return true
     }
 
-    /// An installation that has come from another recipient brings along what was started there: whatever was
-    /// accepted, or had begun, before it came.
+    /// Whether a previous recipient of the installation may have received this start. That is the case if the
+    /// send was accepted before the installation moved. Without `restart`, a generation that opened before
+    /// the move also counts.
     private func isStartedElsewhere(
         _ row: borrowing TokenPageRow, in ledger: LedgerPart, by expansion: Expansion
     ) -> Bool {
@@ -151,12 +154,12 @@ extension Expander {
 }
 
 extension Exclusions {
-    /// Rows that a report names a reason of.
+    /// Whether a report names a reason for at least one excluded row.
     var areTold: Bool { Exclusion.allCases.contains { self[$0] > 0 && $0.tallyName != nil } }
 }
 
 extension LaneTally {
-    /// Who was never meant is not counted.
+    /// Counts exclusions. Recipients outside the audience are not counted.
     mutating func count(_ exclusions: Exclusions) {
         if exclusions.total == 0 { return }
         for reason in Exclusion.allCases where exclusions[reason] > 0 {
@@ -168,7 +171,7 @@ extension LaneTally {
 }
 
 extension Exclusion {
-    /// Nil for rows of whom the send is not for, or whom it reaches by another row.
+    /// Returns nil for rows outside the audience, and for recipients that another row reaches.
     var tallyName: String? {
         switch self {
         case .shadowed: "shadowed"

@@ -2,18 +2,18 @@ internal import LiveActivity
 internal import Registry
 internal import Store
 
-// Most groups are small, and have nobody in most lanes. Such a lane lets their updates pass: it keeps no row of them.
-// When somebody comes to the group, it asks the planner for the newest state, which is expanded here once more.
+// Most groups are small and have no members in most lanes. Such a lane skips their updates and keeps no row.
+// When a member appears, the lane asks the planner for the newest state and expands it.
 
-/// What a lane has to know of the updates that it let pass.
+/// The lane's knowledge of skipped updates.
 struct PassedUpdates {
-    /// Beyond it all are forgotten, and asked for again.
+    /// The most remembered groups. Above it all are forgotten and can be asked for again.
     private static let askedMax = 4096
 
-    /// Whether there may be any at all.
+    /// Whether any update can have been skipped.
     private(set) var mayBeSome: Bool
-    /// Groups whose newest state was asked for since an update of theirs has passed, by their keys. What is planned
-    /// after the enquiry either finds somebody here or passes, too.
+    /// The keys of groups whose state was requested after their last skipped update. An update that is
+    /// planned after the request finds members here or is skipped again.
     private var asked: Set<[UInt8]> = []
 
     init(mayBeSome: Bool) { self.mayBeSome = mayBeSome }
@@ -23,7 +23,8 @@ struct PassedUpdates {
         asked.remove(key)
     }
 
-    /// Whether there is something to ask for of a group of which the lane has no row, or one that may lack updates.
+    /// Whether the lane must ask for the state of a group. The caller has no row of the group, or a row that
+    /// may lack updates.
     mutating func ask(_ key: [UInt8]) -> Bool {
         if !mayBeSome || asked.contains(key) { return false }
         if asked.count >= Self.askedMax { asked.removeAll(keepingCapacity: true) }
@@ -33,7 +34,8 @@ struct PassedUpdates {
 }
 
 extension Expander {
-    /// Whether an expansion has nothing to do in this lane. An end is never passed: older starts may still come.
+    /// Whether an expansion has no effect in this lane. An END is never skipped, because older starts may
+    /// still arrive.
     mutating func passes(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
         guard case .group = expansion.targets, let group = expansion.key.group else { return false }
         let scope = try table.scope(key)
@@ -45,7 +47,7 @@ extension Expander {
         return true
     }
 
-    /// Somebody has come to a group.
+    /// Requests the newest state of a group in which a member has appeared.
     mutating func ask(for group: GroupKey, knowing scope: LaneScope?) {
         guard scope?.mayLackUpdates ?? true, passing.ask(group.bytes), let name = group.group else { return }
         output.ask(Enquiry(lane: lane, app: group.app, group: name))
@@ -53,7 +55,7 @@ extension Expander {
 }
 
 extension LaneScope {
-    /// Of a group of whose whole the lane knows nothing.
+    /// The row of a group whose sends this lane has not seen.
     static var unheard: LaneScope {
         var scope = LaneScope()
         scope.mayLackUpdates = true

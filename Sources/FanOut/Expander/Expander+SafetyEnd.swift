@@ -2,28 +2,28 @@ package import LiveActivity
 package import Registry
 package import Store
 
-// The system ends an activity after eight hours, with whatever it shows then. Shortly before, the lane ends it
-// itself, with the newest state of its scope.
+// The safety END. The system ends an activity after eight hours, with the state that it then shows. Shortly
+// before, the lane ends it with the newest state of its scope.
 
-/// The end of an activity before the system's own.
+/// The END of an activity before the system's own END.
 package enum SafetyEnd {
-    /// After the start.
+    /// The time from the start to the safety END.
     package static let milliseconds: Int64 = (7 * 60 + 50) * 60_000
-    /// The send's id in jobs and receipts where no send has said anything of the scope.
+    /// The send id in jobs and receipts if no send has set a state of the scope.
     static let send = "safety-end"
-    /// The generation under which the ledger has activities that their app began by itself.
+    /// The generation in the ledger of activities that their app started.
     static let ownGeneration: Int64 = 0
 
     package static func isDue(_ row: LedgerRow, at now: Int64) -> Bool {
         row.endedAt == 0 && isPast(row.at, at: now)
     }
 
-    /// Of a start at a time, if it has not been ended.
+    /// Whether the safety END is due for a start at `start`, if it has not ended.
     static func isPast(_ start: Int64, at now: Int64) -> Bool { now >= start + milliseconds }
 }
 
 extension Expander {
-    /// Ends what came of a start, and enters that.
+    /// Ends the activities of a start, and records that in the ledger.
     package mutating func endSafely(_ key: LedgerKey, page: inout TokenPage) throws(StoreError) {
         let bytes = key.bytes
         guard var start = try table.start(bytes), SafetyEnd.isDue(start, at: now),
@@ -40,7 +40,7 @@ extension Expander {
         let hasEnded = ended > key.life(of: start)
         start.endedAt = hasEnded ? ended : version
         table.set(start, under: bytes)
-        // What is there now may be of a later life.
+        // The current activity may be of a later generation.
         if hasEnded { return }
         let installation = Array(key.installation.utf8)
         var variant: JobOutput.Variant?
@@ -83,12 +83,12 @@ extension Expander {
         return variant
     }
 
-    /// An activity that its app began by itself has no start in the ledger; it is entered when its first token
-    /// comes, so that it ends in time, too.
+    /// Adds an activity that its app started to the ledger, at its first token. The ledger has no start for
+    /// it, and it also needs a safety END.
     ///
     /// - Parameters:
-    ///   - life: the newest of its group that the lane knows.
-    ///   - endedAt: the version of the newest end of its scopes.
+    ///   - life: the newest generation of its group that the lane knows.
+    ///   - endedAt: the version of the newest END of its scopes.
     mutating func enterOwn(
         _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: GroupKey.Subject, life: Int64?,
         endedAt: Int64, app: String
@@ -99,7 +99,8 @@ extension Expander {
             app: app, subject, recipient: recipient, generation: SafetyEnd.ownGeneration,
             installation: installation)
         let bytes = key.bytes
-        // One that has ended since was another activity. Nearly always there is none, and that is told without reading.
+        // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
+        // is cheaper than a read.
         if try table.hasStart(bytes), let known = try table.start(bytes), known.endedAt == 0,
             endedAt <= key.life(of: known)
         {
@@ -118,14 +119,14 @@ extension Expander {
 }
 
 extension SafetyEnd {
-    /// A phone that is away gets it later; by then the system has ended the activity.
+    /// The time after which a safety END is useless, because the system has ended the activity.
     static let deadlineSeconds: Int64 = 3600
-    /// It interrupts nobody.
+    /// The priority of a safety END. It does not need to interrupt the person.
     static let priority = 5
 }
 
 extension LedgerKey {
-    /// Those whose newest state the activity shows.
+    /// The scopes whose newest state the activity shows.
     fileprivate var scopes: [GroupKey] {
         switch subject {
         case .group(let group):
@@ -135,12 +136,12 @@ extension LedgerKey {
         }
     }
 
-    /// Since when the activity is, as versions count: an end of a later one has ended it.
+    /// Returns the version at which the activity began. An END with a higher version has ended it.
     fileprivate func life(of row: LedgerRow) -> Int64 {
         generation == SafetyEnd.ownGeneration ? row.at / 1000 : generation
     }
 
-    /// What the registry is asked for.
+    /// The tokens to ask the registry for.
     fileprivate var tokens: [Selection.Tokens] {
         switch subject {
         case .group(let group): [.updates(group: group), .updates(group: nil)]
@@ -148,8 +149,8 @@ extension LedgerKey {
         }
     }
 
-    /// Whether the row's activity came of this start. One that has told its group, or joined one, since it was
-    /// entered alone is that group's.
+    /// Whether the row's activity comes from this start. An activity that was added without a group and has
+    /// reported or joined one since then belongs to that group.
     fileprivate func isStart(of row: borrowing TokenPageRow, joined: GroupKey?) -> Bool {
         switch subject {
         case .group(let group): group.isGroup(of: row, joined: joined)

@@ -2,19 +2,19 @@ internal import LiveActivity
 internal import Registry
 internal import Store
 
-// A lane's rows of scopes: written with an expansion's first page, so that whatever comes behind it, a token
-// or a newer send, finds them.
+// The scope rows of a lane. They are written with the first page of an expansion, so that every later token
+// or send finds them.
 
 extension Expander {
-    /// What the lane knows of the scope from now on. It only grows: an expansion that comes late, because urgent
-    /// ones have overtaken it, changes nothing that is newer.
+    /// Begins an expansion in its scope's row. The row only grows. A late expansion that urgent ones have
+    /// overtaken changes no newer values.
     ///
-    /// - Parameter key: of the expansion's scope, as everywhere here; made once for all of a page.
+    /// - Parameter key: the key of the expansion's scope, as everywhere here. It is made once for a page.
     mutating func begin(
         with expansion: Expansion, under key: [UInt8], isUrgent: Bool
     ) throws(StoreError) {
         if case .recipients = expansion.targets {
-            // Each of them begins when its turn comes; of the whole group only a start says something.
+            // Recipients of a list begin one by one. Only a start also changes the group's row.
             guard expansion.content.event == .start, expansion.key.recipient == nil else { return }
         }
         let found = try table.scope(key)
@@ -35,8 +35,9 @@ extension Expander {
         if scope != before { set(scope, under: key) }
     }
 
-    /// Whether nothing that the group was told is missing in the lane any more. What was planned before has come
-    /// before, unless this has overtaken it. A start is nothing to activities that are there: they wait for an answer.
+    /// Whether the lane now has everything that the group was sent. Earlier expansions have arrived, unless
+    /// this one is urgent and has overtaken them. A start does not update existing activities, so those still
+    /// wait for an answer.
     private func isWhole(
         _ expansion: Expansion, knowing scope: LaneScope?, isUrgent: Bool
     ) throws(StoreError) -> Bool {
@@ -46,7 +47,7 @@ extension Expander {
         return try !registry.hasActivities(of: group, app: expansion.key.app)
     }
 
-    /// The same for one recipient of a list, or the owner of a private group.
+    /// Begins an expansion for one recipient of a list, or for the owner of a private group.
     mutating func begin(
         with expansion: Expansion, of recipient: Expansion.ScopedRecipient, whole: inout LaneScope,
         under name: [UInt8]
@@ -57,12 +58,14 @@ extension Expander {
         var scope = found ?? LaneScope()
         let event = expansion.content.event
         if event == .start, recipient.scope == .group, expansion.key.recipient == nil { return }
-        // A start that is taken back has opened its life all the same, whichever of the two came first: planners say so.
+        // A cancelled start opens its generation all the same, in any order of the two. The planner does the
+        // same.
         if event == .update, expansion.isTakenBack(by: whole) || expansion.isTakenBack(by: scope) { return }
-        // A start that joins a life of the recipient's own says nothing new, and its content is the group's.
+        // A start that joins a recipient's own generation is not news, and its content is the group's.
         let opens =
             event != .start || expansion.key.recipient != nil || recipient.version == recipient.generation
-        // But where what opened that life is still on its way, it is the first that the lane hears of it.
+        // If the send that opened that generation is still on its way, this start is the first that the lane
+        // sees of it.
         let isNews = opens || scope.newest?.content.event == .end && recipient.generation > scope.endedAt
         let version = opens ? recipient.version : max(expansion.version, recipient.generation)
         let before = scope
@@ -81,8 +84,8 @@ extension Expander {
         }
     }
 
-    /// Notes how far the walk of a scope's newest send has come: a token that comes behind that place is
-    /// brought what it needs by the lane itself, one before it by the walk.
+    /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after
+    /// its cursor. The lane's catch-up serves new tokens before the cursor.
     mutating func note(
         _ next: WalkCursor?, of expansion: Expansion, under key: [UInt8]
     ) throws(StoreError) {
@@ -113,7 +116,8 @@ extension Expander {
 
     // MARK: Starts that wait
 
-    /// An end that names one activity overtakes what is for many: starts that were planned behind it ask whether it is here.
+    /// Notes an END for one named activity. It overtakes expansions for many recipients, so later starts
+    /// check whether it has arrived.
     mutating func noteEnd(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) {
         guard expansion.content.event == .end, case .activities = expansion.targets,
             expansion.key.group != nil, !expansion.dryRun
@@ -124,45 +128,48 @@ extension Expander {
         set(scope, under: key)
     }
 
-    /// Whether a start has to go behind what was planned before it and is not through. Recipients to whom such a list has
-    /// not come have no rows yet: they would be started with what the group was told before, or not started again.
+    /// Whether a start must wait for earlier lists or an END that are not finished. Their remaining
+    /// recipients have no rows yet. Without the wait, such a recipient could be started with an old state, or
+    /// not be started again.
     mutating func mustWait(_ expansion: inout Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
         guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.dryRun else {
             return false
         }
         let scope = try table.scope(key) ?? LaneScope()
         let open = scope.openLists.filter { isWanted(until: $0.deadline) }.map(\.send)
-        // Only for those of its first turn: where lists come all the time, it would never go.
+        // Only lists that were open at its first turn count. Otherwise a constant flow of lists would delay
+        // it for ever.
         let isFirstTurn = expansion.waitsUntil == nil
         expansion.waitsFor = isFirstTurn ? open : open.filter(expansion.waitsFor.contains)
         let until = expansion.waitsUntil ?? now / 1000 + Expansion.waitSeconds
         let isBehindEnd = scope.urgentEndAt < expansion.behindEnd ?? 0 && isWanted(until: until)
         guard isBehindEnd || !expansion.waitsFor.isEmpty else { return false }
         expansion.waitsUntil = until
-        // Later starts of the same users keep their place behind it.
+        // Later starts of the same users stay behind this one.
         if case .recipients = expansion.targets { try noteList(expansion, under: key, isOpen: true) }
         return true
     }
 }
 
 extension Expansion {
-    /// How long a start waits in its lane for an end that is on another way there.
+    /// The longest wait of a start in its lane for an END from another topic, in seconds.
     fileprivate static let waitSeconds: Int64 = 60
 }
 
 extension LaneScope {
-    /// - Parameter walk: where its walk over the whole scope begins, if it is one.
+    /// - Parameter walk: the first cursor of the walk, if the expansion walks the whole scope.
     fileprivate mutating func begin(
         with expansion: Expansion, generation: Int64, version: Int64, walk: [UInt8]?
     ) {
         let event = expansion.content.event
         if event == .start { hasStarts = true }
         if event == .end { endedAt = max(endedAt, version) }
-        // Joining a life changes nothing but whom it has: the newest state stays.
+        // A start that joins a generation only adds recipients. The newest state stays.
         let opens = event != .start || generation > self.generation || version > self.version
         self.generation = max(self.generation, generation)
-        // What has ended stays so until a start, whatever else was planned, or came first: of an end by an activity's name
-        // no planner knows. An update from behind it may be of the life that such a start opens.
+        // An ended scope stays ended until a start, in any order of arrival. The planner does not know an END
+        // by an activity's name. An update after that END may belong to the generation that such a start
+        // opens.
         let hasEnded = hasEnded(life: generation)
         if hasEnded, event == .update, version > endedAt {
             if version > replaced?.version ?? 0 { replaced = expansion.state(version: version) }
@@ -183,12 +190,13 @@ extension LaneScope {
             return
         }
         if event != .start { updated = max(updated, version) }
-        // What opens a life says what it began with, also behind a start that has joined it before.
+        // The start that opens a generation sets its first state, even if another start has joined the
+        // generation before it arrived.
         let isFirstWord = event == .start && version == generation && newest?.content.event == .start
         guard opens && version > self.version || isFirstWord && version == self.version else { return }
         self.version = version
         newest = expansion.state(version: version)
-        // What is newer waits for the life that follows an end.
+        // A state that is newer than this version waits for the generation after an END.
         if !expansion.keepsReplaced, replaced?.version ?? 0 < version { replaced = nil }
         self.walk = walk.map { Walk(version: version, cursor: $0) }
     }
@@ -197,7 +205,8 @@ extension LaneScope {
 extension LaneScope {
     fileprivate func hasEnded(life: Int64) -> Bool { endedAt > max(generation, life) }
 
-    /// The older of two states is kept, whichever comes first: an urgent update overtakes one to a list.
+    /// Keeps the older of two states in either order of arrival, because an urgent update overtakes an update
+    /// to a list.
     fileprivate mutating func replace(by expansion: Expansion, version: Int64, in whole: LaneScope) {
         let standing = standing(without: Set(whole.cancelled + cancelled))
         if version > self.version, expansion.keepsReplaced {
@@ -207,7 +216,7 @@ extension LaneScope {
         }
     }
 
-    /// What holds of the scope: the newest that was not taken back, as far as the lane has kept it.
+    /// Returns the state that applies: the newest one that was not cancelled, if the lane has kept it.
     func standing(without cancelled: Set<String>) -> ScopeState? {
         [newest, replaced].lazy.compactMap { $0 }.first { !$0.isTakenBack(in: cancelled) }
     }
@@ -226,8 +235,8 @@ extension Expansion {
 }
 
 extension ScopeState {
-    /// Only an update's state goes with it: what a start said of its scope stays true for whoever is started by
-    /// another.
+    /// Whether the state was cancelled. Only an update loses its state with its cancel. The state of a
+    /// cancelled start stays valid for recipients of other starts.
     func isTakenBack(in cancelled: Set<String>) -> Bool {
         content.event == .update && cancelled.contains(send)
     }

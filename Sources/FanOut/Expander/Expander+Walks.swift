@@ -2,15 +2,17 @@ internal import LiveActivity
 internal import Registry
 internal import Store
 
-// From an expansion's targets to pages of the registry.
+// From the targets of an expansion to pages of the registry.
 
 extension Expander {
-    /// Tokens of those that one transaction takes at most: who has more is gone on with in the next.
+    /// The most tokens of a group of named recipients in one transaction. The next transaction continues with
+    /// the rest.
     private static var tokensAtATimeMax: Int { 20_000 }
 
-    /// Everybody, a segment, a group, or an activity without one. Returns where to go on.
+    /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
+    /// Returns the cursor to continue at.
     ///
-    /// - Parameter name: of the expansion's scope, as everywhere here.
+    /// - Parameter name: the key of the expansion's scope, as everywhere here.
     mutating func goThroughAll(
         of walk: inout Walk, under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
@@ -32,13 +34,13 @@ extension Expander {
         }
     }
 
-    /// Named recipients, some at a time, so that each of them begins and is walked in one transaction. What is
-    /// through leaves the expansion.
+    /// Walks named recipients, some at a time, so that each of them begins and is walked in one transaction.
+    /// Finished recipients leave the expansion.
     mutating func goThrough(
         _ list: [Expansion.ScopedRecipient], of walk: inout Walk, under name: [UInt8],
         by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
-        // Of a send to named activities, most lanes have none of them.
+        // Most lanes have no activity of a send to named activities.
         if list.isEmpty { return nil }
         var left = list[...]
         var cursor = walk.cursor
@@ -57,8 +59,8 @@ extension Expander {
         return cursor
     }
 
-    /// Those that are walked next. A start asks what each of them has swiped away in its life: those of one life go
-    /// together.
+    /// Returns the recipients to walk next. A start reads the dismissals of a generation, so recipients of
+    /// one generation go together.
     private func together(
         _ left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
     ) throws(StoreError) -> [Expansion.ScopedRecipient] {
@@ -73,8 +75,8 @@ extension Expander {
         return found
     }
 
-    /// In a life of its own, where an end by an activity's name has taken the recipient out of the group's: this start
-    /// opens it, or one before has.
+    /// Puts the recipient into its own generation, if an END by an activity's name has ended its part of the
+    /// group's generation. This start opens the new generation, or an earlier start did.
     private func inItsLife(
         _ scoped: Expansion.ScopedRecipient, of expansion: Expansion
     ) throws(StoreError) -> Expansion.ScopedRecipient {
@@ -134,7 +136,7 @@ extension Expander {
         }
     }
 
-    /// Those of whom no token was met, and of whom no row says why.
+    /// Counts the recipients without any token and without a row that gives a reason.
     private func countWithoutToken(
         of some: [Expansion.ScopedRecipient], in walk: inout Walk, by page: inout TokenPage
     ) throws(StoreError) {
@@ -148,8 +150,8 @@ extension Expander {
         }
     }
 
-    /// Only a lane knows whose an activity is: a send to named activities of a group goes to the recipients
-    /// that have them here, so that all that each of them has of the group stays alike.
+    /// Replaces named activities by their recipients, because only a lane knows the owner of an activity. All
+    /// activities of a recipient in the group then stay alike.
     mutating func nameRecipients(
         of expansion: inout Expansion, _ app: App, by page: inout TokenPage
     ) throws(StoreError) {
@@ -178,20 +180,20 @@ extension Expander {
         expansion.targets = .recipients(found)
     }
 
-    /// The group that an activity without one has joined by the ledger.
+    /// Returns the group that an activity without a reported group has joined.
     func joined(_ row: borrowing TokenPageRow, app: String) throws(StoreError) -> GroupKey? {
         guard row.group == nil, let activity = row.activity else { return nil }
         return try table.scope(GroupKey(app: app, activity: activity).bytes)?.joined
     }
 
-    /// Whether the walk has to look for activities of the group that have not told it.
+    /// Whether the walk must look for activities that have joined the group without reporting it.
     private func mayHaveJoined(_ walk: Walk, _ scope: LaneScope) -> Bool {
         walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasStarts
     }
 
-    /// Nil where nobody can be meant.
+    /// Returns nil if the audience is empty.
     ///
-    /// - Parameter generation: of the recipients that are named, where it is not the whole scope's.
+    /// - Parameter generation: the generation of the named recipients, if it is not the scope's.
     private func selection(
         of walk: Walk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?, generation: Int64? = nil
     ) -> Selection? {
@@ -225,14 +227,14 @@ extension Expander {
 }
 
 extension Walk {
-    /// Where the page begins.
+    /// The cursor at which the page begins.
     var cursor: WalkCursor {
         expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.ordinal)
     }
 }
 
 extension String {
-    /// Whether a row is of this group, by what the phone told or by what it joined.
+    /// Whether a row belongs to this group, reported or joined.
     func isGroup(of row: borrowing TokenPageRow, joined: GroupKey?) -> Bool {
         guard let told = row.group else { return joined?.group?.isExactly(self) ?? false }
         return Array(utf8).holds(told)
@@ -242,7 +244,7 @@ extension String {
 extension TokenPageRow {
     private static var updatePrefix: Int { 7 }
 
-    /// Nil for a row of a start token.
+    /// The activity's id. Nil for a row of a start token.
     var activity: String? {
         let entry = entryText
         guard entry.count > Self.updatePrefix, entry[0] == UInt8(ascii: "u") else { return nil }

@@ -2,14 +2,13 @@ package import LiveActivity
 package import Registry
 package import Store
 
-/// Turns what lies in a lane's `expansions` into jobs, page by page. It reads the lane's registry and its rows
-/// of `starts`, changes the latter, and gathers jobs and records in `output`; a shell around it writes all of a
-/// turn in one transaction with the offsets behind it.
+/// The expander of a lane, which turns its `expansions` into jobs page by page. It reads the lane's registry
+/// and its rows of `starts`, and changes the latter. It collects jobs and records in `output`. The loop
+/// writes all of it in one transaction with the next offsets.
 ///
-/// A lane's order of work is the shell's to choose, and so is a page's size: whatever they are, every phone
-/// ends on the newest state of its scope, and no installation gets a second start in a life. That rests on
-/// versions, which planners give in one order for each recipient, and on rows that are committed with the
-/// jobs that they speak of.
+/// The loop chooses the order of the lane's work and the size of pages. In any order every phone ends on the
+/// newest state of its scope, and no installation gets a second start in a generation. Two facts ensure this:
+/// planners assign versions in one order for each recipient, and rows are committed with their jobs.
 package struct Expander<Table: LaneTable>: ~Copyable {
     package let lane: Int
     package let registry: Lane
@@ -20,17 +19,17 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     private(set) var latest: Int64 = 0
     private(set) var catalog: any ExpanderCatalog
     private var asked: (id: String, app: App?)?
-    /// Recipients of a list that are walked together.
+    /// The number of recipients of a list that are walked together.
     let recipientsAtATime: Int
-    /// A key of the table in hand.
+    /// The memory for the current key of the table.
     var key: [UInt8] = []
-    /// While news are heard.
+    /// The group of the previous token, while news are taken.
     var heardGroup: HeardGroup?
-    /// Bodies of this turn that others can share; nil for one that APNs would not take.
+    /// The bodies of this transaction that tokens can share. Nil for a body that APNs would refuse.
     var variants: [VariantName: JobOutput.Variant?] = [:]
     var passing: PassedUpdates
 
-    /// - Parameter isNew: no process has expanded anything of the lane before.
+    /// - Parameter isNew: whether no process has ever expanded anything of the lane.
     package init(
         lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, isNew: Bool,
         jobsPerSheet: Int, recipientsAtATime: Int = 256
@@ -44,11 +43,11 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         output = JobOutput(jobsPerSheet: jobsPerSheet)
     }
 
-    /// A transaction begins: what the one before it made is written, or will be made again.
+    /// Begins a transaction. The previous one is written or will be repeated.
     ///
     /// - Parameters:
-    ///   - now: milliseconds since 1970: a time that has come.
-    ///   - latest: no earlier than it is, as far as anybody knows: when starts begin.
+    ///   - now: a time that has certainly come, in milliseconds since 1970.
+    ///   - latest: an upper bound of the cluster's clock, at which starts begin.
     package mutating func begin(at now: Int64, atLatest latest: Int64, catalog: any ExpanderCatalog) {
         self.now = now
         self.latest = latest
@@ -58,18 +57,18 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         variants.removeAll(keepingCapacity: true)
     }
 
-    /// Whether what is not wanted after a time, in seconds since 1970, is still wanted.
+    /// Whether a deadline, in seconds since 1970, has not passed.
     func isWanted(until deadline: Int64) -> Bool { deadline > now / 1000 }
 
     // MARK: Events
 
-    /// The next page of an expansion. What is left of it is among the output's continuations; when nothing is,
-    /// the closing record is there.
+    /// Expands the next page of an expansion. The rest of it goes to the output's continuations. If there is
+    /// no rest, the output gets the closing record.
     ///
     /// - Parameters:
-    ///   - rowsMax: tokens to look at, roughly.
-    ///   - page: room for them.
-    /// - Returns: how many were looked at.
+    ///   - rowsMax: the approximate number of tokens to walk.
+    ///   - page: memory for the tokens.
+    /// - Returns: the number of tokens that were walked.
     package mutating func expand(
         _ expansion: Expansion, isUrgent: Bool, rowsMax: Int, page: inout TokenPage
     ) throws(StoreError) -> Int {
@@ -113,8 +112,8 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         if !expansion.isAnswer { output.close(expansion, lane: lane, at: now) }
     }
 
-    /// A send was taken back. What of it is still to come is dropped when its turn comes, in this process or
-    /// the next. An end is not stopped: its planner has closed the scope, and half of a group must not live on.
+    /// Cancels a send. Its remaining jobs are dropped in their turn, in this process or the next. An END is
+    /// not stopped, because its planner has closed the scope. Half of the group must not stay open.
     package mutating func stop(_ stop: Stop) throws(StoreError) {
         let key = stop.key.bytes
         var scope = try table.scope(key) ?? .unheard
@@ -124,7 +123,7 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         set(scope, under: key)
     }
 
-    /// As the catalogue has it. One that is asked for is mostly asked for again.
+    /// Returns the app from the catalog. The same app is usually asked for again.
     private mutating func app(_ id: String) -> App? {
         if let asked, asked.id.isExactly(id) { return asked.app }
         let app = catalog.app(id)
@@ -139,14 +138,14 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     }
 }
 
-/// One expansion on its way through a page.
+/// One expansion that is being walked.
 struct Walk {
     var expansion: Expansion
     let app: App
     let isUrgent: Bool
     let rowsMax: Int
     var rows = 0
-    /// Of recipients that are named: those of whom a token was met.
+    /// The named recipients for which a token was found.
     var reached: Set<[UInt8]> = []
 
     init(_ expansion: Expansion, _ app: App, isUrgent: Bool, rowsMax: Int) {

@@ -1,6 +1,6 @@
 package import LiveActivity
 
-/// What the expander needs of the catalogue: where an app's pushes go, and who is in a segment.
+/// The parts of the catalog that the expander needs: the push topics of apps and the rules of segments.
 package protocol ExpanderCatalog {
     func app(_ id: String) -> App?
     func segment(_ name: String, of app: String) -> SegmentRule?

@@ -2,16 +2,18 @@ internal import Glibc
 package import LiveActivity
 package import Registry
 
-/// What a lane makes in one transaction beside its rows of `starts`: sheets of jobs, what is left of
-/// expansions, and what has become of them. Bodies and heads are made once and named by number.
+/// The output of a lane in one transaction, beside its rows of `starts`. It holds sheets of jobs,
+/// continuations, and reports of finished expansions. Bodies and heads are made once and referred to by
+/// number.
 package struct JobOutput: ~Copyable {
-    /// What all jobs of one content, scope and version share: a body, and heads that differ in the environment.
+    /// The part that all jobs with one content, scope and version share: a body, and heads that differ in the
+    /// environment.
     package struct Variant: Sendable, Hashable { let number: Int }
 
     private struct Share {
         let head: SheetHead
         let body: Int
-        /// The sheets that are open, one for each environment and activity type that was met.
+        /// The open sheets, one for each environment and activity type.
         var open: [OpenSheet] = []
     }
 
@@ -19,7 +21,7 @@ package struct JobOutput: ~Copyable {
         let environment: Environment
         let type: [UInt8]?
         let head: Int
-        /// None before the first job, and again when it is closed.
+        /// The sheet. Nil before the first job and after the sheet is full.
         var sheet: Int?
 
         func isOf(_ other: Span<UInt8>?) -> Bool {
@@ -79,7 +81,7 @@ package struct JobOutput: ~Copyable {
 
     // MARK: Jobs
 
-    /// - Parameter head: of any environment; that of a job is its token's.
+    /// - Parameter head: a head with any environment. A job uses the environment of its token.
     package mutating func variant(_ head: SheetHead, body: [UInt8]) -> Variant {
         bodies.append(body)
         shares.append(Share(head: head, body: bodies.count - 1))
@@ -88,9 +90,9 @@ package struct JobOutput: ~Copyable {
 
     package func bodyBytes(of variant: Variant) -> Int { bodies[shares[variant.number].body].count }
 
-    /// Writes a job on a sheet that is open for its like, or on a new one.
+    /// Adds a job to a matching open sheet or to a new one.
     ///
-    /// - Parameter type: of the activity; nil where it is the same for all jobs of the variant.
+    /// - Parameter type: the activity type. Nil if it is the same for all jobs of the variant.
     package mutating func add(
         _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, lane: Int, isUrgent: Bool
     ) {
@@ -118,7 +120,7 @@ package struct JobOutput: ~Copyable {
         jobs += 1
     }
 
-    /// Tabs, newline, and the longest number of a system.
+    /// The bytes of tabs, newline, and the longest version number of a system.
     private static let lineBytes = 8
 
     private func size(of sheet: Int) -> Int {
@@ -127,7 +129,8 @@ package struct JobOutput: ~Copyable {
             + heads[head].flotilla.count
     }
 
-    /// Nearly always the first: the phones of a send are of one environment and type.
+    /// Returns the open sheet for the environment and type. It is nearly always the first, because the phones
+    /// of a send share both.
     private mutating func open(
         _ share: Int, environment: Environment, type: Span<UInt8>?
     ) -> Int {
@@ -171,7 +174,7 @@ extension [UInt8] {
         guard count == span.count else { return false }
         return unsafe withUnsafeBytes { own in
             unsafe span.withUnsafeBytes { other in
-                // An empty one has no address.
+                // An empty array has no address.
                 guard let own = own.baseAddress, let other = other.baseAddress else { return true }
                 return unsafe memcmp(own, other, count) == 0
             }

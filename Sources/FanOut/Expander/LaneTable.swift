@@ -1,24 +1,24 @@
 package import LiveActivity
 package import Store
 
-/// A lane's rows of `starts` as the expander sees them while it works: what is committed, under what it has
-/// changed since. Keys are those of the topic. Only reading from disk can fail.
+/// The rows of `starts` of a lane as the expander sees them: the committed rows with its changes on top. Keys
+/// are those of the topic. Only reads from disk can fail.
 package protocol LaneTable {
     func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope?
     func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow?
-    /// Whether there is such a row: asked for each start.
+    /// Whether the row exists. Called for each start.
     func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool
-    /// The start of the type on the recipient's installation that was entered last.
+    /// Returns the newest start of the type on the recipient's installation.
     func newestStart(
         app: String, recipient: Recipient, installation: String, type: String
     ) throws(StoreError) -> LedgerKey?
     mutating func set(_ scope: LaneScope, under key: [UInt8])
     mutating func set(_ start: LedgerRow, under key: [UInt8])
-    /// A row of the ledger that is encoded already: a page's rows all say the same.
+    /// Sets a ledger row that is already encoded, because all rows of a page are equal.
     mutating func set(start: EncodedStart, under key: [UInt8])
 }
 
-/// The row that all starts of one content share in the ledger.
+/// The ledger row that all starts with one content share.
 package struct EncodedStart: Sendable {
     package let row: LedgerRow
     package let bytes: [UInt8]

@@ -1,13 +1,14 @@
-/// How many tokens one transaction looks at: as many as its time allows, as the last ones have shown. A commit
-/// costs the same whatever is in it, so larger is cheaper, and a small send waits for as long as one lasts.
+/// The number of tokens that one transaction walks. It adapts to the allowed time. A commit costs about the
+/// same for any size, so larger pages are cheaper. But a small send waits for as long as one page lasts.
 package struct PageSize: Sendable {
     package static let rowsMin = 500
-    /// Of all lanes together.
+    /// The most tokens of all lanes together.
     package static let rowsMax = 100_000
     private static let shrink = 0.7
     private static let grow = 1.25
-    /// Of the time of a transaction. A page that takes less of it is not why it lasts: a commit of twelve lanes alone
-    /// can take longer than allowed, on a busy cluster, whatever is in it.
+    /// The least share of the allowed time that a page must take before it shrinks. Below it the page is not
+    /// the reason for a slow transaction. On a busy cluster, the commit of twelve lanes alone can take longer
+    /// than allowed.
     private static let pageShareMin = 0.25
 
     private let millisecondsMax: Double
@@ -18,14 +19,16 @@ package struct PageSize: Sendable {
         self.millisecondsMax = Double(millisecondsMax)
     }
 
-    /// What a transaction hears of the registry is not the page's, and no smaller page would make it less: phones that
-    /// are started report as many tokens as starts have left, and pages would shrink until nearly none left.
+    /// Adapts the size to a transaction. Registry news do not count, because smaller pages would not reduce
+    /// them. Started phones report as many tokens as starts were sent, so pages would shrink to almost
+    /// nothing.
     ///
     /// - Parameters:
-    ///   - milliseconds: what the transaction took, but for that.
-    ///   - walking: how much of it the page took.
-    ///   - looked: tokens of the transaction; one that had less to do than it might says nothing, unless it took too long.
-    ///   - share: of a page, that it was to look at: so much of the time is its, too.
+    ///   - milliseconds: the duration of the transaction without news.
+    ///   - walking: the part of it that the page took.
+    ///   - looked: the tokens of the transaction. A transaction with less work than allowed counts only if it
+    /// was too slow.
+    ///   - share: the part of a full page that was allowed. The same part of the time applies.
     package mutating func took(
         _ milliseconds: Double, walking: Double, for looked: Int, of share: Double = 1
     ) {

@@ -1,11 +1,11 @@
 package import Registry
 
-/// How far an expansion has come in its lane: what `Expansion.cursor` holds.
+/// The position of an expansion in its lane, which `Expansion.cursor` holds.
 package struct WalkCursor: Sendable, Hashable {
     package enum Phase: UInt8, Sendable {
         /// The rows that the registry has for the audience.
         case told = 1
-        /// Activities that came without a group and joined one by the ledger.
+        /// Activities without a reported group that have joined the group.
         case joined = 2
     }
 
@@ -17,11 +17,11 @@ package struct WalkCursor: Sendable, Hashable {
         self.place = place
     }
 
-    /// The golden ratio's fraction: its multiples, each in turn, fall into the largest gap that those before
-    /// have left. So nobody is always last when each update drops the rest of the one before it.
+    /// The golden ratio's fraction. Each of its multiples falls into the largest gap between the earlier
+    /// ones. So no recipient is always last when each update drops the rest of the previous one.
     private static let golden = 0.618_033_988_749_894_9
 
-    /// Where the update of a life with so many before it begins.
+    /// Makes the first cursor of an update, from the number of earlier updates in its generation.
     package init(ordinal: Int) {
         let fraction = (Double(ordinal) * Self.golden).truncatingRemainder(dividingBy: 1)
         self.init(.told, PageCursor(startingAt: UInt16(fraction * 65_536)))
@@ -29,7 +29,7 @@ package struct WalkCursor: Sendable, Hashable {
 
     package var bytes: [UInt8] { [phase.rawValue] + place.bytes }
 
-    /// Nil for what another program may have written; the walk then begins anew.
+    /// Returns nil for bytes that another program version may have written. The walk then begins again.
     package init?(bytes: [UInt8]) {
         guard let first = bytes.first, let phase = Phase(rawValue: first),
             let place = PageCursor(bytes: Array(bytes.dropFirst()))
@@ -37,7 +37,7 @@ package struct WalkCursor: Sendable, Hashable {
         self.init(phase, place)
     }
 
-    /// Whether a row of the group, told or joined, is still to be met.
+    /// Whether the walk will still reach a row of the group, reported or joined.
     package func hasYetToMeet(_ row: borrowing TokenPageRow, joined: Bool) -> Bool {
         switch (phase, joined) {
         case (.told, true): true

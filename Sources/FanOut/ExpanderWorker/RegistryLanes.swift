@@ -300,7 +300,7 @@ final class RegistryLanes {
         }
     }
 
-    // MARK: Entering
+    // MARK: Applying
 
     /// Applies the taken records and writes the resulting news to `news`.
     func commit(_ partition: Int32, tellingInto news: inout LaneNews) throws(StoreError) {
@@ -310,7 +310,7 @@ final class RegistryLanes {
         entry.waiting = 0
     }
 
-    // MARK: Trouble
+    // MARK: Failures
 
     func block(_ error: StoreError) {
         log.error("no room for the registry of this process; its work waits", .field("error", error))

@@ -80,7 +80,7 @@ enum StartsOrder: RowOrder {
         if NewestStart.isKey(stored) { return 1 }
         guard let first = stored.slash(from: 0), let second = stored.slash(from: first + 1),
             second > first + 1,
-            // A bucket can contain any byte, also a slash. But a scope's key has nothing after its recipient.
+            // A bucket can contain any byte, also a slash. But a scope's key ends with its recipient.
             stored.slash(from: second + 1) != nil
         else { return nil }
         return second + 1

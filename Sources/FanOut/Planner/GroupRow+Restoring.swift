@@ -1,22 +1,23 @@
 internal import LiveActivity
 
-// What comes back when updates of a scope are taken back: never what was taken back itself.
+// The states that return when updates of a scope are cancelled. A cancelled state never returns.
 
 extension GroupRow {
-    /// Whether what the state says of the group's scopes was taken back; this is the whole group's row.
+    /// Whether the state was cancelled. Call it on the whole group's row.
     func hasTakenBack(_ state: ScopeState) -> Bool { cancelled.contains { state.comes(from: $0.send) } }
 
-    /// What an update of the scope takes the place of, the newest first. Nothing where only the lanes know what the
-    /// scope was told last: they bring that back.
+    /// Returns the states that an update of the scope replaces, the newest first. Empty if only the lanes
+    /// know the scope's last state. Then the lanes restore it.
     ///
-    /// - Parameter whole: knows what was taken back.
+    /// - Parameter whole: the group's row, which knows the cancelled sends.
     func replacedStates(within whole: GroupRow) -> [ScopeState] {
         guard let newest else { return [] }
         let standing = ([newest] + previous).lazy.filter { !whole.hasTakenBack($0) }
         return standing.prefix(Self.previousMax).map(\.reduced)
     }
 
-    /// What the update that is taken back had taken the place of, the newest first, while nothing has taken its own.
+    /// Returns the states that the cancelled update had replaced, the newest first. Empty if the update is
+    /// not the newest any more.
     func restorableStates(from cancel: Cancel, within whole: GroupRow) -> [ScopeState] {
         guard let newest, newest.comes(from: cancel.send), newest.content.event == .update else { return [] }
         return previous.filter { !whole.hasTakenBack($0) }.map(\.reduced)
@@ -24,7 +25,7 @@ extension GroupRow {
 }
 
 extension ScopeState {
-    /// Without what is said only once, like an alert or the attributes of a start.
+    /// The state without parts that are sent only once, such as an alert or the attributes of a start.
     fileprivate var reduced: ScopeState {
         var reduced = self
         reduced.content = PushContent(.update)

@@ -1,36 +1,37 @@
 package import LiveActivity
 
-/// What follows from one request: everything here is written in one transaction with the offset behind it,
-/// and the note after that.
+/// The result of planning one request. All of it is written in one transaction with the next offset. The note
+/// follows the commit.
 package struct Plan: Sendable, Equatable {
-    /// An expansion, and into which lanes it goes.
+    /// An expansion and its lanes.
     package struct Part: Sendable, Equatable {
         package var expansion: Expansion
-        /// Nil: every lane.
+        /// The lane. Nil for every lane.
         package var lane: Int?
-        /// Of one recipient: it overtakes what is for many.
+        /// Whether the expansion is for one recipient, so that it overtakes expansions for many.
         package var isUrgent: Bool
     }
 
     package var progress: [Progress] = []
     package var parts: [Part] = []
-    /// Lanes stop what they have of a send: every lane, or that of the private group's owner.
+    /// The order to lanes to stop a send: to every lane, or to the lane of the private group's owner.
     package var stop: Stop?
-    /// When the group is to be ended by itself.
+    /// The time at which the group ends automatically.
     package var autoEnd: EndSchedule?
     package var note: SupersededNote?
-    /// A scope that holds a send until the clock has come up to its version.
+    /// The scope that holds a send until the clock reaches its version.
     package var held: Held?
 
     package struct Held: Sendable, Equatable {
         package var key: GroupKey
-        /// Seconds since 1970 when it may go.
+        /// The time at which the send may go, in seconds since 1970.
         package var at: Int64
     }
 
     package init() {}
 
-    /// Leaves what a dry run may do: walk through the lanes, and say what it found there.
+    /// Removes everything that a dry run must not do. It may only walk through the lanes and report the
+    /// result.
     mutating func keepDryRun() {
         progress.removeAll { !$0.dryRun }
         parts.removeAll { !$0.expansion.dryRun }

@@ -1,25 +1,25 @@
 package import LiveActivity
 package import Store
 
-/// Decides what a request of `sends` becomes: its version and generation, which lanes expand it, and what is
-/// said about it. It reads and changes rows of a `GroupTable` and does no I/O of its own; the clock is the
-/// stamp that the cluster gave the record.
+/// The decisions about a request of `sends`: its version and generation, the lanes that expand it, and its
+/// reports. The planner reads and changes rows of a `GroupTable` and does no I/O. Its clock is the cluster's
+/// stamp on the record.
 ///
-/// The order of a group's records in its partition is the order in which they are planned, and a version is
-/// given once. So whoever plans a record again, after a crash and from the committed rows, plans the same.
+/// Records of a group are planned in the order of their partition, and each version is assigned once. So a
+/// record that is planned again after a crash, from the committed rows, gets the same plan.
 package struct Planner: Sendable {
     package let lanes: Int
     private let lane: @Sendable (_ app: String, _ recipient: Recipient) -> Int
 
-    /// - Parameter lane: where everything about a recipient lies.
+    /// - Parameter lane: returns the lane of a recipient.
     package init(lanes: Int, lane: @escaping @Sendable (_ app: String, _ recipient: Recipient) -> Int) {
         self.lanes = lanes
         self.lane = lane
     }
 
     /// - Parameters:
-    ///   - stamp: milliseconds since 1970 of the record, by the cluster's clock.
-    ///   - app: as the catalogue has it; nil when it has none.
+    ///   - stamp: the record's time by the cluster's clock, in milliseconds since 1970.
+    ///   - app: the app from the catalog. Nil if the catalog does not have it.
     package func plan(
         _ request: SendRequest, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
@@ -33,7 +33,8 @@ package struct Planner: Sendable {
         }
     }
 
-    /// Plans the send that a scope holds, when its time has come. Nothing when it holds none any more.
+    /// Plans the send that a scope holds, when it is due. The plan is empty if the scope holds no send any
+    /// more.
     ///
     /// - Parameter now: seconds since 1970 by the cluster's clock.
     package func release(_ key: GroupKey, now: Int64, in table: inout some GroupTable) throws(StoreError)
@@ -66,8 +67,8 @@ package struct Planner: Sendable {
             return job.plan
         }
         let row = try job.known(key, in: table)
-        // Its scheduler and whoever takes it back do not wait for one another. Of any other send the request to take it
-        // back lies behind it.
+        // The scheduler and a cancel do not wait for each other, so the cancel of a scheduled send can come
+        // first. For other sends the cancel always comes later.
         if send.scheduledAt != nil, row.cancelled.contains(where: { $0.send == send.id }) {
             job.say(.cancelled, send)
             return job.plan
@@ -81,7 +82,7 @@ package struct Planner: Sendable {
             job.say(.refused, send, findings: findings)
             return job.plan
         }
-        // A dry run goes the same way, and leaves the rows as they are.
+        // A dry run takes the same path, but its changes to rows are dropped.
         if send.dryRun {
             var scratch = DryRunTable(table)
             try job.carryOut(send, row, in: &scratch)
@@ -92,7 +93,8 @@ package struct Planner: Sendable {
         return job.plan
     }
 
-    /// From before the group's end, or for a life of the group that is over. A start opens a new one.
+    /// Whether the send is older than the group's END, or for an earlier generation. A start is never
+    /// outdated, because it opens a new generation.
     private func isOutdated(_ send: Send, _ row: GroupRow) -> Bool {
         if send.content.event == .start { return false }
         if let generation = send.generation, generation != row.generation { return true }
@@ -111,7 +113,7 @@ package struct Planner: Sendable {
     func lane(of recipient: Recipient, app: String) -> Int { lane(app, recipient) }
 }
 
-/// Reads through, and keeps no change.
+/// A table that reads from its base and drops all changes.
 private struct DryRunTable<Base: GroupTable>: GroupTable {
     private let base: Base
 

@@ -1,10 +1,11 @@
 internal import LiveActivity
 internal import Store
 
-// Taking a send back: what waits is dropped, lanes and senders stop it, and what it had superseded comes back.
+// The cancel of a send. A held send is dropped, lanes and senders stop the send, and the state that it had
+// superseded returns.
 
 extension Planning {
-    /// Behind the id of an update that was taken back: the state before it, sent again.
+    /// The suffix of the send id under which the earlier state is sent again after a cancel.
     static let undoSuffix = ".undo"
 
     mutating func carryOut(_ cancel: Cancel, in table: inout some GroupTable) throws(StoreError) {
@@ -33,7 +34,7 @@ extension Planning {
         plan.note = SupersededNote(row, of: key, at: stamp)
     }
 
-    /// Whether it still waited in that row.
+    /// Whether the row still held the send, which is then dropped.
     private mutating func drop(
         _ cancel: Cancel, _ row: inout GroupRow, of key: GroupKey, in table: inout some GroupTable
     ) -> Bool {
@@ -44,7 +45,8 @@ extension Planning {
         return true
     }
 
-    /// For as long as anything of the send may be on its way, every note of the group names it.
+    /// Stores the cancel in the row. Every note of the group names the send for as long as its jobs may be in
+    /// flight.
     private func remember(_ cancel: Cancel, in row: inout GroupRow) {
         row.cancelled.removeAll {
             $0.send == cancel.send || stamp - $0.at >= SupersededNote.cancelledMilliseconds
@@ -52,12 +54,13 @@ extension Planning {
         let over = row.cancelled.count + 1 - SupersededNote.cancelledMax
         if over > 0 { row.cancelled.removeFirst(over) }
         row.cancelled.append(GroupRow.Cancelled(send: cancel.send, at: stamp))
-        // By the time that its name is forgotten above, it must not be there to come back.
+        // The list above forgets the name later. The state must not be restorable then.
         row.previous.removeAll { $0.comes(from: cancel.send) }
         row.lastAt = stamp
     }
 
-    /// Phones may show the update already; a newer version with the older state corrects them.
+    /// Sends the earlier state again with a newer version, because phones may already show the cancelled
+    /// update.
     private mutating func undo(_ cancel: Cancel, _ row: inout GroupRow, in table: inout some GroupTable) {
         let states = row.restorableStates(from: cancel, within: row)
         guard let previous = states.first, ScopeLife(row) != .ended else { return }
@@ -69,7 +72,8 @@ extension Planning {
             origin: previous.origin ?? previous.send, in: &table)
     }
 
-    /// The same of a send to one recipient of a group. What was said to all since has corrected it already.
+    /// Does the same for a send to one recipient of a group. A later send to the whole group has already
+    /// corrected the state.
     private mutating func undo(
         _ cancel: Cancel, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
         in table: inout some GroupTable

@@ -2,7 +2,7 @@ internal import LiveActivity
 internal import Store
 
 extension Planning {
-    /// What the group was told last, for one lane. Of what is planned later the lane is told as all are.
+    /// Answers a lane with the last state of the group. Later sends go to this lane as to all others.
     mutating func answer(_ enquiry: Enquiry, in table: some GroupTable) throws(StoreError) {
         guard enquiry.lane < planner.lanes else { return }
         let row = try known(key, in: table)

@@ -1,7 +1,7 @@
 internal import LiveActivity
 internal import Store
 
-// Why a send is refused: what no gateway could know, as it has no rows.
+// The reasons to refuse a send that need the planner's rows, so that no gateway can know them.
 
 extension Planning {
     func findings(
@@ -14,38 +14,39 @@ extension Planning {
         return Array(findings.prefix(Progress.findingsMax))
     }
 
-    /// What the type that the group was started with says of an update: where an app has several, it need not name
-    /// its own.
+    /// Checks an update against the activity type with which the group was started. An app with several types
+    /// need not name the type in an update.
     private func findings(ofWord send: Send, _ row: GroupRow, in app: App) -> [String] {
         guard let type = row.attributesType else { return [] }
         return PayloadRules(now: now, type: app.type(type))
             .violations(in: send.content, attributesBytes: row.attributesBytes).map(\.description)
     }
 
-    /// Who joins a life gets what the others were told: their phones must be able to take it.
+    /// Checks a start that joins an open generation. Its phones get the newest state of the group, so that
+    /// state must fit into the start.
     private func findings(
         ofStart send: Send, _ row: GroupRow, in table: some GroupTable
     ) throws(StoreError) -> [String] {
         guard ScopeLife(row) == .open else { return [] }
         if let type = row.attributesType, let own = send.content.attributesType, own != type {
             return [
-                "attributes-type is \(own), and the group was started with \(type), whose state it would get; end the group first, or start another"
+                "attributes-type is \(own), but the group was started with \(type), and this start would get that type's state; end the group first, or start another group"
             ]
         }
-        // The gateway has looked at all else, with the state that the start came with.
+        // The gateway has checked everything else, with the state of the request.
         return PayloadRules(now: now).violations(in: try joined(send, row, in: table))
             .filter { $0.rule == .tooLarge }
             .map {
-                "\($0.description); it has the newest state of who is there, so shorten the attributes or the alert, or send a shorter update before"
+                "\($0.description); it carries the newest state of the group, so shorten the attributes or the alert, or send a shorter update first"
             }
     }
 
-    /// What a start for named users asks for and does not get.
+    /// Returns findings about parts of a start for named users that have no effect.
     func findings(ofPlanned start: Send, _ row: GroupRow) -> [String] {
         guard let endDate = start.endDate, endDate != row.endDate else { return [] }
-        let end = row.endDate.map { "at \($0)" } ?? "when an end says so"
+        let end = row.endDate.map { "at \($0)" } ?? "with its next END"
         return [
-            "end-date is left out: who is named joins the group, and that ends for everybody \(end)"
+            "end-date is ignored: named users join the group, and the group ends for all members \(end)"
         ]
     }
 

@@ -1,17 +1,18 @@
 internal import LiveActivity
 internal import Store
 
-// Sends to named users and activities of a group: each is a scope of its own within the group.
+// Sends to named users and activities of a group. Each of them is a separate scope within the group.
 
 extension Planning {
-    /// Splits a send to users by their lanes, each with the version of its own scope. For a start, `row` is open:
-    /// users join the group's life, and only whom an end of their own has taken out of it begin one of their own.
+    /// Splits a send to users by their lanes, with the version of each user's scope. For a start, `row` is
+    /// open. Users join the group's generation. A user whose own END came after it begins a generation of
+    /// that user.
     mutating func address(
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         var (send, row) = (send, row)
         var isUrgent = false
-        // Of a list nothing is kept here for each of its recipients.
+        // For a list, the rows do not keep a state for each recipient.
         var keepsReplaced = true
         var saysOwnState = false
         if send.content.event == .update, users.count > 1 || !send.conflate { letHeldGo(&row, in: &table) }
@@ -26,7 +27,7 @@ extension Planning {
             isUrgent = send.content.event != .start || !keepsReplaced
         }
         let reopens = versionToReopen(send, &row)
-        // It goes behind the end that it may follow.
+        // It must stay behind the END that it may follow.
         if reopens != nil { isUrgent = false }
         var found: [ScopedByLane] = []
         var ended = 0
@@ -41,7 +42,7 @@ extension Planning {
         row.lastAt = stamp
         table.set(row, of: key)
         guard let first = found.first else { return say(.ended, send, ended: ended) }
-        // Their order within a lane is the request's.
+        // The order within a lane is the order of the request.
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
@@ -58,7 +59,8 @@ extension Planning {
             ended: ended)
     }
 
-    /// A version above all of the group's, for users whom an end by an activity's name may have taken out of its life.
+    /// Returns a version above all versions of the group, for users whose part of the generation may have
+    /// ended by an activity's name.
     private func versionToReopen(_ send: Send, _ whole: inout GroupRow) -> Int64? {
         guard send.content.event == .start, whole.namedEndAt > whole.generation else { return nil }
         let version = ScopeVersions.next(whole: whole, at: now)
@@ -67,7 +69,7 @@ extension Planning {
         return version
     }
 
-    /// The newest end that named one activity, where a start may have overtaken it.
+    /// Returns the newest END of one named activity, if a start may have overtaken it.
     private func endOnItsOwnWay(_ whole: GroupRow) -> Int64? {
         let end = whole.urgentEndAt
         return end > whole.generation && now - end < Self.endRememberedSeconds ? end : nil
@@ -78,15 +80,17 @@ extension Planning {
         let scoped: Expansion.ScopedRecipient
     }
 
-    /// Whether only a lane knows, or will, what the recipient was told last: by its name on a list, or by an activity's.
-    /// Then its start must not overtake that, or the phone would be started with what was before.
+    /// Whether only a lane knows the recipient's last state, because the send went to a list or to an
+    /// activity's name. Then the recipient's start must not overtake that send. Otherwise the phone would
+    /// start with an older state.
     private func isShownOnlyInLanes(_ own: GroupRow, _ whole: GroupRow) -> Bool {
         let isOwn = own.version > max(whole.version, whole.floor)
         return isOwn ? own.ownState(within: whole) == nil : whole.floor > whole.version
     }
 
-    /// An update to one recipient waits when it would run ahead of the clock, or when the whole group waits for one
-    /// that came before it; among those that wait the newest wins, so that one that must not lose its place does not wait.
+    /// Holds an update to one recipient if its version would be ahead of the clock, or if the whole group
+    /// holds an earlier send. Of several held sends only the newest goes. So a send with `conflate: false` is
+    /// not held.
     private mutating func hold(
         _ send: Send, _ own: GroupRow, whole: GroupRow, of recipient: Recipient,
         in table: inout some GroupTable
@@ -109,7 +113,7 @@ extension Planning {
         return true
     }
 
-    /// Nil where the recipient's life in the group has ended.
+    /// Returns nil if the recipient's generation in the group has ended.
     private mutating func address(
         _ recipient: Recipient, with send: Send, _ whole: inout GroupRow, in table: inout some GroupTable
     ) throws(StoreError) -> Expansion.ScopedRecipient? {
@@ -117,8 +121,9 @@ extension Planning {
         let life = ScopeLife(own: own, whole: whole)
         if send.content.event == .start, life == .open {
             let hasOwn = own.generation > whole.generation
-            // The version is that of the state that comes with it. Where that is the whole group's, the lane knows
-            // what is newer for the recipient; what opened a life of the recipient's own may still be on its way there.
+            // The version is that of the state in the start. If that is the group's state, the lane may know
+            // a newer state of the recipient. The send that opened the recipient's own generation may still
+            // be on its way to the lane.
             let isOwnState = isAlone(send) && own.ownState(within: whole) != nil
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
@@ -145,8 +150,8 @@ extension Planning {
             recipient, scope: .recipient, generation: max(own.generation, whole.generation), version: version)
     }
 
-    /// A recipient's row keeps the state that was for that recipient alone: of a list of ten thousand, rows with the
-    /// state would be ten thousand copies of it, and the lanes have it anyway.
+    /// Stores a state in a recipient's row only if it was for that recipient alone. For a list of ten
+    /// thousand users, the rows would hold ten thousand copies, and the lanes have the state anyway.
     private func keep(_ send: Send, version: Int64, in own: inout GroupRow, _ whole: GroupRow) {
         let isAlone = isAlone(send)
         let shown = own.version > whole.version ? own : whole
@@ -161,8 +166,9 @@ extension Planning {
         if case .users(let users) = send.audience { users.count == 1 } else { false }
     }
 
-    /// Only a lane knows whose an activity is: the version exceeds all scopes of the group, every lane gets it, and
-    /// the one that has the activity keeps its recipient's state.
+    /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the
+    /// send. Its version is above all scopes of the group. The lane that has the activity stores the
+    /// recipient's state.
     mutating func address(
         activities names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {

@@ -1,8 +1,8 @@
 internal import LiveActivity
 internal import Store
 
-// Starts: they open a life of a scope, or choose more who join one that is open. Who joins gets the newest state, not
-// the one that the start came with: the match goes on.
+// Starts. They open a generation of a scope, or add recipients to an open one. A recipient that joins gets
+// the newest state and not the state of the start, because the match has continued.
 
 extension Planning {
     mutating func start(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
@@ -43,12 +43,12 @@ extension Planning {
             replace(newest, by: send, &row, in: &table)
         }
         if let newest = row.newest { send.content.say(newest) }
-        // Updates must fit with the largest attributes that any phone has.
+        // Updates must fit together with the largest attributes on any phone.
         row.attributesBytes = max(row.attributesBytes, send.content.attributes?.count ?? 0)
     }
 
-    /// What the scope was told last was taken back, and nothing came back: now the start says what holds, also to
-    /// phones that were started before and show what was taken back.
+    /// Replaces a cancelled last state that has no earlier state to return to. The state of this start
+    /// applies now, also on phones that show the cancelled state.
     private mutating func replace(
         _ state: ScopeState, by start: Send, _ row: inout GroupRow, in table: inout some GroupTable
     ) {
@@ -61,7 +61,7 @@ extension Planning {
             &row, to: ScopeVersions.next(whole: row, at: now), by: send, origin: start.id, in: &table)
     }
 
-    /// Of a group that is others', too: when it ends is not theirs to say.
+    /// Whether the send names users of a shared group. Such a send does not decide when the group ends.
     private func namesUsers(_ send: Send) -> Bool {
         if case .users = send.audience { key.recipient == nil } else { false }
     }
@@ -75,8 +75,8 @@ extension Planning {
 }
 
 extension GroupRow {
-    /// What one recipient was told last and alone, of a group's; nil where what the whole group was told is newer,
-    /// or it was taken back. What a life of the recipient's own began with came from the group, and stays true.
+    /// Returns the recipient's last own state. Nil if the group has a newer state or the state was cancelled.
+    /// The first state of a recipient's own generation came from the group and stays valid.
     func ownState(within whole: GroupRow) -> ScopeState? {
         guard let newest, version > whole.version else { return nil }
         return newest.content.event == .update && whole.hasTakenBack(newest) ? nil : newest
@@ -84,7 +84,7 @@ extension GroupRow {
 }
 
 extension PushContent {
-    /// A start for who joins later says what the others were told.
+    /// Replaces the content's state, so that a recipient that starts later shows the same as the others.
     mutating func say(_ state: ScopeState) {
         contentState = state.content.contentState ?? contentState
         staleDate = state.content.staleDate

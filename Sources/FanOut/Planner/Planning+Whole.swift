@@ -1,14 +1,14 @@
 internal import LiveActivity
 internal import Store
 
-// Sends to a whole scope: a group's, or that of a private group's owner, or an activity's without a group.
+// Sends to a whole scope: to a group, to the owner of a private group, or to an activity without a group.
 
 extension Planning {
     mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
         if ScopeLife(row) == .ended { return say(.ended, send) }
         var row = row
         row.words += 1
-        // The newest wins, also among those that wait.
+        // The newest send wins, also among held sends.
         if let older = row.held { say(.superseded, older) }
         row.held = nil
         place(send, &row, mayWait: !send.dryRun, in: &table)
@@ -19,7 +19,8 @@ extension Planning {
     ) {
         let version = ScopeVersions.next(whole: row, at: now)
         row.lastAt = stamp
-        // Among those that wait the newest takes the others' place: one that must not lose its own goes ahead of the clock.
+        // A newer send replaces a held one. So a send with `conflate: false` is not held and may go ahead of
+        // the clock.
         if mayWait, send.conflate, ScopeVersions.isTooFarAhead(version, at: now) {
             row.held = send
             table.set(row, of: key)
@@ -30,9 +31,9 @@ extension Planning {
         advance(&row, to: version, by: send, in: &table)
     }
 
-    /// The scope's phones get another state.
+    /// Gives the scope's phones a new state.
     ///
-    /// - Parameter origin: the send that said it first, where this one brings it back.
+    /// - Parameter origin: the send that first had this state, if this send restores it.
     mutating func advance(
         _ row: inout GroupRow, to version: Int64, by send: Send, origin: String? = nil,
         in table: inout some GroupTable
@@ -50,8 +51,8 @@ extension Planning {
         say(.planned, send, version: version, generation: row.generation, lanes: lanes)
     }
 
-    /// What the whole group holds goes at once, ahead of the clock: what is planned next came after it, cannot
-    /// wait, and must not be overtaken by it.
+    /// Releases the send that the whole group holds, ahead of the clock. The next send came later, cannot
+    /// wait, and must not be overtaken by the held one.
     mutating func letHeldGo(_ row: inout GroupRow, in table: inout some GroupTable) {
         guard let held = row.held else { return }
         row.held = nil
@@ -59,7 +60,8 @@ extension Planning {
         place(held, &row, mayWait: false, in: &table)
     }
 
-    /// An end is never held: it is the last word, and what comes behind it opens a new life.
+    /// Plans an END. An END is never held, because it is the last send of the generation, and later sends
+    /// open a new one.
     mutating func end(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
         if ScopeLife(row) == .ended { return say(.ended, send) }
         var row = row
@@ -81,7 +83,7 @@ extension Planning {
         say(.planned, send, version: version, generation: row.generation, lanes: lanes)
     }
 
-    /// The held send's time has come, or it is out of date.
+    /// Plans a held send that is due, or reports that it has expired.
     mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var row = row
         row.held = nil
@@ -99,7 +101,7 @@ extension Planning {
         let own = key
         key = key.whole
         let whole = try known(key, in: table)
-        // It came behind what the whole group waits for.
+        // It came after the send that the whole group holds.
         if whole.held != nil, whole.words == row.heldAfter {
             plan.held = Plan.Held(key: own, at: now + 1)
             return
@@ -110,30 +112,30 @@ extension Planning {
         try carryOut(send, whole, in: &table)
     }
 
-    /// Whether the scope is one recipient's within a group that is others', too.
+    /// Whether the scope is one recipient within a shared group.
     private func isOwn(_ send: Send) -> Bool { key.recipient != nil && send.owner == nil }
 }
 
 extension GroupRow {
-    /// A new life begins.
+    /// Begins a new generation.
     mutating func open(_ version: Int64) {
         generation = version
         advance(to: version)
     }
 
-    /// The whole scope has a new newest version.
+    /// Sets the newest version of the whole scope.
     mutating func advance(to version: Int64) {
         self.version = version
         floor = version
         highest = version
     }
 
-    /// Of what was scheduled then; never for what was not.
+    /// Whether the group ended after the send was scheduled. False for a send that was not scheduled.
     func hasEnded(since scheduledAt: Int64?) -> Bool { scheduledAt.map { endedTime > $0 } ?? false }
 }
 
 extension Expansion.Targets {
-    /// Of an audience that is no list of users.
+    /// The targets of an audience that is not a list of users.
     init(_ audience: Audience) {
         switch audience {
         case .everyone: self = .everyone

@@ -1,18 +1,19 @@
 internal import LiveActivity
 internal import Store
 
-/// One request on its way to a plan.
+/// One request while it is planned.
 struct Planning {
-    /// Seconds after acceptance when a send that says nothing is not wanted any more, and the most that any may
-    /// ask for: jobs are kept for a day.
+    /// The default time from acceptance to the deadline of a send, and the longest one allowed, in seconds.
+    /// Jobs are kept for a day.
     static let deadlineUsual: Int64 = 8 * 3600
     static let deadlineMax: Int64 = 20 * 3600
-    /// How long starts ask lanes for an end by an activity's name: lanes keep what they know of it for two days.
+    /// The time for which starts ask lanes for an END by an activity's name. Lanes keep their rows for two
+    /// days.
     static let endRememberedSeconds: Int64 = 86_400
 
     let planner: Planner
     var key: GroupKey
-    /// Milliseconds, and seconds, since 1970 of the record.
+    /// The record's time in milliseconds and in seconds since 1970.
     let stamp: Int64
     let now: Int64
     var plan = Plan()
@@ -24,8 +25,8 @@ struct Planning {
         now = stamp / 1000
     }
 
-    /// What the table has of a scope, unless it has outlived its use: whether it was forgotten already must not
-    /// matter.
+    /// Returns the table's row of a scope, unless the row is old enough to be forgotten. So it does not
+    /// matter whether it was already deleted.
     func known(_ key: GroupKey, in table: some GroupTable) throws(StoreError) -> GroupRow {
         guard let row = try table.row(of: key), row.isKept(at: stamp) else { return GroupRow() }
         return row
@@ -47,7 +48,7 @@ struct Planning {
         }
     }
 
-    // MARK: What is said
+    // MARK: Verdicts
 
     mutating func say(
         _ verdict: Progress.Verdict, _ send: Send, version: Int64 = 0, generation: Int64 = 0, lanes: Int = 0,
@@ -65,8 +66,8 @@ struct Planning {
                 .verdict(part)))
     }
 
-    /// Senders drop what is older as soon as they know. A private group is one recipient's: its own queue does
-    /// that.
+    /// Adds the note with which senders drop older jobs. A private group has only one recipient, and the
+    /// sender's queue drops its older jobs.
     mutating func note(_ row: GroupRow) {
         guard key.recipient == nil else { return }
         plan.note = SupersededNote(row, of: key, at: stamp)
@@ -76,7 +77,7 @@ struct Planning {
 
     // MARK: Expansions
 
-    /// One expansion for every lane, or for the lane of the private group's owner.
+    /// Adds one expansion for every lane, or for the lane of the private group's owner.
     mutating func expand(_ expansion: Expansion) -> Int {
         if let owner = key.recipient {
             plan.parts.append(
@@ -90,7 +91,7 @@ struct Planning {
         return planner.lanes
     }
 
-    /// What names one activity does not wait behind what is for many.
+    /// Whether the send names one activity. Such a send does not wait behind sends for many recipients.
     func isOnItsOwnWay(_ activities: [String]) -> Bool { activities.count == 1 }
 
     func expansion(_ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64) -> Expansion
@@ -109,8 +110,9 @@ struct Planning {
         return expansion
     }
 
-    /// By the record's stamp, not by `acceptedAt`: a gateway's clock may be wrong, and a timed send was accepted
-    /// long before. Of what nobody wants behind the group's end the end itself is none: no other comes for it.
+    /// Returns the deadline. It counts from the record's stamp and not from `acceptedAt`, because a gateway's
+    /// clock may be wrong and a timed send was accepted long before. The group's end date limits all sends
+    /// except the END, because no later send replaces the END.
     private func deadline(_ send: Send, _ row: GroupRow) -> Int64 {
         let endDate = send.content.event == .end ? nil : row.endDate
         let usual = min(endDate ?? Int64.max, now + Self.deadlineUsual)
@@ -125,7 +127,7 @@ struct Planning {
             acceptedAt: send.acceptedAt)
     }
 
-    /// Whom a send to the key's whole scope is for.
+    /// Returns the targets of a send to the key's whole scope.
     func targets(_ send: Send, _ row: GroupRow) -> Expansion.Targets {
         if let owner = key.recipient {
             return .recipients([

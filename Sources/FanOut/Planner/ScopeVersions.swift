@@ -1,19 +1,19 @@
 internal import LiveActivity
 
-/// How versions are given. A version is the second at which a send's record was stamped, and never one that
-/// was given before; so bursts run ahead of the clock, and only so far.
+/// The assignment of versions. A version is the second of the record's stamp, or the next unused one. So a
+/// burst runs ahead of the clock, up to a limit.
 enum ScopeVersions {
-    /// Seconds that a version may lie ahead of its record's stamp. A phone takes a state from the future, and
-    /// would then ignore what is stamped by the clock.
+    /// The most seconds that a version may be ahead of its record's stamp. A phone accepts a timestamp from
+    /// the future, and then ignores lower ones until the clock reaches it.
     static let aheadMax: Int64 = 5
-    /// Seconds that a send waits at most. What is further ahead than that was not made by a burst: the cluster's
-    /// clock was wrong, and waiting would take as long as it was.
+    /// The longest wait of a send, in seconds. A larger lead does not come from a burst but from a wrong
+    /// cluster clock, and waiting would take as long as the clock was wrong.
     static let waitMax: Int64 = 60
 
-    /// The whole group's next: above that of every scope of the group.
+    /// Returns the whole group's next version, above all versions of its scopes.
     static func next(whole row: GroupRow, at now: Int64) -> Int64 { max(now, row.highest + 1) }
 
-    /// A recipient's next: above its own and above what the whole group has.
+    /// Returns a recipient's next version, above its own and the whole group's versions.
     static func next(own: GroupRow, whole: GroupRow, at now: Int64) -> Int64 {
         max(now, max(own.version, whole.floor) + 1)
     }
@@ -23,18 +23,18 @@ enum ScopeVersions {
     }
 }
 
-/// What is known of a scope's life by its starts and ends: versions are in one order for each recipient, so
-/// the later of the two decides.
+/// The phase of a scope's generation, from its last start and last END. Versions have one order for each
+/// recipient, so the later of the two decides.
 enum ScopeLife {
-    /// Neither a start nor an end was seen: an app may have started it by itself.
+    /// No start and no END was seen. The app may have started the activity.
     case unknown
     case open
     case ended
 
-    /// Of a whole group, or of a private group's owner.
+    /// The phase of a whole group, or of a private group's owner.
     init(_ row: GroupRow) { self.init(start: row.generation, end: row.endedAt) }
 
-    /// Of one recipient in a group: what the whole group was told holds for it, too.
+    /// The phase of one recipient in a group. Sends to the whole group count for the recipient, too.
     init(own: GroupRow, whole: GroupRow) {
         self.init(start: max(own.generation, whole.generation), end: max(own.endedAt, whole.endedAt))
     }

@@ -1,10 +1,10 @@
 package import LiveActivity
 
 extension SupersededNote {
-    /// How long a send that was taken back is named: what is left of it is gone from the topics then.
+    /// The time for which notes name a cancelled send. After it, its jobs are gone from the topics.
     package static let cancelledMilliseconds: Int64 = 86_400_000
 
-    /// What senders must know of a group; nil where there is nothing, or no group.
+    /// Makes the note for senders about a group. Returns nil if there is no group, or no content for a note.
     package init?(_ row: GroupRow, of key: GroupKey, at stamp: Int64) {
         guard let group = key.group else { return nil }
         let isWhole = key.recipient == nil

@@ -34,7 +34,7 @@ final class PartitionTimers: TimerTable {
     /// The number of rows in memory.
     var count: Int { timers.count + sends.count }
 
-    // MARK: What there is
+    // MARK: Rows
 
     func timers(of owner: ScheduleOwner, app: String) throws(StoreError) -> [TimerRow] {
         let prefix = KeyBytes(TimerRow.prefix(app: app, owner: owner))
@@ -64,7 +64,7 @@ final class PartitionTimers: TimerTable {
         lately.count(choice, of: owner, app: app, at: time)
     }
 
-    // MARK: What changes
+    // MARK: Changes
 
     func set(_ row: TimerRow) {
         let key = KeyBytes(row.key)

@@ -313,7 +313,7 @@ package final class TopicViews {
         }
     }
 
-    // MARK: Trouble
+    // MARK: Failures
 
     /// Waits for disk space and stays in the group. If the member left, its partitions would go to
     /// another process whose disk may be as full.

@@ -5,8 +5,8 @@ internal import Store
 
 extension Planning {
     /// Splits a send to users by their lanes, with the version of each user's scope. For a start, `row` is
-    /// open. Users join the group's generation. A user whose own END came after it begins a generation of
-    /// that user.
+    /// open. Users join the group's generation. A user whose own END came later begins a
+    /// separate generation.
     mutating func address(
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {

@@ -29,7 +29,8 @@ package final class TransactionalProducer {
     ) throws(ConfigurationError) {
         var options = options
         // A transaction is sent as soon as it is complete. In the first call of each transaction the
-        // library may find the end of the previous one. Its default back-off of 100 ms would delay that call.
+        // library often finds that the previous one has not quite ended, and tries again. Its default back-off of
+        // 100 ms would delay that call.
         options.lingerMilliseconds = 0
         var configuration = try Configuration(settings)
         options.apply(to: &configuration)

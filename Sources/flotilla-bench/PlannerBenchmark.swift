@@ -168,7 +168,7 @@ private final class PlannerUnderTest {
     func backlog(_ count: Int, isMixed: Bool = false) throws -> Usage {
         try untilReady()
         let counter = metrics.counter(
-            "flotilla_fan_out_records_total", help: "records, by what became of them",
+            "flotilla_fan_out_records_total", help: "records, by outcome",
             labels: ["loop": "planner", "outcome": "planned"])
         return try Usage.of {
             for number in 0..<count { traffic.send(number, round: 0, isMixed: isMixed) }

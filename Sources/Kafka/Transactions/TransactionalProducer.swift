@@ -3,7 +3,7 @@ internal import Glibc
 internal import Lifecycle
 package import Telemetry
 
-/// Sends records and commits consumed offsets in transactions. Pinned to one thread.
+/// A producer that sends records and commits consumed offsets in transactions. Pinned to one thread.
 ///
 /// Call `initialise` and `warmUp` first. Then repeat `begin`, `send`, `sendOffsets`, and `commit` or `abort`.
 /// The `advice` of a failure names the next step. A failed delivery appears in `sendOffsets` or `commit`.
@@ -29,8 +29,8 @@ package final class TransactionalProducer {
     ) throws(ConfigurationError) {
         var options = options
         // A transaction is sent as soon as it is complete. In the first call of each transaction the
-        // library often finds that the previous one has not quite ended, and tries again. Its default back-off of
-        // 100 ms would delay that call.
+        // library often finds that the previous one has not quite ended, and tries again. Its default back-off
+        // of 100 ms would delay that call.
         options.lingerMilliseconds = 0
         var configuration = try Configuration(settings)
         options.apply(to: &configuration)

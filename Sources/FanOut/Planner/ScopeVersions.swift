@@ -7,7 +7,7 @@ enum ScopeVersions {
     /// the future, and then ignores lower ones until the clock reaches it.
     static let aheadMax: Int64 = 5
     /// The longest wait of a send, in seconds. A larger lead does not come from a burst but from a wrong
-    /// cluster clock, and waiting would take as long as the clock was wrong.
+    /// cluster clock. Waiting would then take as long as the clock was wrong.
     static let waitMax: Int64 = 60
 
     /// Returns the whole group's next version, above all versions of its scopes.

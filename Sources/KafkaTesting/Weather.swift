@@ -21,6 +21,11 @@ package struct Weather: Sendable {
         /// The move of a coordinator, and the calm time before it.
         package static let moving = 400
         package static let fair = 5_000...40_000
+        /// The absence of a node with the leaders of a third of all partitions, and the calm time before it.
+        package static let nodeAway = 500...4_000
+        /// The time for which one partition has too few replicas, and the calm time before it.
+        package static let shrunk = 500...4_000
+        package static let calm = 10_000...40_000
         /// The end of a transaction. The next transaction of its id must wait.
         package static let ending = 30
     }
@@ -28,6 +33,32 @@ package struct Weather: Sendable {
     /// One in this many partition requests meets a wrong leader, and one in this many answers is slow.
     private static let strayLeaderOneIn = 400
     private static let slowAnswerOneIn = 60
+    /// One in this many joins of a static member meets a coordinator that dies.
+    private static let dyingCoordinatorOneIn = 8
+    private static let nodes = 3
+
+    /// A time in which something fails, after a calm time.
+    private struct Spell {
+        var start: Instant
+        var end: Instant
+
+        init(after time: Instant, _ length: ClosedRange<Int>, _ numbers: inout SplitMix64) {
+            start = time.advanced(byMilliseconds: Int.random(in: Limits.calm, using: &numbers))
+            end = start.advanced(byMilliseconds: Int.random(in: length, using: &numbers))
+        }
+    }
+
+    private struct Place: Hashable {
+        let topic: String
+        let partition: Int32
+
+        /// The node that leads the partition. It is the same in every run.
+        var node: Int {
+            var mixed = SplitMix64.mixed(UInt64(UInt32(bitPattern: partition)))
+            for byte in topic.utf8 { mixed = SplitMix64.mixed(mixed ^ UInt64(byte)) }
+            return Int(mixed % UInt64(Weather.nodes))
+        }
+    }
 
     /// The times at which a new topic becomes known, led and served.
     private struct Dawn {
@@ -50,6 +81,13 @@ package struct Weather: Sendable {
     private var groups: Absence
     private var transactions: Absence
     private var endings: [String: Instant] = [:]
+    /// The next absence of each node.
+    private var nodesAway: [Spell]
+    private var shrunk: Spell
+    /// The partition with too few replicas in the present spell.
+    private var shrunkPlace: Place?
+    /// The static members whose join a dying coordinator took. The next coordinator finds it, and fences the member.
+    private var abandonedJoins: Set<String> = []
 
     package init(seed: UInt64, at now: Instant) {
         var numbers = SplitMix64(state: seed)
@@ -61,6 +99,8 @@ package struct Weather: Sendable {
         }
         groups = start()
         transactions = start()
+        nodesAway = (0..<Self.nodes).map { _ in Spell(after: now, Limits.nodeAway, &numbers) }
+        shrunk = Spell(after: now, Limits.shrunk, &numbers)
         self.numbers = numbers
     }
 
@@ -91,11 +131,35 @@ package struct Weather: Sendable {
         dawns[topic].map { now >= $0.served } ?? true
     }
 
-    package mutating func refusal(byLeaderOf topic: String, at now: Instant) -> ErrorCode? {
+    package mutating func refusal(
+        byLeaderOf topic: String, _ partition: Int32, at now: Instant
+    ) -> ErrorCode? {
         if !isServing(topic, at: now) {
             return sight(of: topic, at: now) == .unknown ? .unknownTopicOrPartition : .notLeaderOrFollower
         }
+        if isAway(Place(topic: topic, partition: partition).node, at: now) { return .notLeaderOrFollower }
         return isOne(in: Self.strayLeaderOneIn) ? .notLeaderOrFollower : nil
+    }
+
+    private mutating func isAway(_ node: Int, at now: Instant) -> Bool {
+        while now >= nodesAway[node].end {
+            nodesAway[node] = Spell(after: nodesAway[node].end, Limits.nodeAway, &numbers)
+        }
+        return now >= nodesAway[node].start
+    }
+
+    /// The first partition that is written to in a spell is the one with too few replicas.
+    package mutating func refusal(
+        ofAppendTo topic: String, _ partition: Int32, at now: Instant
+    ) -> ErrorCode? {
+        while now >= shrunk.end {
+            shrunk = Spell(after: shrunk.end, Limits.shrunk, &numbers)
+            shrunkPlace = nil
+        }
+        guard now >= shrunk.start else { return nil }
+        let place = Place(topic: topic, partition: partition)
+        shrunkPlace = shrunkPlace ?? place
+        return shrunkPlace == place ? .notEnoughReplicas : nil
     }
 
     // MARK: Coordinators
@@ -104,6 +168,9 @@ package struct Weather: Sendable {
         switch call {
         case .findGroup: return absent(\.groups, isSought: true, at: now)
         case .findTransaction: return absent(\.transactions, isSought: true, at: now)
+        case .join(_, let instanceID):
+            if let error = absent(\.groups, isSought: false, at: now) { return error }
+            return instanceID.flatMap { refusal(ofJoinBy: $0, at: now) }
         case .group: return absent(\.groups, isSought: false, at: now)
         case .transaction(let id):
             if let error = absent(\.transactions, isSought: false, at: now) { return error }
@@ -115,6 +182,16 @@ package struct Weather: Sendable {
             endings[id] = now.advanced(byMilliseconds: draw(Limits.ending))
             return nil
         }
+    }
+
+    /// A coordinator that dies while it holds the join of a static member leaves it to its successor. The member joins
+    /// again, and is fenced by its own earlier join.
+    private mutating func refusal(ofJoinBy instanceID: String, at now: Instant) -> ErrorCode? {
+        if abandonedJoins.remove(instanceID) != nil { return .fencedInstanceID }
+        guard isOne(in: Self.dyingCoordinatorOneIn) else { return nil }
+        abandonedJoins.insert(instanceID)
+        groups = Self.absence(from: now, draw(Limits.moving), .notCoordinator)
+        return .notCoordinator
     }
 
     /// - Parameter isSought: Whether the request looks for the coordinator. It then gets "not available", and

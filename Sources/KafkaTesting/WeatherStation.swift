@@ -18,7 +18,11 @@ package final class WeatherStation: BrokerWeather {
     }
 
     package func refusal(byLeaderOf topic: String, _ partition: Int32, at now: Instant) -> ErrorCode? {
-        weather.withLock { $0.refusal(byLeaderOf: topic, at: now) }
+        weather.withLock { $0.refusal(byLeaderOf: topic, partition, at: now) }
+    }
+
+    package func refusal(ofAppendTo topic: String, _ partition: Int32, at now: Instant) -> ErrorCode? {
+        weather.withLock { $0.refusal(ofAppendTo: topic, partition, at: now) }
     }
 
     package func refusal(by coordinator: CoordinatorCall, at now: Instant) -> ErrorCode? {

@@ -18,6 +18,7 @@ private struct StrayingLeader: BrokerWeather {
     func created(_ topic: String, at now: Instant) {}
     func lingersMilliseconds(_ topic: String, at now: Instant) -> Int { 0 }
     func sight(of topic: String, at now: Instant) -> TopicSight { .whole }
+    func refusal(ofAppendTo topic: String, _ partition: Int32, at now: Instant) -> Broker.ErrorCode? { nil }
     func refusal(by coordinator: CoordinatorCall, at now: Instant) -> Broker.ErrorCode? { nil }
 
     func refusal(byLeaderOf topic: String, _ partition: Int32, at now: Instant) -> Broker.ErrorCode? {

@@ -17,7 +17,7 @@ struct WeatherTests {
             let now = after(time)
             return [
                 "\(weather.sight(of: "t", at: now))",
-                "\(String(describing: weather.refusal(byLeaderOf: "t", at: now)))",
+                "\(String(describing: weather.refusal(byLeaderOf: "t", 0, at: now)))",
                 "\(String(describing: weather.refusal(by: .group("g"), at: now)))",
                 "\(String(describing: weather.refusal(by: .findTransaction, at: now)))",
                 "\(weather.delayMilliseconds() ?? 0)",
@@ -42,7 +42,7 @@ struct WeatherTests {
                 let place = sight == .unknown ? 0 : sight == .leaderless ? 1 : 2
                 #expect(place >= furthest, "seed \(seed)")
                 furthest = place
-                let refusal = weather.refusal(byLeaderOf: "t", at: now)
+                let refusal = weather.refusal(byLeaderOf: "t", 0, at: now)
                 if sight == .unknown { #expect(refusal == .unknownTopicOrPartition, "seed \(seed)") }
                 if sight == .leaderless { #expect(refusal == .notLeaderOrFollower, "seed \(seed)") }
                 if refusal == nil { served = min(served, time) }
@@ -85,9 +85,63 @@ struct WeatherTests {
         #expect(held > 100)
     }
 
+    @Test func `a node is away for seconds, alone, and comes back`() {
+        for seed in UInt64(0)..<50 {
+            var weather = Weather(seed: seed, at: start)
+            let partitions = Int32(0)..<30
+            var longest = 0
+            var wereAway = 0
+            var run = 0
+            for time in stride(from: 0, to: 100_000, by: 50) {
+                let away = partitions.count { partition in
+                    weather.refusal(byLeaderOf: "t", partition, at: after(time)) == .notLeaderOrFollower
+                }
+                // A few leaders stray at any time.
+                run = away > 4 ? run + 50 : 0
+                longest = max(longest, run)
+                wereAway += run > 0 ? 1 : 0
+            }
+            #expect(wereAway > 0 && wereAway < 1_200, "seed \(seed)")
+            #expect(longest <= 3 * Weather.Limits.nodeAway.upperBound, "seed \(seed)")
+        }
+    }
+
+    @Test func `one partition at a time has too few replicas, and only for writes`() {
+        for seed in UInt64(0)..<50 {
+            var weather = Weather(seed: seed, at: start)
+            var times = 0
+            for time in stride(from: 0, to: 100_000, by: 50) {
+                let now = (0..<Int32(6)).filter {
+                    weather.refusal(ofAppendTo: "t", $0, at: after(time)) == .notEnoughReplicas
+                }
+                #expect(now.count <= 1, "seed \(seed)")
+                times += now.count
+            }
+            #expect(times > 0 && times < 1_000, "seed \(seed)")
+        }
+    }
+
+    @Test func `a static member whose coordinator dies is fenced by its own join, once`() {
+        var fenced = 0
+        for seed in UInt64(0)..<200 {
+            var weather = Weather(seed: seed, at: start)
+            var time = Weather.Limits.startingLong + 1
+            let join = CoordinatorCall.join(group: "g", instanceID: "a")
+            guard weather.refusal(by: join, at: after(time)) == .notCoordinator else { continue }
+            #expect(
+                weather.refusal(by: .join(group: "g", instanceID: nil), at: after(time)) != .fencedInstanceID)
+            while let error = weather.refusal(by: .group("g"), at: after(time)), error != .none { time += 10 }
+            if weather.refusal(by: join, at: after(time)) == .fencedInstanceID {
+                fenced += 1
+                #expect(weather.refusal(by: join, at: after(time)) != .fencedInstanceID, "seed \(seed)")
+            }
+        }
+        #expect(fenced > 5)
+    }
+
     @Test func `few leaders stray and few answers are slow`() {
         var weather = Weather(seed: 3, at: start)
-        let strayed = (0..<40_000).count { _ in weather.refusal(byLeaderOf: "old", at: start) != nil }
+        let strayed = (0..<40_000).count { _ in weather.refusal(byLeaderOf: "old", 0, at: start) != nil }
         #expect((50...150).contains(strayed), "\(strayed)")
         let slow = (0..<6000).count { _ in weather.delayMilliseconds() != nil }
         #expect((50...150).contains(slow), "\(slow)")

@@ -50,7 +50,9 @@ struct ProduceHandler {
                 code: .unknownTopicOrPartition,
                 message: "topic \(topic) has no partition \(partition); create the topic first")
         }
-        if let code = node.refusal(byLeaderOf: topic, partition) {
+        if let code = node.refusal(byLeaderOf: topic, partition)
+            ?? node.refusal(ofAppendTo: topic, partition)
+        {
             throw Refusal(code: code, message: "topic \(topic), partition \(partition): not now")
         }
         guard !found.isInternal else {

@@ -45,7 +45,7 @@ extension GroupRequest {
     /// Nil for what a person asks about groups.
     fileprivate var call: CoordinatorCall? {
         switch self {
-        case .join(let body): .group(body.groupID)
+        case .join(let body): .join(group: body.groupID, instanceID: body.instanceID)
         case .sync(let body): .group(body.groupID)
         case .heartbeat(let body): .group(body.groupID)
         case .leave(let body): .group(body.groupID)

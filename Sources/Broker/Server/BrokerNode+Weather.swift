@@ -10,6 +10,10 @@ extension BrokerNode {
         settings.weather?.refusal(byLeaderOf: topic, partition, at: loop.now)
     }
 
+    func refusal(ofAppendTo topic: String, _ partition: Int32) -> ErrorCode? {
+        settings.weather?.refusal(ofAppendTo: topic, partition, at: loop.now)
+    }
+
     func refusal(byCoordinatorOf request: Request) -> ErrorCode? {
         guard let weather = settings.weather, let call = request.coordinatorCall else { return nil }
         return weather.refusal(by: call, at: loop.now)

@@ -10,6 +10,8 @@ package protocol BrokerWeather: Sendable {
     func sight(of topic: String, at now: Instant) -> TopicSight
     /// Returns the error of a partition's leader that refuses requests now, or nil.
     func refusal(byLeaderOf topic: String, _ partition: Int32, at now: Instant) -> ErrorCode?
+    /// Returns the error of a partition that takes no records now, although its leader serves; nil if it takes them.
+    func refusal(ofAppendTo topic: String, _ partition: Int32, at now: Instant) -> ErrorCode?
     /// Returns the error of a coordinator that refuses a request now, or nil.
     func refusal(by coordinator: CoordinatorCall, at now: Instant) -> ErrorCode?
 }
@@ -27,6 +29,8 @@ package enum CoordinatorCall: Sendable, Equatable {
     case findGroup
     case findTransaction
     case group(String)
+    /// A member joins. A static member has an instance id.
+    case join(group: String, instanceID: String?)
     case transaction(id: String)
     /// This request ends the id's transaction. The next request may find it still ending.
     case end(id: String)

@@ -17,6 +17,7 @@ package enum ErrorCode: Int16, Sendable {
     case notCoordinator = 16
     case invalidTopic = 17
     case recordListTooLarge = 18
+    case notEnoughReplicas = 19
     case invalidRequiredAcks = 21
     case illegalGeneration = 22
     case inconsistentGroupProtocol = 23

@@ -11,7 +11,7 @@ private struct Clocks {
     var clock: ClusterClock
     var now = Instant(nanoseconds: 5_000_000_000_000)
     var right: Int64 = 1_800_000_000_000
-    /// How far the clocks are ahead.
+    /// The milliseconds by which the clocks are ahead.
     var broker: Int64 = 0
     var machine: Int64 = 0
 

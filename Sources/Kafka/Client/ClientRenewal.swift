@@ -2,8 +2,8 @@ internal import Lifecycle
 
 /// The pauses before a consumer makes a new client in place of one that Kafka has fenced.
 ///
-/// A static member can be fenced by a join request of its own that a dying coordinator left behind. No other process is
-/// needed for that, so a fence is a reason for a new client and not for the end of the process. Two processes with one
+/// An earlier join request of a static member can fence the member itself, if a dying coordinator left the request behind.
+/// No other process is needed for that, so a fence is a reason for a new client and not for the end of the process. Two processes with one
 /// identity fence each other again and again. The pauses keep the cluster usable until one of the two ends.
 struct ClientRenewal {
     static let pausesMilliseconds = [1000, 2000, 5000, 10_000]

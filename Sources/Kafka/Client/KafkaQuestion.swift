@@ -8,7 +8,7 @@ package enum KafkaQuestion: Hashable, Sendable {
     case records(sinceMilliseconds: Int64, [TopicPartition])
 }
 
-/// The number of a question, which its answers carry. A late answer to an earlier question is told from a new one by it.
+/// The number of a question. Its answers carry it, so that a late answer is not taken for the answer to a newer question.
 package struct QuestionID: Hashable, Sendable {
     fileprivate let number: UInt64
 }

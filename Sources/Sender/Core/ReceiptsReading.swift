@@ -18,7 +18,7 @@ package struct ReceiptsReading: Sendable {
 
     package var isIdle: Bool { asked.isEmpty && stretches.isEmpty }
 
-    /// A lane is to be read from an offset to where it ends now. What was asked of it before is forgotten.
+    /// Plans to read a lane from an offset to its present end. An earlier plan for the lane is forgotten.
     package mutating func ask(_ lane: Int32, from offset: Int64) {
         asked[lane] = offset
         stretches[lane] = nil
@@ -27,8 +27,8 @@ package struct ReceiptsReading: Sendable {
     /// The lanes whose end has to be asked for.
     package var lanesWithoutEnd: [Int32] { asked.keys.sorted() }
 
-    /// What is next of a lane is not there any more: it is asked for anew where the lane begins. False for a lane that
-    /// nobody reads.
+    /// Notes that the next receipt of a lane was deleted: the lane is planned again from its first receipt. Returns false
+    /// if the lane is not being read.
     package mutating func isGone(_ lane: Int32) -> Bool {
         guard let stretch = stretches.removeValue(forKey: lane) else { return false }
         asked[lane] = stretch.next
@@ -41,7 +41,7 @@ package struct ReceiptsReading: Sendable {
         stretches[lane] = Stretch(next: max(from, low), end: high)
     }
 
-    /// Where the consumer has to stand.
+    /// The positions at which the consumer reads.
     package var starts: [Start] {
         stretches.filter { $0.value.next < $0.value.end }
             .map { Start(lane: $0.key, offset: $0.value.next) }.sorted { $0.lane < $1.lane }
@@ -63,7 +63,7 @@ package struct ReceiptsReading: Sendable {
         stretches[lane]?.next = offset
     }
 
-    /// Lanes that were read whole, and where they ended when it was asked. Each is told once.
+    /// Returns the lanes that were read completely, with the ends that were asked for. Each lane is returned once.
     package mutating func takeEnded() -> [Start] {
         let ended = stretches.filter { $0.value.next >= $0.value.end }
             .map { Start(lane: $0.key, offset: $0.value.end) }.sorted { $0.lane < $1.lane }

@@ -97,7 +97,7 @@ extension SenderLoop {
         }
     }
 
-    /// Answers the offer. Nothing is read before the core says so.
+    /// Answers the offer. The partitions are paused until the core wants them.
     private func begin(
         _ partitions: [TopicPartition], from committed: [CommittedOffset]
     ) throws(KafkaError) {

@@ -1,12 +1,12 @@
 package import Kafka
 
-/// The records of one partition and topic in a batch, of which each transaction takes as many as it can hold.
+/// The records of one partition and topic in a batch. Each transaction takes as many of them as it can hold.
 package struct BatchPart<Topic: Equatable> {
     package let partition: Int32
     package let topic: Topic
-    /// Of its records in the batch, in their order.
+    /// The places of the records in the batch, in their order.
     private var indices: [Int] = []
-    /// How many of them are in a transaction.
+    /// The number of records that are in a transaction.
     package private(set) var taken = 0
 
     private init(partition: Int32, topic: Topic) {
@@ -16,12 +16,12 @@ package struct BatchPart<Topic: Equatable> {
 
     package var isTaken: Bool { taken == indices.count }
 
-    /// The index of the record that comes next.
+    /// The place of the next record.
     package var next: Int { indices[taken] }
 
     package mutating func takeNext() { taken += 1 }
 
-    /// Behind the last one that was taken.
+    /// Returns the offset after the last record that was taken.
     package func end(in batch: borrowing RecordBatch) -> Int64 { batch[indices[taken - 1]].offset + 1 }
 
     package func offsets(in batch: borrowing RecordBatch) -> [Int64] {

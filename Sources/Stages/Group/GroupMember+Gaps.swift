@@ -92,7 +92,7 @@ extension GroupMember {
         stopped.remove(gap.partition)
         let partition = gap.partition.partition
         owned[partition]?.begin(at: offset, in: topic)
-        // Another topic of the partition may have a gap of its own.
+        // Another topic of the same partition number may have a gap too.
         if let other = stopped.first(where: { $0.partition == partition }) {
             if gaps.open[other] == nil { lookAt(other) }
             return

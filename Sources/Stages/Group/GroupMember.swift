@@ -14,7 +14,7 @@ package import Topics
 /// committed offsets, after it has read what the records need to its end. No call waits for Kafka: questions are asked,
 /// and their answers come as events.
 package final class GroupMember<Part: OwnedPart> {
-    /// How far the loop has come in starting over.
+    /// The progress of a start-over.
     enum Start {
         /// The next try is due at this time.
         case due(Instant)
@@ -358,7 +358,7 @@ package final class GroupMember<Part: OwnedPart> {
             starts.append(PartitionStart(place, .offset(next)))
         }
         do {
-            // A pause remembers a position of its own, and a resume goes back to it: the seek comes last.
+            // A pause remembers the position, and a resume goes back to it. The seek therefore comes last.
             consumer.resume(starts.map(\.partition))
             try consumer.seek(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
             return true

@@ -1,34 +1,35 @@
 package import Lifecycle
 
-/// What a member of a group owns: one partition number in each of its topics.
+/// One partition number in each topic of a group's subscription, owned by this process.
 package protocol OwnedPart {
     init(_ partition: Int32, at now: Instant)
 
     var partition: Int32 { get }
     var condition: PartCondition { get set }
-    /// Since it was assigned, or what it needs began to be read again.
+    /// The time of the assignment, or of the newest start-over.
     var restoringSince: Instant { get set }
-    /// For a person, as `lane 3`.
+    /// The name for operators, such as `lane 3`.
     var name: String { get }
 
-    /// Where records are read on; nil for a topic's beginning.
+    /// Returns the offset of the next record to read, or nil for the topic's beginning.
     ///
-    /// - Parameter topic: its index in the subscription.
+    /// - Parameter topic: the topic's index in the subscription.
     func next(in topic: Int) -> Int64?
-    /// The newest offset that was committed; nil if there is none.
+    /// Returns the newest committed offset, or nil before the first commit.
     func committed(in topic: Int) -> Int64?
-    /// Whether a record was read and is not committed, when the loop ends its turn.
+    /// Whether a record is read and not committed when the loop ends its turn.
     func hasWaiting(in topic: Int) -> Bool
     /// Notes that everything below `offset` is committed.
     mutating func reached(_ offset: Int64, in topic: Int)
-    /// The newest word of the group about where to read on.
+    /// Continues at the offset that the group has committed.
     mutating func begin(at offset: Int64?, in topic: Int)
 }
 
-/// Whether its records flow.
+/// The state of a partition's records.
 package enum PartCondition: Equatable, Sendable {
-    /// What its records need is read to the end first. They wait.
+    /// The records wait until the loop has read the state that they need.
     case restoring
+    /// The records flow.
     case serving
     /// The next records are gone. The partition is looked at again and again until it can continue.
     case outOfRange(String)
@@ -40,12 +41,12 @@ extension OwnedPart {
 
     package var isServing: Bool { condition == .serving }
 
-    /// Its next record is there.
+    /// Whether the next record can be read.
     package var isReadable: Bool {
         if case .outOfRange = condition { false } else { true }
     }
 
-    /// Why its records wait, for a person; nil when they flow.
+    /// The reason why the records wait, for operators; nil while they flow.
     package var obstacle: String? {
         switch condition {
         case .serving: nil

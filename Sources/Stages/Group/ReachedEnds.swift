@@ -10,8 +10,8 @@ package struct ReachedEnds {
     /// An end is committed when it has stood for this time, so that a busy partition does not commit its ends too.
     /// Retention takes hours, and a young end can wait.
     package static let quietMilliseconds = 5000
-    /// The pause between two commits of all offsets, changed or not. Kafka deletes offsets that nobody commits for
-    /// seven days when the group does not subscribe to their topic.
+    /// The pause between two commits of all offsets, changed or not. Kafka deletes an offset after seven days without a
+    /// commit if the group does not subscribe to its topic.
     package static let renewalMilliseconds = 12 * 3_600_000
 
     private struct End {

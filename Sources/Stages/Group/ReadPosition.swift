@@ -1,9 +1,9 @@
-/// How far a partition was read, and whether anything was skipped on the way to us.
+/// The position of a reader in a partition, and the gaps between the offsets that it has read.
 package struct ReadPosition {
-    /// The newest offset that was committed: where records are read on. Nil: from the beginning.
+    /// The newest committed offset, at which reading continues; nil for the beginning.
     package private(set) var committed: Int64?
-    /// The offsets behind gaps that were found in a batch that is not committed yet. Those that reading
-    /// again does not close are the topic's own: who writes it in transactions leaves them.
+    /// The first offsets after gaps in batches that are not committed. If a gap is still there after a second read, the
+    /// topic itself has it: transactions leave gaps.
     private var knownGaps: Set<Int64> = []
 
     package init() {}
@@ -14,15 +14,16 @@ package struct ReadPosition {
         if !knownGaps.isEmpty { knownGaps = knownGaps.filter { $0 >= offset } }
     }
 
-    /// The newest word of the group; what is known of gaps stays.
+    /// Continues at the offset that the group has committed. Known gaps stay known.
     package mutating func begin(at offset: Int64?) { committed = offset }
 
-    /// Plain writers leave no gaps between offsets. Where one shows, something was skipped on the way to us, and
-    /// reading again finds it; a gap that is still there then is the topic's own.
+    /// Notes the gaps in a batch. Plain writers leave no gaps, so a new gap means that records were skipped on the way.
+    /// A second read finds them, or shows that the topic itself has the gap.
     ///
-    /// All of a batch at once: known one by one, two of the topic's own would take turns for ever.
+    /// All gaps of a batch are noted at once. If they were noted one by one, two gaps of the topic would cause a start-over
+    /// in turns for ever.
     ///
-    /// - Returns: the first that was not known before.
+    /// - Returns: the first gap that was not known before.
     package mutating func newGap(in offsets: some Sequence<Int64>) -> Int64? {
         var wanted = committed
         var found: Int64?

@@ -40,7 +40,8 @@ import Topics
         try await eventually("the next sends are planned") { again.handled == 36 || again.failure != nil }
         #expect(again.failure == nil)
         try await eventually("the stage is ready") { again.obstacles == [] }
-        #expect(again.startedOver == 0)
+        // The weather makes a stage start over, because leaders are away.
+        if TestCluster.weatherSeed == nil { #expect(again.startedOver == 0) }
         await again.stop()
     }
 
@@ -60,7 +61,8 @@ import Topics
                 try committed.offset == bed.admin.watermarks(of: committed.partition).high
             }
         }
-        #expect(stage.failure == nil && stage.startedOver == 0)
+        #expect(stage.failure == nil)
+        if TestCluster.weatherSeed == nil { #expect(stage.startedOver == 0) }
         await stage.stop()
     }
 

@@ -112,7 +112,7 @@ struct PortalTests {
         (#"{"apps":[{"bundleId":"a b"}]}"#, "apps[0].bundleId"), (#"{"phone":[]}"#, "phone "),
         (#"{"phones":[{"bundleId":"a","count":0}]}"#, "phones[0].count"),
         (#"{"phones":[{"bundleId":"a","count":1,"systems":["old"]}]}"#, "phones[0].systems[0]"),
-        (#"{"phones":[{"bundleId":"a","count":10000000},{"bundleId":"b","count":1}]}"#, "altogether"),
+        (#"{"phones":[{"bundleId":"a","count":10000000},{"bundleId":"b","count":1}]}"#, "in total"),
     ])
     func `an error in a portal file is reported with its path`(text: String, complaint: String) throws {
         let directory = try TemporaryDirectory()

@@ -45,7 +45,7 @@ package final class InstallationIdleTime {
     package func run() async throws -> [String] {
         defer { try? fleet.writeLogs() }
         firstSends = try await play("first")
-        try await insightHasRead()
+        try await hasRead("insight", [.receipts, .progress, .events])
         try judgeEndings("in the first match")
         try await passIdleTime(endingBy: SIGTERM)
         _ = try await play("second")
@@ -96,6 +96,10 @@ package final class InstallationIdleTime {
     // MARK: The idle time
 
     private func passIdleTime(endingBy signal: Int32) async throws {
+        // Records that plain writers wrote and that no stage has read would be lost for good.
+        try await hasRead("ingest", [.reports])
+        try await hasRead("planner", [.sends])
+        try await hasRead("scheduler", [.schedules])
         for member in fleet.members { member.process.send(signal: signal) }
         for member in fleet.members {
             let status = try await member.process.exitStatus()
@@ -120,10 +124,10 @@ package final class InstallationIdleTime {
         }
     }
 
-    private func insightHasRead() async throws {
+    private func hasRead(_ group: String, _ topics: [TopicName]) async throws {
         let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
-        while !fleet.bed.isRead(by: "insight", [.receipts, .progress, .events]) {
-            guard Date() < limit else { throw FleetFailure("insight does not read its topics") }
+        while !fleet.bed.isRead(by: group, topics) {
+            guard Date() < limit else { throw FleetFailure("\(group) does not read its topics") }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -224,6 +224,7 @@ package final class TopicViews {
         }
         batch.clear()
         var ended: [Int32] = []
+        var outdated: [(place: Kafka.TopicPartition, text: String)] = []
         for event in events {
             switch event {
             case .end(let place, let offset):
@@ -233,15 +234,17 @@ package final class TopicViews {
             case .answered(let id, .ends(let ends)) where id == endsQuestion: try refresh(ends)
             // The offset is out of range: the topic was created again, or retention deleted the records
             // after the file's offset.
-            case .failed(.outOfRange(let place, let text)):
-                try rebuild(place.partition, .corrupt(path: place.description, what: text))
-                return []
+            case .failed(.outOfRange(let place, let text)): outdated.append((place, text))
             case .failed(.rebuild(let error)):
                 throw StageFailure.client(error.description)
             case .failed(let failure):
                 log.warning("the topic of a view cannot be read at present", .field("error", failure))
             default: break
             }
+        }
+        if !outdated.isEmpty {
+            try discard(outdated)
+            return []
         }
         for partition in touched { try settle(partition) }
         return ended.filter(isComplete)
@@ -343,6 +346,18 @@ package final class TopicViews {
             "a view is damaged and is rebuilt from its topic", .field("partition", partition),
             .field("error", error))
         if let view = files.removeValue(forKey: partition) { try view.condemn(error.description) }
+        owner?.startOverLater()
+    }
+
+    /// Discards the files that no longer fit their topic, all in one start-over.
+    private func discard(_ outdated: [(place: Kafka.TopicPartition, text: String)]) throws {
+        for (place, text) in outdated {
+            guard let view = files.removeValue(forKey: place.partition) else { continue }
+            log.warning(
+                "a view does not fit its topic and is rebuilt from it", .field("partition", place.partition),
+                .field("reason", text))
+            try view.condemn("\(place): \(text)")
+        }
         owner?.startOverLater()
     }
 

@@ -70,7 +70,8 @@ package final class Lane {
         return min(start, newsBegins ?? start)
     }
 
-    /// Forgets what was taken and not committed, because it is read again from `start`. The file stays open.
+    /// Forgets the records that were taken and not committed, because they are read again from `start`. The
+    /// file stays open.
     package func beginAgain(newsBegins: Int64) throws(StoreError) {
         let found = try file.read { picture throws(StoreError) in try picture.applied(partition) }
         applied = found?.offset

@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One target per concept; the list below is the architecture, bottom to top. A module imports
-// what stands above it in this file and what its line names, nothing else: the build is run with
-// `--explicit-target-dependency-import-check error`.
+// One target per concept, listed from bottom to top. The folders of `Sources` are the layers. A module imports
+// only what its line names: the build is run with `--explicit-target-dependency-import-check error`. The end
+// of this file refuses a dependency on a higher layer, and a stage that depends on another stage.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -15,20 +15,37 @@ let strict: [SwiftSetting] = [
 
 /// A Debian library: a module map and a `shim.h` with inline functions for what Swift cannot call.
 func library(_ name: String, apt: String...) -> Target {
-    .systemLibrary(name: name, providers: [.apt(apt)])
+    .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", providers: [.apt(apt)])
 }
 
-/// Code of the product: every use of an unsafe construct is spelled out.
-func module(_ name: String, _ dependencies: String..., features: String...) -> Target {
+/// Lines of C or C++ of our own.
+func cSources(
+    _ folder: String, exclude: [String] = [], linked: String...
+) -> Target {
     .target(
-        name: name, dependencies: dependencies.map { .byName(name: $0) },
+        name: name(of: folder), path: path(of: folder), exclude: exclude,
+        linkerSettings: linked.map { .linkedLibrary($0) })
+}
+
+/// Code of the product, or test support: every use of an unsafe construct is spelled out.
+func module(_ folder: String, _ dependencies: String..., features: String...) -> Target {
+    .target(
+        name: name(of: folder), dependencies: dependencies.map { .byName(name: $0) },
+        path: path(of: folder),
         swiftSettings: strict + [.strictMemorySafety()] + features.map { .enableExperimentalFeature($0) })
 }
 
 func command(_ name: String, _ dependencies: String...) -> Target {
     .executableTarget(
         name: name, dependencies: dependencies.map { .byName(name: $0) },
+        path: "Sources/Commands/\(name)",
         swiftSettings: strict + [.strictMemorySafety()])
+}
+
+func name(of folder: String) -> String { String(folder.split(separator: "/").last ?? "") }
+
+func path(of folder: String) -> String {
+    folder.hasPrefix("Tests/") ? folder : "Sources/\(folder)"
 }
 
 func tests(_ name: String, _ dependencies: String...) -> Target {
@@ -54,114 +71,131 @@ let package = Package(
         library("CZstd", apt: "libzstd-dev"),
         library("CLZ4", apt: "liblz4-dev"),
         library("CZlib", apt: "zlib1g-dev"),
-        .target(name: "CCRC32C"),
-        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+        cSources("CLibraries/CCRC32C"),
+        cSources("CLibraries/CSimdJSON", linked: "simdjson"),
         library("CRdKafka", apt: "librdkafka-dev"),
-        .target(name: "CKafkaPeer", linkerSettings: [.linkedLibrary("rdkafka")]),
+        cSources("CLibraries/CKafkaPeer", linked: "rdkafka"),
 
         // Foundations.
-        module("Telemetry", "CLinux"),
-        module("Lifecycle", "CLinux", "Telemetry"),
-        module("Settings"),
+        module("Platform/Telemetry", "CLinux"),
+        module("Platform/Lifecycle", "CLinux", "Telemetry"),
+        module("Platform/Settings"),
 
         // One wrapper per C library, its only caller.
-        module("Cryptography", "COpenSSL", "CLinux"),
-        module("TLS", "COpenSSL", "CLinux", "Cryptography", "Telemetry", "Lifecycle"),
-        module("HTTP2", "CNghttp2", "Lifecycle"),
+        module("Platform/Cryptography", "COpenSSL", "CLinux"),
+        module("Platform/TLS", "COpenSSL", "CLinux", "Cryptography", "Telemetry", "Lifecycle"),
+        module("Platform/HTTP2", "CNghttp2", "Lifecycle"),
         module(
-            "Kafka", "CRdKafka", "CLinux", "Cryptography", "Telemetry", "Lifecycle", features: "Lifetimes"),
-        module("Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
-        module("SQLite", "CSQLite"),
-        module("JSON", "CSimdJSON"),
-        module("HTTPClient", "Lifecycle"),
-        module("HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
+            "Platform/Kafka", "CRdKafka", "CLinux", "Cryptography", "Telemetry", "Lifecycle",
+            features: "Lifetimes"),
+        module("Platform/Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
+        module("Platform/SQLite", "CSQLite"),
+        module("Platform/JSON", "CSimdJSON"),
+        module("Platform/HTTPClient", "Lifecycle"),
+        module("Platform/HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
-        module("LiveActivity", "JSON", "Settings", "Cryptography", features: "Lifetimes"),
+        module("Domain/LiveActivity", "JSON", "Settings", "Cryptography", features: "Lifetimes"),
 
         // Speaking to Apple.
         module(
-            "APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry",
+            "Domain/APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry",
             "CLinux"),
 
         // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
-        module("Topics", "Kafka", "Lifecycle", "Telemetry"),
+        module("Domain/Topics", "Kafka", "Lifecycle", "Telemetry"),
         module(
-            "Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle", "Telemetry"),
+            "Domain/Catalog", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
+            "Telemetry"),
         module(
-            "Stages", "Catalog", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Settings", "Lifecycle",
+            "Stages/StageSupport", "Catalog", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Settings",
+            "Lifecycle",
             "Telemetry"),
 
         // What people do about what failed.
         module(
-            "Replay", "APNs", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
+            "Domain/Replay", "APNs", "LiveActivity", "Topics", "Kafka", "JSON", "Cryptography", "Lifecycle",
             "Telemetry", features: "Lifetimes"),
 
         // What people look at: files in the binary.
-        .target(name: "CConsole", exclude: ["web"]),
-        module("Console", "CConsole", "HTTPServer", "Cryptography"),
+        cSources("Stages/ConsoleFiles", exclude: ["web"]),
+        module("Stages/Console", "ConsoleFiles", "HTTPServer", "Cryptography"),
 
         // Which process answers for which lanes, and asking it.
         module(
-            "Members", "LiveActivity", "Kafka", "HTTPClient", "JSON", "Lifecycle", "Telemetry"),
+            "Stages/Members", "LiveActivity", "Kafka", "HTTPClient", "JSON", "Lifecycle", "Telemetry"),
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Gateway", "Stages", "Members", "Console", "Replay", "LiveActivity", "Catalog", "Topics", "Kafka",
+            "Stages/Gateway", "StageSupport", "Members", "Console", "Replay", "LiveActivity", "Catalog",
+            "Topics", "Kafka",
             "HTTPServer", "HTTPClient", "JSON", "Cryptography", "Settings", "Lifecycle", "Telemetry"),
         module(
-            "Ingest", "Stages", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON", "Settings",
+            "Stages/Ingest", "StageSupport", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
+            "Settings",
             "Lifecycle", "Telemetry"),
         module(
-            "Registry", "LiveActivity", "Kafka", "Store", "JSON", "Cryptography", "Telemetry",
+            "Domain/Registry", "LiveActivity", "Kafka", "Store", "JSON", "Cryptography", "Telemetry",
             features: "Lifetimes"),
         module(
-            "FanOut", "Stages", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka", "Store", "JSON",
+            "Stages/FanOut", "StageSupport", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka",
+            "Store", "JSON",
             "Cryptography", "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
-            "Sender", "Stages", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON", "Cryptography",
+            "Stages/Sender", "StageSupport", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON",
+            "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
-            "Scheduler", "Stages", "LiveActivity", "Topics", "Kafka", "Store", "JSON", "Cryptography",
+            "Stages/Scheduler", "StageSupport", "LiveActivity", "Topics", "Kafka", "Store", "JSON",
+            "Cryptography",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
-            "Insight", "Stages", "Members", "LiveActivity", "Topics", "Kafka", "Store", "SQLite", "JSON",
+            "Stages/Insight", "StageSupport", "Members", "LiveActivity", "Topics", "Kafka", "Store", "SQLite",
+            "JSON",
             "HTTPServer", "HTTPClient", "Cryptography", "Settings", "Lifecycle", "Telemetry",
             features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
-            "Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
+            "OneMachine/Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
         module(
-            "APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
+            "OneMachine/APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
             "Cryptography", "TLS",
             "Lifecycle", "Telemetry", "CLinux"),
 
         // What only tests import.
-        module("ProcessTesting", "CLinux"),
-        module("Simulation", "Lifecycle"),
-        module("KafkaTesting", "CRdKafka", "Broker", "Lifecycle"),
+        module("Tests/Support/ProcessTesting", "CLinux"),
+        module("Tests/Support/Simulation", "Lifecycle"),
+        module("Tests/Support/KafkaTesting", "CRdKafka", "Broker", "Lifecycle"),
         module(
-            "IngestTesting", "Ingest", "Stages", "Catalog", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Tests/Support/IngestTesting", "Ingest", "StageSupport", "Catalog", "Topics", "LiveActivity",
+            "Kafka", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         module(
-            "FanOutTesting", "FanOut", "IngestTesting", "Topics", "LiveActivity", "Kafka", "Store", "JSON",
+            "Tests/Support/FanOutTesting", "FanOut", "IngestTesting", "Topics", "LiveActivity", "Kafka",
+            "Store", "JSON",
             "ProcessTesting", "Simulation", "Lifecycle", "Telemetry"),
         module(
-            "SchedulerTesting", "Scheduler", "IngestTesting", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Tests/Support/SchedulerTesting", "Scheduler", "IngestTesting", "Topics", "LiveActivity", "Kafka",
+            "JSON",
             "Simulation", "Telemetry"),
         module(
-            "InsightTesting", "Insight", "IngestTesting", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Tests/Support/InsightTesting", "Insight", "IngestTesting", "Topics", "LiveActivity", "Kafka",
+            "JSON",
             "Lifecycle",
             "Simulation", "Telemetry"),
         module(
-            "SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity", "Kafka", "JSON",
+            "Tests/Support/SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "LiveActivity",
+            "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
 
-        module("SenderHistories", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle", "Simulation"),
-        .target(name: "CWrongClock"),
         module(
-            "InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator", "Catalog", "Topics",
+            "Tests/Support/SenderHistories", "Sender", "APNs", "LiveActivity", "JSON", "Lifecycle",
+            "Simulation"),
+        cSources("Tests/Support/CWrongClock"),
+        module(
+            "Tests/Support/InstallationTesting", "SenderTesting", "IngestTesting", "APNsSimulator", "Catalog",
+            "Topics",
             "LiveActivity", "Kafka", "HTTPClient", "JSON", "Cryptography", "CLinux", "Telemetry",
             "ProcessTesting", "Simulation"),
 
@@ -171,7 +205,8 @@ let package = Package(
             "HTTPClient",
             "KafkaTesting", "CKafkaPeer", "Cryptography", "TLS", "HTTP2", "LiveActivity", "APNs",
             "APNsSimulator", "Topics",
-            "Catalog", "Stages", "Settings", "Ingest", "IngestTesting", "Insight", "InsightTesting", "FanOut",
+            "Catalog", "StageSupport", "Settings", "Ingest", "IngestTesting", "Insight", "InsightTesting",
+            "FanOut",
             "FanOutTesting", "Scheduler", "SchedulerTesting", "Sender", "SenderTesting", "SenderHistories",
             "InstallationTesting", "Registry",
             "Simulation", "ProcessTesting"),
@@ -179,7 +214,8 @@ let package = Package(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient", "HTTPServer",
             "JSON",
             "Cryptography", "TLS", "Store", "LiveActivity", "APNs", "APNsSimulator", "Topics", "Catalog",
-            "Stages", "Members", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler", "Insight",
+            "StageSupport", "Members", "Gateway", "Ingest", "Registry", "FanOut", "Sender", "Scheduler",
+            "Insight",
             "Replay"),
 
         // Tests of the foundations.
@@ -191,7 +227,7 @@ let package = Package(
         tests("CryptographyTests", "Cryptography", "TLS", "ProcessTesting"),
         tests("TLSTests", "TLS", "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests("HTTP2Tests", "HTTP2", "Lifecycle", "Cryptography", "TLS", "ProcessTesting", "Simulation"),
-        .target(name: "CStoreFaults", path: "Tests/CStoreFaults"),
+        cSources("Tests/Support/CStoreFaults"),
         tests("StoreTests", "Store", "CStoreFaults", "Telemetry", "Simulation"),
         tests("SQLiteTests", "SQLite"),
         tests("JSONTests", "JSON", "Simulation"),
@@ -224,18 +260,19 @@ let package = Package(
             "CatalogTests", "Catalog", "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON",
             "Cryptography", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Insight", "Console", "Replay", "Stages", "Settings", "Catalog",
+            "GatewayTests", "Gateway", "Insight", "Console", "Replay", "StageSupport", "Settings", "Catalog",
             "Topics",
             "LiveActivity", "Kafka",
             "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
-            "IngestPureTests", "Ingest", "IngestTesting", "Stages", "Kafka", "Topics", "LiveActivity",
+            "IngestPureTests", "Ingest", "IngestTesting", "StageSupport", "Kafka", "Topics", "LiveActivity",
             "Lifecycle", "JSON",
             "Telemetry",
             "Simulation"),
         tests(
-            "IngestTests", "Ingest", "IngestTesting", "Stages", "Broker", "Catalog", "Topics", "LiveActivity",
+            "IngestTests", "Ingest", "IngestTesting", "StageSupport", "Broker", "Catalog", "Topics",
+            "LiveActivity",
             "Kafka", "KafkaTesting", "Store", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
@@ -245,28 +282,29 @@ let package = Package(
             "FanOutTests", "FanOut", "Registry", "LiveActivity", "Store", "JSON", "Simulation", "Telemetry",
             "ProcessTesting"),
         tests(
-            "SchedulerTests", "Scheduler", "Stages", "LiveActivity", "Store", "JSON", "Lifecycle",
+            "SchedulerTests", "Scheduler", "StageSupport", "LiveActivity", "Store", "JSON", "Lifecycle",
             "Simulation"),
         tests(
-            "SchedulerStageTests", "Scheduler", "SchedulerTesting", "FanOut", "IngestTesting", "Stages",
+            "SchedulerStageTests", "Scheduler", "SchedulerTesting", "FanOut", "IngestTesting", "StageSupport",
             "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
             "SenderTests", "Sender", "SenderHistories", "APNs", "LiveActivity", "JSON", "Lifecycle",
             "Simulation"),
         tests(
-            "InsightTests", "Insight", "InsightTesting", "Members", "IngestTesting", "Catalog", "Stages",
+            "InsightTests", "Insight", "InsightTesting", "Members", "IngestTesting", "Catalog",
+            "StageSupport",
             "Topics", "LiveActivity",
             "Kafka", "KafkaTesting", "Store", "SQLite", "HTTPServer", "JSON", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
-            "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "Stages", "Topics",
+            "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "StageSupport", "Topics",
             "LiveActivity",
             "Kafka", "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
             "SenderWorkerTests", "Sender", "SenderTesting", "Replay", "APNs", "APNsSimulator", "Broker",
             "IngestTesting",
-            "Stages",
+            "StageSupport",
             "Catalog",
             "Topics", "LiveActivity", "Kafka", "KafkaTesting", "JSON", "Cryptography", "TLS", "Settings",
             "Lifecycle", "Telemetry", "ProcessTesting"),
@@ -287,3 +325,23 @@ let package = Package(
     ],
     cxxLanguageStandard: .cxx17
 )
+
+// The layers, from bottom to top.
+let layers = ["CLibraries", "Platform", "Domain", "OneMachine", "Stages", "Commands"]
+let stages = ["Gateway", "Ingest", "FanOut", "Sender", "Scheduler", "Insight"]
+
+func layer(of target: Target) -> Int {
+    let folders = (target.path ?? "Tests").split(separator: "/").map(String.init)
+    return folders.first == "Sources" ? layers.firstIndex(of: folders[1])! : layers.count
+}
+
+let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+for target in package.targets where layer(of: target) < layers.firstIndex(of: "Commands")! {
+    for case .byNameItem(let name, _) in target.dependencies {
+        precondition(
+            layer(of: targets[name]!) <= layer(of: target), "\(target.name) is in a lower layer than \(name)")
+        precondition(
+            !stages.contains(name) || !stages.contains(target.name),
+            "\(target.name) is a stage, as \(name) is")
+    }
+}

@@ -8,7 +8,7 @@ import Testing
 struct ConsoleFilesTests {
     private static let web = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Sources/CConsole/web")
+        .appendingPathComponent("Sources/Stages/ConsoleFiles/web")
 
     private func sources() throws -> [String: String] {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.web.path)

@@ -4,7 +4,7 @@ import IngestTesting
 import KafkaTesting
 import Lifecycle
 import LiveActivity
-import Stages
+import StageSupport
 import Telemetry
 
 /// A running expander on a test bed, with a separate state directory.

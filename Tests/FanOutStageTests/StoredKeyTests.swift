@@ -3,7 +3,7 @@ import IngestTesting
 import KafkaTesting
 import LiveActivity
 import ProcessTesting
-import Stages
+import StageSupport
 import Testing
 import Topics
 

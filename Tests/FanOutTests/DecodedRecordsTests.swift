@@ -1,6 +1,6 @@
 import Kafka
 import LiveActivity
-import Stages
+import StageSupport
 import Testing
 
 @testable import FanOut

@@ -1,7 +1,7 @@
 import LiveActivity
 import Registry
 import Simulation
-import Stages
+import StageSupport
 import Testing
 
 @testable import FanOut

@@ -1,6 +1,6 @@
 import JSON
 import LiveActivity
-import Stages
+import StageSupport
 import Testing
 
 @testable import FanOut

@@ -6,7 +6,7 @@ import Lifecycle
 import LiveActivity
 import ProcessTesting
 import Settings
-import Stages
+import StageSupport
 import Synchronization
 import Telemetry
 import Topics

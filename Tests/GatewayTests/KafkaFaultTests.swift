@@ -3,7 +3,7 @@ import KafkaTesting
 import Lifecycle
 import ProcessTesting
 import Settings
-import Stages
+import StageSupport
 import Telemetry
 import Testing
 import Topics

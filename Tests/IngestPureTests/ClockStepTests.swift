@@ -1,6 +1,6 @@
 import Lifecycle
 import Simulation
-import Stages
+import StageSupport
 import Telemetry
 import Testing
 

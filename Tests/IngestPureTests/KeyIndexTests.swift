@@ -1,5 +1,5 @@
 import Simulation
-import Stages
+import StageSupport
 import Testing
 
 /// The key index against a dictionary. Many hashes are equal or adjacent.

@@ -1,6 +1,6 @@
 import Kafka
 import Lifecycle
-import Stages
+import StageSupport
 import Testing
 import Topics
 

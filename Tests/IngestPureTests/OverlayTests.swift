@@ -1,6 +1,6 @@
 import Lifecycle
 import Simulation
-import Stages
+import StageSupport
 import Testing
 
 /// The overlay against a plain model: one table of committed records and one of repeated ones.

@@ -1,7 +1,7 @@
 import Lifecycle
 import ProcessTesting
 import Simulation
-import Stages
+import StageSupport
 import Store
 import Telemetry
 import Testing

@@ -5,7 +5,7 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
-import Stages
+import StageSupport
 import Telemetry
 
 /// A running stage on a test bed, with a separate state directory.

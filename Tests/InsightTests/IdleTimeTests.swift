@@ -2,7 +2,7 @@ import IngestTesting
 import Kafka
 import KafkaTesting
 import ProcessTesting
-import Stages
+import StageSupport
 import Store
 import Telemetry
 import Testing

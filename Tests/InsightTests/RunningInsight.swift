@@ -5,7 +5,7 @@ import Kafka
 import Lifecycle
 import LiveActivity
 import ProcessTesting
-import Stages
+import StageSupport
 import Telemetry
 import Testing
 import Topics

@@ -4,7 +4,7 @@ import Kafka
 import Lifecycle
 import LiveActivity
 import Scheduler
-import Stages
+import StageSupport
 import Telemetry
 import Topics
 

@@ -7,7 +7,7 @@ import ProcessTesting
 import Scheduler
 import SchedulerTesting
 import Simulation
-import Stages
+import StageSupport
 import Telemetry
 import Testing
 import Topics

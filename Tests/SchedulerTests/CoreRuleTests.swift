@@ -1,6 +1,6 @@
 import Lifecycle
 import LiveActivity
-import Stages
+import StageSupport
 import Store
 import Testing
 

@@ -1,5 +1,5 @@
 import Simulation
-import Stages
+import StageSupport
 import Testing
 
 @testable import Scheduler

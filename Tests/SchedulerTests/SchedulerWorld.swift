@@ -1,7 +1,7 @@
 import Lifecycle
 import LiveActivity
 import Simulation
-import Stages
+import StageSupport
 import Store
 
 @testable import Scheduler

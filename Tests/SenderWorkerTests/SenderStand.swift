@@ -12,7 +12,7 @@ import LiveActivity
 import ProcessTesting
 import Sender
 import Settings
-import Stages
+import StageSupport
 import TLS
 import Telemetry
 import Topics

@@ -4,7 +4,7 @@ import Kafka
 import Lifecycle
 import LiveActivity
 import ProcessTesting
-import Stages
+import StageSupport
 import Telemetry
 import Testing
 import Topics

@@ -3,7 +3,7 @@ import KafkaTesting
 import Lifecycle
 import LiveActivity
 import ProcessTesting
-import Stages
+import StageSupport
 import Telemetry
 import Testing
 

@@ -1,0 +1,92 @@
+internal import APNsSimulator
+internal import Catalog
+internal import Gateway
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Settings
+internal import StageSupport
+internal import Telemetry
+
+/// The app of the demonstration and its phones. They report to this process's gateway, and a simulated APNs
+/// takes the place of Apple's.
+final class DemonstrationPhones: Service {
+    private static let catalogueMilliseconds = 30_000
+
+    let name = "demonstration-phones"
+    private let data: String
+    private let settings: ResolvedSettings
+    private let environment: StageEnvironment
+    private let gateway: GatewayService
+    private let started = Started<Running>()
+
+    /// The parts that the demonstration uses while the phones run.
+    struct Running: Sendable {
+        let simulator: SimulatorService
+        let serving: ServingSimulator
+        /// The API key of the backend.
+        let sendKey: String
+    }
+
+    init(
+        data: String, _ settings: ResolvedSettings, in environment: StageEnvironment, gateway: GatewayService
+    ) {
+        self.data = data
+        self.settings = settings
+        self.environment = environment
+        self.gateway = gateway
+    }
+
+    /// The running parts, or nil before `start` has returned.
+    var parts: Running? { started.parts }
+
+    func start(_ context: ServiceContext) async throws {
+        let directory = try DataDirectory.make(data + "/apns-simulator")
+        let credentials = try SimulatorCredentials(directory: directory)
+        let app = DemonstrationApp(keyID: credentials.keyID, at: .now())
+        try app.enter(
+            environment.cluster.settings, environment.layout, metrics: context.metrics, at: .now())
+        try await catalogueKnows(app)
+        guard let address = gateway.address else {
+            throw Refusal(status: .unavailable, "the gateway does not serve")
+        }
+        var settings = settings[SimulatorCommandSettings.self].service(
+            directory: directory, kafka: environment.cluster.settings)
+        settings.phones = DemonstrationApp.population
+        // A short time, because a person waits for the result.
+        settings.phoneSettings.updateTokenMilliseconds = 50...200
+        let target = ReportPoster.Target(host: address.host, port: address.port, key: app.reportKey.text)
+        settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
+        let found = TracedLock<ServingSimulator?>(nil)
+        let simulator = SimulatorService(settings) { serving in found.withLock { $0 = serving } }
+        try await simulator.start(context)
+        guard let serving = found.withLock({ $0 }) else {
+            preconditionFailure("a simulator that has started serves")
+        }
+        environment.standIn?.serves(
+            APNsStandIn.Served(
+                host: "localhost", productionPort: serving.ports.production,
+                sandboxPort: serving.ports.sandbox, authorityFile: serving.authorityFile,
+                teamID: serving.teamID, keyID: serving.keyID, keyFile: serving.keyFile))
+        started.put(Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text))
+    }
+
+    func stop(by deadline: Instant) async { await started.take()?.simulator.stop(by: deadline) }
+
+    private func catalogueKnows(_ app: DemonstrationApp) async throws {
+        let limit = Instant.now().advanced(byMilliseconds: Self.catalogueMilliseconds)
+        let isKnown = { [environment] in
+            let keys = environment.catalog?.keys
+            return keys?[app.reportKey.key.id] != nil && keys?[app.sendKey.key.id] != nil
+        }
+        while !isKnown() {
+            guard Instant.now() < limit else {
+                throw Refusal(
+                    status: .unavailable,
+                    "the catalog did not show the demonstration's keys within \(Self.catalogueMilliseconds / 1000) s"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}

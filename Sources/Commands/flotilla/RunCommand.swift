@@ -1,0 +1,68 @@
+internal import Catalog
+internal import Kafka
+internal import Lifecycle
+internal import Settings
+internal import StageSupport
+internal import Topics
+
+struct RunSettings: OperatorSettings {
+    var data = ""
+
+    static let declared = SettingsGroup("run", defaults: RunSettings()) { declare in
+        declare(
+            "data", sets: \.data,
+            "directory of the stages' state, with a slot for each process; the default is flotilla in the user's state directory"
+        )
+    }
+}
+
+extension Command {
+    /// `flotilla run`: any set of stages in one process. To scale a stage, start more processes.
+    static let run = Command(
+        name: "run",
+        summary: "Runs one or more stages: \(StageKind.all.map(\.name).joined(separator: ", ")).",
+        usage: "STAGE… [--data DIR]",
+        example: "flotilla run ingest --data /var/lib/flotilla --kafka-brokers kafka-1:9092",
+        namespace: "run",
+        settings: ["run."] + StageKind.settingPrefixes + [
+            "topics.", "tokens.", "kafka.", "admin.", "log.", "lifecycle.",
+        ],
+        runsUntilStopped: true
+    ) { invocation in
+        let kinds = try stages(invocation.words)
+        let settings = invocation.settings
+        let layout = TopicLayout(settings)
+        try DescriptorNeed(kinds, lanes: layout.lanes).require()
+        let process = RunningProcess(settings)
+        let named = settings[RunSettings.self].data
+        let data = try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
+        let cluster = Cluster(settings[KafkaSettings.self])
+        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let environment = StageEnvironment(
+            cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
+            sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: catalog)
+        let stages = kinds.map { $0.make(settings, environment) }
+        let admin = AdminService(settings, stages: stages)
+        let topics = TopicsService(
+            duty: .check(Array(Set(kinds.flatMap(\.topics) + [.members]))), layout: layout, cluster: cluster)
+        let keys = SealingKeysService(environment: environment)
+        let facts = ProcessFactsService(of: kinds, settings, in: environment)
+        try await process.run([admin, topics, catalog, keys, facts, UnusedFilesService()] + stages) {
+            admin.beginServing()
+        }
+    }
+
+    private static func stages(_ words: [String]) throws -> [StageKind] {
+        let known = StageKind.all.map(\.name).joined(separator: ", ")
+        if words.isEmpty { throw Refusal(status: .usage, "name a stage to run: \(known)") }
+        guard Set(words).count == words.count else {
+            throw Refusal(status: .usage, "a stage is named twice")
+        }
+        return try words.map { word in
+            guard let kind = StageKind.named(word) else {
+                throw Refusal(status: .usage, "there is no stage \(word); there are \(known)")
+            }
+            return kind
+        }
+    }
+}

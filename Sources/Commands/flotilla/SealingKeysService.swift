@@ -1,0 +1,65 @@
+internal import Catalog
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Telemetry
+internal import Topics
+
+/// The service that prevents a start with other sealing keys than the installation uses. The first process
+/// writes the fingerprints of its keys to the catalog.
+struct SealingKeysService: Service {
+    /// The limit for reading the catalog and for reading the written record back.
+    private static let catalogMilliseconds = 30_000
+    private static let pollMilliseconds = 5
+
+    let name = "sealing-keys"
+    let environment: StageEnvironment
+
+    func start(_ context: ServiceContext) async throws {
+        let deadline = Instant.now().advanced(byMilliseconds: Self.catalogMilliseconds)
+        var written: SealingRecord?
+        while true {
+            if let view = environment.catalog {
+                switch SealingKeys.verdict(
+                    on: environment.sealingKeys, standing: view.sealing, now: WallTime.now().milliseconds)
+                {
+                case .good: return
+                case .refused(let reason):
+                    try putBack(view.sealing, over: written, context)
+                    throw Refusal(status: .configuration, reason)
+                case .news(let record):
+                    if written == nil {
+                        try writer(context).put(record, action: "sealing-keys.use", now: .now())
+                        written = record
+                        context.log.info("sealing keys are in use", .field("key", record.sealing))
+                    }
+                }
+            }
+            guard Instant.now() < deadline else {
+                throw Refusal(
+                    status: .unavailable,
+                    "the catalog was not read within \(Self.catalogMilliseconds / 1000) s, so the sealing keys could not be checked"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
+        }
+    }
+
+    /// Writes the other process's record again. Two processes were first at the same time, and the other's
+    /// record came before ours. That record must also be the one that compaction keeps.
+    private func putBack(
+        _ standing: SealingRecord?, over written: SealingRecord?, _ context: ServiceContext
+    ) throws {
+        guard written != nil, let standing else { return }
+        try writer(context).put(standing, action: "sealing-keys.keep", now: .now())
+    }
+
+    private func writer(_ context: ServiceContext) throws -> CatalogWriter {
+        try CatalogWriter(
+            environment.cluster.settings, catalog: environment.layout.name(.catalog),
+            audit: environment.layout.name(.audit), author: "flotilla", metrics: context.metrics)
+    }
+
+    func stop(by deadline: Instant) async {}
+}

@@ -1,0 +1,43 @@
+internal import FanOut
+internal import Gateway
+internal import Ingest
+internal import Insight
+internal import Scheduler
+internal import Sender
+internal import Settings
+internal import StageSupport
+internal import Topics
+
+/// One stage that `flotilla run` and `flotilla up` can run.
+struct StageKind: Sendable {
+    let name: String
+    let summary: String
+    let topics: [TopicName]
+    let descriptors: StageDescriptors
+    /// The settings of this stage, in the order of the operator's table.
+    let settings: [Declaration]
+    let make: @Sendable (ResolvedSettings, StageEnvironment) -> any Stage
+
+    init<Kind: Stage>(_ stage: Kind.Type) {
+        name = Kind.name
+        summary = Kind.summary
+        topics = Kind.topics
+        descriptors = Kind.descriptors
+        settings = Kind.Settings.declared.declarations
+        make = { settings, environment in Kind(settings[Kind.Settings.self], in: environment) }
+    }
+
+    static func named(_ name: String) -> StageKind? { all.first { $0.name == name } }
+
+    /// All stages, in the order in which reports and sends pass them.
+    static let all = [
+        StageKind(GatewayService.self), StageKind(IngestService.self), StageKind(SchedulerService.self),
+        StageKind(FanOutService.self), StageKind(SenderService.self), StageKind(InsightService.self),
+    ]
+
+    /// The prefixes of the stages' setting keys.
+    static let settingPrefixes = all.flatMap(\.settings).reduce(into: [String]()) { prefixes, setting in
+        let prefix = setting.key.prefix { $0 != "." } + "."
+        if !prefixes.contains(String(prefix)) { prefixes.append(String(prefix)) }
+    }
+}

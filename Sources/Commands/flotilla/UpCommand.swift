@@ -1,0 +1,96 @@
+internal import Broker
+internal import Catalog
+internal import Gateway
+internal import Kafka
+internal import Lifecycle
+internal import Sender
+internal import Settings
+internal import StageSupport
+internal import Store
+internal import Topics
+
+struct UpSettings: OperatorSettings {
+    var data = ""
+
+    static let declared = SettingsGroup("up", defaults: UpSettings()) { declare in
+        declare(
+            "data", sets: \.data,
+            "directory of all data of `flotilla up`; the default is flotilla in the user's state directory")
+    }
+}
+
+extension Command {
+    /// `flotilla up`: a whole installation on one machine, with the embedded broker and all stages.
+    static let up = Command(
+        name: "up", summary: "Runs a whole installation on this machine, durable, without Kafka or Docker.",
+        usage: "[--demo] [--data DIR]", example: "flotilla up --demo --data /tmp/flotilla-demo",
+        namespace: "up",
+        settings: ["up.", "broker.listen", "broker.flush", "topics.prefix", "topics.lanes", "tokens."]
+            + StageKind.settingPrefixes + ["apns-simulator.", "admin.", "log.", "lifecycle."],
+        options: [
+            (
+                "--demo", false,
+                "starts simulated phones, sends a match to them, and keeps running so that you can try it"
+            )
+        ], runsUntilStopped: true
+    ) { invocation in
+        try invocation.refuseWords()
+        let isDemo = invocation.options["--demo"] != nil
+        let settings = invocation.settings
+        let layout = TopicLayout(settings, replication: 1)
+        try DescriptorNeed(StageKind.all, lanes: layout.lanes, hasBroker: true, isDemo: isDemo).require()
+        let data = try DataDirectory.make(dataDirectory(settings, isDemo: isDemo))
+        // The lock reports at once that another process uses the directory, and `flotilla down` finds this
+        // process by it.
+        let lock = try DirectoryLock(data)
+        let process = RunningProcess(settings)
+        let cluster = Cluster()
+        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let environment = StageEnvironment(
+            cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
+            sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
+            catalog: catalog, standIn: isDemo ? APNsStandIn() : nil)
+        let stages = StageKind.all.map { $0.make(settings, environment) }
+        let admin = AdminService(settings, stages: stages)
+        var brokerSettings = settings[BrokerSettings.self]
+        brokerSettings.dataDirectory = data + "/broker"
+        let broker = BrokerService(brokerSettings) { running in
+            cluster.isServed(at: "\(running.host):\(running.port)")
+        }
+        let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
+        let keys = SealingKeysService(environment: environment)
+        let facts = ProcessFactsService(of: StageKind.all, settings, in: environment)
+        var services: [any Service] = [
+            admin, broker, topics, catalog, keys, facts, UnusedFilesService(),
+        ]
+        if isDemo {
+            services += demonstration(of: stages, data: data, settings, in: environment)
+        } else {
+            services += stages
+        }
+        try await process.run(services) { admin.beginServing() }
+        _ = consume lock
+    }
+
+    /// Returns the stages with the services of the demonstration. The phones start before the sender, which
+    /// pushes to them.
+    private static func demonstration(
+        of stages: [any Stage], data: String, _ settings: ResolvedSettings, in environment: StageEnvironment
+    ) -> [any Service] {
+        guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
+            preconditionFailure("up runs all stages")
+        }
+        let phones = DemonstrationPhones(data: data, settings, in: environment, gateway: gateway)
+        let show = DemonstrationService(
+            data: data, in: environment, stages: stages, gateway: gateway, phones: phones)
+        return stages.flatMap { stage -> [any Service] in stage is SenderService ? [phones, stage] : [stage] }
+            + [show]
+    }
+
+    /// Returns the data directory. A demonstration has its own, because its sender pushes everything to
+    /// simulated phones.
+    static func dataDirectory(_ settings: ResolvedSettings, isDemo: Bool) throws -> String {
+        let named = settings[UpSettings.self].data
+        return named.isEmpty ? try DataDirectory.ofUser() + (isDemo ? "-demo" : "") : named
+    }
+}

@@ -1,0 +1,41 @@
+internal import ConsoleFiles
+internal import Cryptography
+
+/// A file of the console, as sent to browsers.
+package struct ConsoleFile: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+    /// The entity tag of the bytes. A browser with a copy asks whether the file has changed.
+    package let tag: String
+
+    private init(name: String, bytes: [UInt8]) {
+        self.name = name
+        self.bytes = bytes
+        tag = "\"\(Base64URL.encode(Array(SHA256.digest(bytes).prefix(Self.tagBytes))))\""
+    }
+
+    private static let tagBytes = 12
+    package static let index = "index.html"
+
+    /// All files by name.
+    package static let all: [String: ConsoleFile] = {
+        var files: [String: ConsoleFile] = [:]
+        for number in 0..<console_files_count {
+            let file = unsafe console_file_at(number)
+            let name = unsafe String(cString: file.name)
+            let bytes = unsafe Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+            files[name] = ConsoleFile(name: name, bytes: bytes)
+        }
+        return files
+    }()
+
+    package var contentType: String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "application/octet-stream"
+        }
+    }
+}

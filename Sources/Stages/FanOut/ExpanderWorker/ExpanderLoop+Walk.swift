@@ -1,0 +1,67 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+internal import Telemetry
+
+extension ExpanderLoop {
+    /// Reads one page of the walk through `starts`.
+    func walkOn(_ now: Instant) throws {
+        // The file must contain all known activities, so that an END finds its tokens.
+        let serving = member.owned.values.filter {
+            $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.partition)
+        }.map(\.partition)
+        guard let time = time.surelyPast(at: now), let partition = startsWalk.next(of: serving, at: now),
+            let view = starts[partition]
+        else { return }
+        var range = startsWalk.range
+        var due: [LedgerKey] = []
+        var outlived: [[UInt8]] = []
+        let more: Bool
+        do throws(StoreError) {
+            more = try view.page(&range, rows: StartsWalk.rowsMax) { key, value in
+                guard let finding = StartsWalk.look(key, value, at: time, with: reader) else { return }
+                // This process wrote the rows that are newer than the view. They are not due yet.
+                let name = [UInt8](copying: key)
+                guard starts.overlays[partition]?[KeyBytes(name)] == nil else { return }
+                switch finding {
+                case .due(let start): due.append(start)
+                case .outlived: outlived.append(name)
+                }
+            }
+        } catch {
+            return try starts.rebuild(partition, error)
+        }
+        onStep(.walked)
+        guard try endSafely(due, in: partition, at: time) else { return }
+        for key in outlived { view.drop(key.span) }
+        if !outlived.isEmpty { try starts.settle(partition) }
+        startsWalk.range = range
+        if !more { startsWalk.finish() }
+    }
+
+    /// Writes the safety ENDs. Returns false if they must be repeated.
+    private func endSafely(_ due: [LedgerKey], in partition: Int32, at time: Int64) throws -> Bool {
+        if due.isEmpty { return true }
+        guard let catalog, let lane = member.owned[partition], let worker = lane.worker else { return false }
+        worker.table.removeChanges()
+        worker.expander.begin(at: time, atLatest: times.latest, catalog: ExpanderView(view: catalog))
+        do throws(StoreError) {
+            for key in due { try worker.expander.endSafely(key, page: &page) }
+        } catch {
+            try repair(partition, error)
+            return false
+        }
+        guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
+            member.giveUp("the lanes were reassigned", "")
+            return false
+        }
+        metrics.safetyEnds.add(worker.expander.output.jobs)
+        // The transaction commits an offset that is committed already. So it fails if this process is not a
+        // member any more.
+        return try commit(
+            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)], of: .usual, group
+        )
+    }
+}

@@ -1,0 +1,496 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Registry
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The work of a transaction in one lane.
+struct LaneShare {
+    let lane: OwnedLane
+    let worker: LaneWorker
+    /// The number of requests of the topic that the transaction takes.
+    var taken = 0
+    /// The tokens of the lane's page, plus the cost of its requests in tokens.
+    var rows = 0
+    /// The offset after the registry records that the transaction takes.
+    var registryOffset: Int64?
+}
+
+/// The work of a transaction in all its lanes.
+private struct WalkedLanes {
+    var list: [LaneShare] = []
+    /// The cost of all pages in tokens.
+    var rows = 0
+    /// The part of a full page that the lanes were allowed to walk.
+    var pageShare = 1.0
+    /// The time for the registry's news and for the pages, summed over all lanes.
+    var newsSeconds = 0.0
+    var pageSeconds = 0.0
+}
+
+/// The limits of a lane in one transaction.
+private struct PageShare {
+    let rows: Int
+    /// The number of tokens that a lane may walk at any cost.
+    private let rowsMin: Int
+
+    init(of rows: Int, among lanes: Int) {
+        self.rows = max(1, rows / max(1, lanes))
+        rowsMin = max(1, PageSize.rowsMin / max(1, lanes))
+    }
+
+    /// Returns the largest page, rounded up. A page that is never quite full would never grow.
+    func rowsMax(costing cost: Int, after rows: Int) -> Int {
+        max(rowsMin, (self.rows - rows + cost - 1) / cost)
+    }
+}
+
+extension ExpanderLoop {
+    /// The most requests of one lane in a transaction.
+    private static let requestsMax = 1000
+    /// The most requests of a lane's normal topic that are read ahead. Above it, or above `bytesAheadMax`,
+    /// the lane is paused. The limit is one transaction, because a pause discards prefetched records and they
+    /// are fetched again.
+    private static let requestsAheadMax = requestsMax
+    private static let bytesAheadMax = 1 << 20
+    /// The number of requests that a lane handles before the next lane's turn.
+    private static let requestsInTurn = 16
+    /// The least cost of a request, in tokens.
+    private static let requestRows = 4
+    /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is
+    /// written, kept in memory and read back. Without this factor, the pages after a large update would be
+    /// far too large for starts.
+    private static let startRows = 6
+    /// The time for which a transaction may walk before its commit, so that urgent requests do not wait
+    /// longer.
+    private static let walkMilliseconds = 50
+    /// The time after an urgent request in which another one is expected.
+    private static let urgentMilliseconds = 1000
+    /// The most urgent requests of a transaction that count as few.
+    private static let urgentFewMax = 50
+    /// The time for which a transaction takes news, one piece after another. All other work of the loop waits
+    /// for that long.
+    private static let newsMilliseconds = 25
+    /// The time for which the registry's offsets can wait if the news lead to no output.
+    private static let registryMilliseconds = 1000
+
+    // MARK: Reading
+
+    /// Sorts the records of the batch into the queues of their lanes.
+    func queueRequests() {
+        onStep(.requestsRead)
+        noteStamps()
+        for index in 0..<batch.count {
+            let (partition, offset) = (batch[index].partition, batch[index].offset)
+            let topic = ExpandedTopic(index: batch[index].topic)
+            guard let lane = member.owned[partition], lane.isServing,
+                lane.queues[topic].isNew(offset)
+            else {
+                continue
+            }
+            let request: ExpansionRequest?
+            do throws(Misfit) {
+                request = try read(batch[index], of: topic)
+            } catch {
+                bury(index, of: batch, from: topic, as: error)
+                request = nil
+            }
+            lane.queues[topic].append(
+                WaitingRequest(
+                    request: request, offset: offset, bytes: batch[index].byteCount,
+                    stamp: batch[index].timestamp))
+        }
+        for lane in member.owned.values where lane.isServing && !lane.isPaused && isAhead(lane) {
+            lane.isPaused = true
+            pause(.usual, of: lane)
+        }
+    }
+
+    private func isAhead(_ lane: OwnedLane) -> Bool {
+        let queue = lane.queues[.usual]
+        return queue.count >= Self.requestsAheadMax || queue.bytes >= Self.bytesAheadMax
+    }
+
+    private func read(
+        _ record: borrowing Kafka.Record, of topic: ExpandedTopic
+    ) throws(Misfit) -> ExpansionRequest {
+        guard let value = record.value else { throw Misfit("empty", "the record has no value") }
+        do throws(RecordError) {
+            // An urgent record is nearly always for one lane, so the cache would not help.
+            return topic == .urgent ? try decode(value) : try requests.value(of: value, decode: decode)
+        } catch {
+            throw Misfit(error)
+        }
+    }
+
+    private func decode(_ value: Span<UInt8>) throws(RecordError) -> ExpansionRequest {
+        try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+            try unsafe ExpansionRequest.decode(bytes, with: reader)
+        }
+    }
+
+    private func bury(
+        _ index: Int, of batch: borrowing RecordBatch, from topic: ExpandedTopic, as misfit: Misfit
+    ) {
+        let record = batch[index]
+        metrics.shared.deadLetters(misfit.code).add()
+        let letter = DeadLetter(
+            stage: FanOutService.name, code: misfit.code, reason: misfit.reason,
+            topic: layout.name(topic.name), partition: record.partition, offset: record.offset,
+            writtenAt: record.timestamp ?? 0, at: times.now)
+        writer.bury(record, as: letter)
+    }
+
+    // MARK: Working
+
+    /// Runs one transaction if there is work. Urgent requests have separate transactions. Under constant
+    /// urgent load, every other transaction is for the rest.
+    func work() throws {
+        let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
+        let urgent = serving.filter { isWaiting(.urgent, in: $0) }
+        let others = isFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
+        let began = Instant.now()
+        wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
+        let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
+        // An urgent transaction takes no news of other lanes, because that would delay it.
+        let lanes = wasUrgent ? urgent : others
+        guard !lanes.isEmpty else { return }
+        turn += 1
+        // The epoch of the assignment under which the requests were read. The loop has not polled since then.
+        let epoch = consumer.epoch
+        let first = turn % lanes.count
+        guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
+        else { return }
+        shares.list.removeAll { $0.taken == 0 && $0.registryOffset == nil }
+        let isEmpty = shares.list.allSatisfy {
+            $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged
+        }
+        if shares.list.allSatisfy({ $0.taken == 0 }), isEmpty {
+            guard began >= nextRegistryCommit else { return }
+        }
+        nextRegistryCommit = began.advanced(byMilliseconds: Self.registryMilliseconds)
+        if let problem = writer.acknowledge() {
+            return member.giveUp("expansions could not be written to the dead letters", problem)
+        }
+        onStep(.lettersAcknowledged)
+        // Captured before the transaction's first record. A later capture could belong to a newer membership.
+        guard let group = consumer.captureGroup(forEpoch: epoch) else {
+            return member.giveUp("the lanes were reassigned", "")
+        }
+        startsSeconds = 0
+        guard try commit(shares.list, of: topic, group) else { return }
+        let took = Instant.now().seconds(since: began)
+        metrics.shared.batchSeconds.observe(took)
+        if topic == .urgent {
+            lastUrgent = (began, shares.list.reduce(0) { $0 + $1.taken })
+        } else {
+            pageSize.took(
+                (took - shares.newsSeconds - startsSeconds) * 1000, walking: shares.pageSeconds * 1000,
+                for: shares.rows, of: shares.pageShare)
+        }
+    }
+
+    /// Whether another urgent request is likely soon. Then the transaction takes half a page, so that a
+    /// single urgent request waits less. Hundreds of urgent requests mainly wait for one another, and smaller
+    /// pages would slow down all of them.
+    private func isUrgentLikely(at now: Instant) -> Bool {
+        guard let lastUrgent, lastUrgent.requests <= Self.urgentFewMax else { return false }
+        return now.milliseconds(since: lastUrgent.began) < Self.urgentMilliseconds
+    }
+
+    private func isWaiting(_ topic: ExpandedTopic, in lane: OwnedLane) -> Bool {
+        lane.isServing && !lane.queues[topic].isEmpty
+    }
+
+    private func hasNews(_ lane: OwnedLane) -> Bool {
+        isNewsRead(of: lane) || !registry.isEntered(lane.partition)
+    }
+
+    /// Gives every lane its news and lets it walk its share of the page. Returns nil if something must be
+    /// read again.
+    private func walk(
+        _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant
+    ) throws -> WalkedLanes? {
+        guard let catalog else { return nil }
+        let view = ExpanderView(view: catalog)
+        var walked = WalkedLanes()
+        // All lanes use one time, so that they write equal records for the same send.
+        let times = times
+        for lane in lanes {
+            guard let worker = lane.worker else { continue }
+            worker.table.removeChanges()
+            worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
+            walked.list.append(LaneShare(lane: lane, worker: worker))
+        }
+        guard try hearNews(&walked.list, topic, began: began) else { return nil }
+        let pagesBegan = Instant.now()
+        walked.newsSeconds = pagesBegan.seconds(since: began)
+        let busy = lanes.count { isWaiting(topic, in: $0) }
+        if isUrgentLikely(at: began) { walked.pageShare = 0.5 }
+        let share = PageShare(of: Int(Double(pageSize.rows) * walked.pageShare), among: busy)
+        guard try walkInTurn(&walked.list, topic, within: share, began: began) else { return nil }
+        walked.rows = walked.list.reduce(0) { $0 + $1.rows }
+        walked.pageSeconds = Instant.now().seconds(since: pagesBegan)
+        onStep(.pagesWalked)
+        return walked
+    }
+
+    // MARK: News
+
+    /// Applies registry records to the files and gives the news to the lanes. It then reads more, while there
+    /// is time and no urgent request waits. Each piece has a separate file transaction, because a file keeps
+    /// the memory of its largest one.
+    ///
+    /// - Returns: false if something must be read again.
+    private func hearNews(_ shares: inout [LaneShare], _ topic: ExpandedTopic, began: Instant) throws -> Bool
+    {
+        var isMore = true
+        while isMore {
+            for index in shares.indices {
+                do throws(StoreError) {
+                    guard let offset = try takeNews(of: shares[index].lane) else { continue }
+                    shares[index].registryOffset = offset
+                    try shares[index].worker.expander.hear(news)
+                } catch {
+                    try repair(shares[index].lane.partition, error)
+                    return false
+                }
+                onStep(.newsHeard)
+            }
+            isMore =
+                topic == .usual && registry.hasMore
+                && Instant.now().milliseconds(since: began) < Self.newsMilliseconds
+            if isMore { try readRegistry() }
+            if member.mustStartOver || registry.blockage != nil { return false }
+        }
+        metrics.caughtUp.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
+        return true
+    }
+
+    /// Applies the registry records to the lane's file, so that pages show them.
+    ///
+    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `news` holds the
+    ///   news.
+    private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
+        let hasNews = isNewsRead(of: lane)
+        if !hasNews, registry.isEntered(lane.partition) { return nil }
+        try registry.commit(lane.partition, tellingInto: &news)
+        onStep(.registryApplied)
+        guard hasNews else { return nil }
+        noteNews()
+        return registry.taken(lane.partition)
+    }
+
+    /// Whether registry records were read that the group has not committed yet.
+    private func isNewsRead(of lane: OwnedLane) -> Bool {
+        lane.registryCommitted ?? -1 < registry.taken(lane.partition)
+    }
+
+    // MARK: Pages
+
+    /// Walks the lanes in turn, so that they reach each send at about the same time. Then a lane reuses
+    /// records that another lane has encoded in the same transaction.
+    ///
+    /// - Returns: false if something must be read again.
+    private func walkInTurn(
+        _ shares: inout [LaneShare], _ topic: ExpandedTopic, within page: PageShare, began: Instant
+    ) throws -> Bool {
+        var isMore = true
+        while isMore {
+            isMore = false
+            for index in shares.indices where shares[index].lane.isServing {
+                do throws(StoreError) {
+                    if try walk(&shares[index], topic, within: page, began: began) { isMore = true }
+                } catch {
+                    try repair(shares[index].lane.partition, error)
+                    return false
+                }
+                if let newer = shares[index].worker.table.newerRecord {
+                    throw StageFailure.newerRecord(newer.description)
+                }
+            }
+        }
+        return true
+    }
+
+    /// Handles the lane's next requests.
+    ///
+    /// - Returns: whether it has more for this transaction.
+    private func walk(
+        _ share: inout LaneShare, _ topic: ExpandedTopic, within page: PageShare, began: Instant
+    ) throws(StoreError) -> Bool {
+        let waiting = share.lane.queues[topic].waiting.prefix(Self.requestsMax).dropFirst(share.taken)
+        for request in waiting.prefix(Self.requestsInTurn) {
+            if share.rows >= page.rows || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
+                share.taken > 0
+            {
+                return false
+            }
+            switch request.request {
+            case .expansion(let expansion):
+                let cost = expansion.content.event == .start && !expansion.dryRun ? Self.startRows : 1
+                share.rows +=
+                    cost
+                    * (try share.worker.expander.expand(
+                        expansion, isUrgent: topic == .urgent,
+                        rowsMax: page.rowsMax(costing: cost, after: share.rows),
+                        page: &self.page))
+            case .stop(let stop): try share.worker.expander.stop(stop)
+            case nil: break
+            }
+            share.rows += Self.requestRows
+            share.taken += 1
+        }
+        return waiting.count > Self.requestsInTurn
+    }
+
+    func repair(_ partition: Int32, _ error: StoreError) throws {
+        // The path in the error tells which file is damaged. A view's directory has the name of its table.
+        if error.description.contains("/registry-") {
+            try registry.repair(partition, error)
+            member.startOverLater()
+        } else {
+            try starts.rebuild(partition, error)
+        }
+    }
+
+    // MARK: Committing
+
+    func commit(_ shares: [LaneShare], of topic: ExpandedTopic, _ group: GroupMetadata) throws -> Bool {
+        var offsets: [OffsetToCommit] = []
+        for share in shares {
+            let partition = share.lane.partition
+            if let offset = share.registryOffset {
+                offsets.append(
+                    OffsetToCommit(TopicPartition(layout.name(.registry), partition), offset: offset))
+            }
+            if share.taken > 0, let last = share.lane.queues[topic].waiting.prefix(share.taken).last {
+                offsets.append(OffsetToCommit(place(topic, partition), offset: last.offset + 1))
+            }
+        }
+        if offsets.isEmpty { return true }
+        func onTransactionStep(_ step: StageTransaction.Step) {
+            onStep(step == .begun ? .transactionBegun : .offsetsSent)
+        }
+        let outcome = try transaction.run(
+            offsets, group, onStep: onTransactionStep, meanwhile: readSomeStarts
+        ) { producer, topics in
+            send(shares, by: JobSender(producer), to: topics)
+        }
+        guard outcome == .committed else {
+            member.startOverLater()
+            return false
+        }
+        onStep(.committed)
+        let now = Instant.now()
+        for share in shares { remember(share, topic, at: now) }
+        onStep(.overlaid)
+        return true
+    }
+
+    /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take
+    /// about the same time. Returns false if there were no records.
+    private func readSomeStarts() throws -> Bool {
+        let began = Instant.now()
+        try readStarts(waitMilliseconds: 0)
+        startsSeconds += Instant.now().seconds(since: began)
+        return starts.readCount > 0
+    }
+
+    private func remember(_ share: LaneShare, _ topic: ExpandedTopic, at now: Instant) {
+        let lane = share.lane
+        share.worker.table.commit(at: now)
+        if let offset = share.registryOffset { lane.registryCommitted = offset }
+        lane.queues[topic].removeFirst(share.taken)
+        let usual = lane.queues[.usual]
+        if lane.isPaused, usual.count < Self.requestsAheadMax / 4, usual.bytes < Self.bytesAheadMax / 4 {
+            lane.isPaused = false
+            _ = member.resume([ExpandedTopic.usual.index], of: lane.partition)
+        }
+        count(share)
+    }
+
+    private func count(_ share: LaneShare) {
+        let jobs = share.worker.expander.output.jobs
+        let sheets = share.worker.expander.output.sheets.count
+        metrics.jobs.add(jobs)
+        metrics.sheets.add(sheets)
+        let now = clock().milliseconds
+        for sheet in share.worker.expander.output.sheets {
+            let head = share.worker.expander.output.heads[sheet.head].head
+            metrics.age.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
+        }
+        metrics.shared.records("expanded").add(share.taken)
+        metrics.enquiries.add(share.worker.expander.output.enquiries.count)
+        for progress in share.worker.expander.output.progress {
+            if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
+        }
+    }
+
+    /// Sends one row of each lane in turn. The first records of all partitions then come within one
+    /// millisecond, and the client adds all partitions to the transaction in one request.
+    private func sendStarts(_ shares: [LaneShare], by sender: JobSender, to topic: Topic) -> Bool {
+        var encoded = EncodedScopes()
+        for share in shares { share.worker.table.encodeScopes(with: &encoded) }
+        var rows = shares.map(\.worker.table.records)
+        var isMore = true
+        while isMore {
+            isMore = false
+            for (index, share) in shares.enumerated() {
+                guard let (key, value) = rows[index].next() else { continue }
+                isMore = true
+                guard sender.send(key: key.bytes, value: value, to: topic, partition: share.lane.partition)
+                else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Sends all records of the transaction. Returns false if the producer refused one.
+    private func send(_ shares: [LaneShare], by sender: JobSender, to topics: [Topic]) -> Bool {
+        for share in shares {
+            guard
+                sender.send(
+                    share.worker.expander.output, urgent: topics[Place.jobsUrgent.rawValue],
+                    usual: topics[Place.jobs.rawValue])
+            else { return false }
+        }
+        onStep(.jobsSent)
+        guard sendStarts(shares, by: sender, to: topics[Place.starts.rawValue]) else { return false }
+        onStep(.startsSent)
+        var closings = Closings()
+        for share in shares {
+            for progress in share.worker.expander.output.progress { closings.add(progress) }
+        }
+        func send(_ record: some LiveActivity.Record, under key: [UInt8], to place: Place) -> Bool {
+            sender.send(
+                key: key, value: record.encoded(), to: topics[place.rawValue],
+                partition: Int32(lanes.partition(of: key)))
+        }
+        for (key, progress) in closings.all {
+            guard send(progress, under: key, to: .progress) else { return false }
+        }
+        onStep(.progressSent)
+        for share in shares {
+            for left in share.worker.expander.output.continuations {
+                let place: Place = left.isUrgent ? .expansionsUrgent : .expansions
+                guard
+                    sender.send(
+                        key: nil, value: left.expansion.encoded(), to: topics[place.rawValue],
+                        partition: share.lane.partition)
+                else { return false }
+            }
+        }
+        onStep(.continuationsSent)
+        for share in shares {
+            for enquiry in share.worker.expander.output.enquiries {
+                guard send(enquiry, under: enquiry.groupKey.bytes, to: .sendsTimed) else { return false }
+            }
+        }
+        onStep(.enquiriesSent)
+        return true
+    }
+}

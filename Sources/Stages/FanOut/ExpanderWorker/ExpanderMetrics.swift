@@ -1,0 +1,62 @@
+internal import LiveActivity
+internal import StageSupport
+internal import Telemetry
+
+/// The expander's own metrics, beside the metrics of all loops of the stage. Created once, used for every
+/// transaction.
+struct ExpanderMetrics {
+    let shared: FanOutMetrics
+    private let metrics: Metrics
+    let overlay: Gauge
+    let restoreSeconds: Histogram
+    let jobs: Counter
+    let age: SendAge
+    let sheets: Counter
+    let caughtUp: Counter
+    let safetyEnds: Counter
+    let enquiries: Counter
+    let pageRows: Gauge
+    let blocked: Gauge
+    let views: TopicViewMetrics
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        shared = FanOutMetrics(metrics, loop: "expander")
+        overlay = metrics.gauge(
+            "flotilla_fan_out_starts_overlay_rows", help: "rows of starts committed and not yet read back")
+        restoreSeconds = metrics.histogram(
+            "flotilla_fan_out_restore_seconds",
+            help: "time from the assignment of a partition until its view is complete",
+            labels: ["view": "lane"])
+        jobs = metrics.counter("flotilla_fan_out_jobs_total", help: "jobs committed")
+        age = SendAge(metrics, at: .expanded)
+        sheets = metrics.counter("flotilla_fan_out_sheets_total", help: "sheets of jobs committed")
+        caughtUp = metrics.counter(
+            "flotilla_fan_out_late_jobs_total", help: "jobs for tokens that arrived after their send")
+        safetyEnds = metrics.counter(
+            "flotilla_fan_out_safety_ends_total",
+            help: "jobs that ended an activity shortly before the system would have ended it")
+        enquiries = metrics.counter(
+            "flotilla_fan_out_enquiries_total",
+            help: "requests of lanes to the planner for a group's newest state, after a member appeared")
+        pageRows = metrics.gauge(
+            "flotilla_fan_out_page_rows", help: "the current limit of tokens in a transaction")
+        blocked = metrics.gauge(
+            "flotilla_fan_out_lanes_blocked",
+            help: "lanes whose expansions wait: a view is not writable, or their offset is out of range")
+        views = TopicViewMetrics(
+            metrics, of: "starts", views: "flotilla_fan_out_views_total",
+            applied: "flotilla_fan_out_applied_offset")
+    }
+
+    func dropped(_ reason: String) -> Counter {
+        metrics.counter(
+            "flotilla_fan_out_left_out_total",
+            help: "tokens of finished expansions without a job, by reason", labels: ["reason": reason])
+    }
+
+    func count(_ tally: LaneTally) {
+        if tally.dropped > 0 { dropped("superseded").add(tally.dropped) }
+        for (reason, count) in tally.excluded { dropped(reason).add(count) }
+    }
+}

@@ -1,0 +1,351 @@
+internal import Kafka
+internal import Lifecycle
+internal import Registry
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The registry files of the assigned lanes, and the consumer that fills them. Pinned to the loop's thread.
+///
+/// A file is a cache of its topic. The only repair is to rebuild it. The news of a lane is final when the
+/// loop's transaction has committed the offset. Until then the same news can come again.
+final class RegistryLanes {
+    /// The file of one lane while it reads to the topic's end.
+    private final class Entry {
+        var lane: Lane
+        /// The restore of an empty file. It sorts all records below the committed offset before they are
+        /// written.
+        var restore: LaneRestore?
+        /// The offset of the next record to take.
+        var taken: Int64
+        var asOf: WallTime
+        /// The number of records that were taken and are not in the file.
+        var waiting = 0
+        /// Whether the lane has read everything that was written.
+        var isComplete = false
+
+        init(_ lane: Lane, asOf: WallTime) {
+            self.lane = lane
+            self.asOf = asOf
+            taken = lane.applied ?? 0
+        }
+
+        func hear(_ record: borrowing Kafka.Record) throws(StoreError) {
+            if let restore, record.offset < lane.newsBegins ?? .max {
+                try restore.hear(key: record.key, value: record.value, offset: record.offset)
+            } else {
+                try finishRestore()
+                waiting += 1
+                try lane.hear(key: record.key, value: record.value, offset: record.offset)
+            }
+            taken = max(taken, record.offset + 1)
+            if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
+        }
+
+        /// Starts to read again from the file's offset.
+        func begin(newsBegins: Int64) throws(StoreError) {
+            try lane.beginAgain(newsBegins: newsBegins)
+            taken = lane.applied ?? 0
+            waiting = 0
+            isComplete = false
+        }
+
+        func finishRestore() throws(StoreError) {
+            guard let restore else { return }
+            let offset = min(taken, lane.newsBegins ?? taken)
+            try restore.finish(Applied(offset: offset, asOf: asOf))
+            self.restore = nil
+        }
+    }
+
+    /// The pause before a full disk is tried again.
+    private static let retryMilliseconds = 1000
+    private static let ageMarginMilliseconds: Int64 = 3_600_000
+    /// The size of the prefetch queue. In memory, small records take several times as much.
+    private static let prefetchKibibytesMax = 8192
+    /// The longest wait of a fetch for new records.
+    private static let fetchMilliseconds = 250
+    /// The number of records in one iteration while lanes are restored.
+    private static let restoredMax = 10_000
+    /// The number of records in one iteration otherwise. Nearly always they are of one lane. A file keeps the
+    /// memory of its largest transaction, and each row can take several pages.
+    private static let enteredMax = 250
+    private static let batchBytesMax = 16 << 20
+    /// The memory for sorting in restores, summed over all lanes.
+    private static let restoreBytesMax = 48 << 20
+    /// The least memory for one lane. Smaller runs would make more files than can be merged at once.
+    private static let restoreBytesMin = 2 << 20
+
+    private let topic: String
+    private let directory: String
+    private let limits: Store.Limits
+    private let boot: BootID
+    private let cluster: String
+    private let consumer: Consumer
+    private let log: Log
+    private let metrics: LaneMetrics
+    private var batch = RecordBatch(recordsMax: restoredMax, bytesMax: batchBytesMax)
+    /// The open files. They stay open during a rebalance, because most lanes return.
+    private var entries: [Int32: Entry] = [:]
+    /// The lanes whose records the loop applies.
+    private var served: Set<Int32> = []
+    /// The lanes that are paused until the loop serves them.
+    private var held: Set<Int32> = []
+    private(set) var blockage: Blockage?
+    /// Whether the last read was full, so that more records are likely.
+    private(set) var hasMore = false
+
+    init(
+        topic: String, directory: String, limits: Store.Limits, kafka: KafkaSettings, log: Log,
+        metrics: Metrics
+    ) throws {
+        self.topic = topic
+        self.directory = directory
+        self.limits = limits
+        self.log = log
+        self.metrics = LaneMetrics(metrics)
+        boot = try BootID.current()
+        var options = ConsumerOptions(.manual)
+        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        // A start waits for the ends of partitions, and a new token waits for the fetch of another lane.
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
+        consumer = try Consumer(kafka, options, name: "expander-registry", log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
+            throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
+        }
+        self.cluster = cluster
+    }
+
+    /// A file descriptor that is readable while records wait.
+    var descriptor: Int32 { consumer.descriptor }
+
+    subscript(partition: Int32) -> Lane? { entries[partition]?.lane }
+
+    /// Whether pages of the lane may be walked.
+    func isComplete(_ partition: Int32) -> Bool { entries[partition]?.isComplete ?? false }
+
+    /// Whether the lane is complete, or must apply its records before it reads more.
+    func isReady(_ partition: Int32) -> Bool {
+        guard let entry = entries[partition], entry.restore == nil else { return false }
+        return entry.isComplete || isFull(entry)
+    }
+
+    /// Returns the group's next offset after all taken records are applied.
+    func taken(_ partition: Int32) -> Int64 { entries[partition]?.taken ?? 0 }
+
+    /// Whether all taken records are in the file, so that a page shows them. Records below the committed
+    /// offset are not news, because another owner reported them. They must be applied all the same.
+    func isEntered(_ partition: Int32) -> Bool {
+        guard let entry = entries[partition] else { return true }
+        return entry.restore == nil && entry.lane.applied ?? 0 >= entry.taken
+    }
+
+    // MARK: Opening
+
+    func keep(_ numbers: some Collection<Int32>) {
+        for partition in entries.keys where !numbers.contains(partition) {
+            if let entry = entries.removeValue(forKey: partition) { close(entry) }
+        }
+    }
+
+    /// Opens one file in each iteration. A large file is checked completely before it is used, and a group
+    /// member must poll in between.
+    ///
+    /// - Returns: whether all files are open.
+    func openNext(of numbers: some Collection<Int32>) throws -> Bool {
+        let closed = numbers.filter { entries[$0] == nil }.sorted()
+        guard let partition = closed.first else { return true }
+        do throws(StoreError) {
+            entries[partition] = Entry(try makeLane(partition), asOf: .now())
+        } catch {
+            guard error.passes else { throw error }
+            block(error)
+            return false
+        }
+        return closed.count == 1
+    }
+
+    private func makeLane(_ partition: Int32) throws(StoreError) -> Lane {
+        try Lane(
+            "\(directory)/registry-\(partition)", Store.TopicPartition(topic, partition), origin: cluster,
+            ageMaxMilliseconds: TopicLayout.deleteRetentionMilliseconds - Self.ageMarginMilliseconds,
+            limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)
+    }
+
+    // MARK: Reading
+
+    /// Starts to read each lane. Rows above the group's committed offset are news, even if the file already
+    /// has them.
+    ///
+    /// - Parameter committed: the committed offsets. Nil for a lane without one. Its file may still exist,
+    ///   because Kafka expires offsets. Then news begins after the file. Without a file the lane was never
+    ///   begun, and nothing up to its first end is news.
+    func begin(_ committed: [Int32: Int64?]) throws {
+        held = []
+        var starts: [PartitionStart] = []
+        for (partition, offset) in committed {
+            guard let entry = try opened(partition) else { continue }
+            let place = Kafka.TopicPartition(topic, partition)
+            try entry.begin(newsBegins: offset ?? entry.lane.applied ?? .max)
+            if entry.lane.applied == nil {
+                entry.restore = LaneRestore(
+                    entry.lane, runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count)
+                )
+            }
+            if offset == 0 { try finishRestore(entry, partition) }
+            let start = entry.restore == nil ? entry.lane.start : nil
+            starts.append(
+                PartitionStart(place, start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning))
+        }
+        try consumer.assign(starts)
+    }
+
+    /// Returns the lane's open file. A file whose restore was interrupted is opened again, which empties it.
+    private func opened(_ partition: Int32) throws -> Entry? {
+        guard let known = entries[partition], known.restore != nil else { return entries[partition] }
+        close(known)
+        entries[partition] = nil
+        _ = try openNext(of: [partition])
+        return entries[partition]
+    }
+
+    func letGo() {
+        held = []
+        served = []
+        try? consumer.release()
+    }
+
+    /// Marks that the loop applies the lane's records from now on.
+    func serve(_ partition: Int32) {
+        served.insert(partition)
+        guard held.remove(partition) != nil else { return }
+        consumer.resume([Kafka.TopicPartition(topic, partition)])
+    }
+
+    /// Reads records of the topic. `commit` applies them and reports the news.
+    func read(waitMilliseconds: Int32) throws {
+        hasMore = false
+        if blockage != nil || mustEnterFirst() { return }
+        fitBatch()
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        defer { batch.clear() }
+        hasMore = batch.count >= batch.recordsMax
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            guard let entry = entries[partition] else { continue }
+            let record = batch[index]
+            do throws(StoreError) {
+                try entry.hear(record)
+            } catch {
+                return try repair(partition, error)
+            }
+        }
+        for event in events {
+            switch event {
+            case .end(let place, let offset): try reached(offset, place)
+            case .failed(.outOfRange(let place, let text)):
+                return try repair(place.partition, .corrupt(path: place.description, what: text))
+            case .failed(.rebuild(let error)):
+                throw StageFailure.client(error.description)
+            case .failed(let failure):
+                log.warning("the registry cannot be read at present", .field("error", failure))
+            default: break
+            }
+        }
+    }
+
+    /// Whether a lane must apply its records before more are read. A lane that the loop does not serve yet,
+    /// because its other files are being restored, is paused alone. The other lanes continue to read.
+    private func mustEnterFirst() -> Bool {
+        for (partition, entry) in entries where isFull(entry) {
+            if served.contains(partition) { return true }
+            if held.insert(partition).inserted { consumer.pause([Kafka.TopicPartition(topic, partition)]) }
+        }
+        return false
+    }
+
+    private var isRestoring: Bool { entries.values.contains { $0.restore != nil } }
+
+    /// Whether the lane has as many records as one file transaction should apply.
+    private func isFull(_ entry: Entry) -> Bool {
+        guard entry.restore == nil else { return false }
+        // A full lane must not delay the restore of other lanes.
+        return entry.lane.isFull || (entry.waiting >= Self.enteredMax && !isRestoring)
+    }
+
+    private func fitBatch() {
+        let recordsMax = isRestoring ? Self.restoredMax : Self.enteredMax
+        if batch.recordsMax == recordsMax { return }
+        batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
+    }
+
+    /// Takes the end of a partition. A read-committed consumer ends where the oldest open transaction begins.
+    /// The lane is complete only at the end of everything that was written.
+    private func reached(_ offset: Int64, _ place: Kafka.TopicPartition) throws {
+        guard let entry = entries[place.partition] else { return }
+        entry.taken = max(entry.taken, offset)
+        entry.asOf = .now()
+        guard let ends = consumer.knownWatermarks(of: place), entry.taken >= ends.high else { return }
+        if entry.lane.newsBegins == .max { entry.lane.newsBegins = offset }
+        try finishRestore(entry, place.partition)
+        entry.isComplete = true
+    }
+
+    private func finishRestore(_ entry: Entry, _ partition: Int32) throws {
+        do throws(StoreError) {
+            try entry.finishRestore()
+        } catch {
+            try repair(partition, error)
+        }
+    }
+
+    // MARK: Applying
+
+    /// Applies the taken records and writes the resulting news to `news`.
+    func commit(_ partition: Int32, tellingInto news: inout LaneNews) throws(StoreError) {
+        news.removeAll()
+        guard let entry = entries[partition], entry.restore == nil else { return }
+        try entry.lane.commit(Applied(offset: entry.taken, asOf: entry.asOf), tellingInto: &news)
+        entry.waiting = 0
+    }
+
+    // MARK: Failures
+
+    func block(_ error: StoreError) {
+        log.error("no room for the registry of this process; its work waits", .field("error", error))
+        blockage = Blockage(
+            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds), why: error.description)
+    }
+
+    func retryBlocked(_ now: Instant) {
+        if let blocked = blockage, now >= blocked.retryAt { blockage = nil }
+    }
+
+    /// Discards a damaged file, so that it is rebuilt. The loop starts over.
+    func repair(_ partition: Int32, _ error: StoreError) throws {
+        if error.passes { return block(error) }
+        guard error.isCorruption else { throw error }
+        log.warning(
+            "the registry's file is damaged, it is built anew from its topic", .field("lane", partition),
+            .field("error", error))
+        if let entry = entries.removeValue(forKey: partition) { try entry.lane.condemn(error.description) }
+    }
+
+    private func close(_ entry: Entry) {
+        do throws(StoreError) {
+            try entry.lane.close()
+        } catch {
+            log.warning(
+                "the registry's file was not closed cleanly; it is checked more closely at the next start",
+                .field("error", error))
+        }
+    }
+
+    func finish() {
+        batch.clear()
+        _ = consumer.close()
+        for entry in entries.values { close(entry) }
+        entries.removeAll()
+    }
+}

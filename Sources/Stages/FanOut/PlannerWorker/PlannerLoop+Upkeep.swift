@@ -1,0 +1,135 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+internal import Telemetry
+
+extension PlannerLoop {
+    /// The interval between two confirmations that the view of a quiet partition is up to date.
+    static let asOfMilliseconds = 600_000
+
+    /// Does the regular work. The loop calls it once a second.
+    func upkeep(_ now: Instant) throws {
+        try views.retryBlocked(now, opening: member.owned.keys)
+        transaction.serve()
+        writer.serve()
+        // Lost notes are repeated from the rows.
+        if notes.serve() { for own in member.owned.values where own.isServing { walk.begin(own.partition) } }
+        if writer.isRuined || notes.isRuined {
+            throw StageFailure.client("a producer of the planner is unusable")
+        }
+        tellObstacles()
+        metrics.overlay.set(Double(views.overlayRows))
+        metrics.shared.clockDoubtSeconds.set(Double(clock.doubtMilliseconds) / 1000)
+        metrics.held.set(Double(held.count))
+        metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
+        if batch.isEmpty { metrics.shared.oldestSeconds.set(0) }
+        guard isSettled, now >= nextAsOf else { return }
+        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
+        views.refreshAsOf()
+    }
+
+    private func tellObstacles() {
+        var obstacles = member.obstacles
+        if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
+        if !apps.isReady { obstacles.insert("the catalog has not been read to its end", at: 0) }
+        state.setObstacles(obstacles)
+    }
+
+    // MARK: Walking
+
+    /// Reads one page of the current walk.
+    func walkOn(_ now: Instant) throws {
+        let serving = member.owned.values.filter(\.isServing).map(\.partition)
+        guard
+            let partition = walk.next(of: serving, at: now, intervalMilliseconds: settings.sweepMilliseconds),
+            let view = views[partition]
+        else { return }
+        var range = walk.range
+        var found = WalkedPage()
+        let time = clock.surelyPast(at: now)
+        let more: Bool
+        do throws(StoreError) {
+            more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
+                let bytes = KeyBytes([UInt8](copying: key))
+                // A row that is newer than the view comes from this planner, so its note is sent. But it may
+                // still hold a send that the previous planner held.
+                if let newer = views.overlays[partition]?[bytes] {
+                    return found.takeHeld(of: bytes, newer.span, with: reader)
+                }
+                guard let glance = GroupGlance.look(key, value, with: reader)
+                else { return }
+                found.take(glance, bytes, time: time)
+            }
+        } catch {
+            return try views.rebuild(partition, error)
+        }
+        onStep(.walked)
+        if walk.isFirst { take(found, of: partition, at: now) }
+        guard try forget(found.outlived, of: partition) else { return }
+        walk.range = range
+        if more { return }
+        if walk.isFirst { member.owned[partition]?.isWalked = true }
+        walk.finish()
+    }
+
+    private func take(_ page: WalkedPage, of partition: Int32, at now: Instant) {
+        if let newest = page.newest { clock.sawRecorded(newest, at: now) }
+        // The reminders are due at once. If the time of a held send has not come, its release adds a new
+        // reminder.
+        for key in page.held { held.add(key, in: partition, at: 0) }
+        for note in page.notes { notes.send(note) }
+        metrics.notes.add(page.notes.count)
+    }
+
+    /// Deletes the rows. Returns false if they still exist.
+    private func forget(_ keys: [KeyBytes], of partition: Int32) throws -> Bool {
+        if keys.isEmpty { return true }
+        output.removeAll()
+        for key in keys { output.addTombstone(key, partition: partition) }
+        onStep(.sweepBegun)
+        var work = PlannedWork()
+        guard try commitAlone(&work, of: [partition]) else { return false }
+        metrics.forgotten.add(keys.count)
+        onStep(.swept)
+        return true
+    }
+}
+
+/// The findings of one page of a walk.
+private struct WalkedPage {
+    var outlived: [KeyBytes] = []
+    var held: [GroupKey] = []
+    var notes: [SupersededNote] = []
+    /// The newest stamp, in milliseconds since 1970.
+    var newest: Int64?
+
+    /// Takes the held send of a row that is newer than the view.
+    mutating func takeHeld(of key: KeyBytes, _ row: Span<UInt8>, with reader: JSONReader) {
+        guard case .group(_, true, _) = GroupGlance.look(key.bytes.span, row, with: reader),
+            let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) })
+        else { return }
+        held.append(key)
+    }
+
+    /// - Parameter time: the cluster's time, if it is known.
+    mutating func take(_ glance: GroupGlance, _ key: KeyBytes, time: Int64?) {
+        switch glance {
+        case .seen(let at):
+            newest = max(newest ?? at, at)
+            if let time, !SeenSend.isKept(at, at: time) { outlived.append(key) }
+        case .group(let lastAt, let isHeld, let note):
+            newest = max(newest ?? lastAt, lastAt)
+            if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) }) {
+                held.append(key)
+            }
+            if let time, !isHeld, !GroupRow.isKept(lastAt, at: time) { return outlived.append(key) }
+            // Jobs of older sends are not in flight any more.
+            if let note, time.map({ $0 - lastAt < SupersededNote.cancelledMilliseconds }) ?? true {
+                notes.append(note)
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The loop of the stage, on one thread. It reads the topics of its lanes as a member of the consumer group
+/// and writes them to the lanes' files. The files contain the offsets that they have read. So records that
+/// are read again after a kill or a rebalance count once. The committed offsets of the group serve only
+/// `flotilla lag`.
+///
+/// Every problem of a lane has the same repair: its files are closed and opened again, and reading continues
+/// from their offsets.
+final class InsightLoop: StageLoop {
+    static let group = "insight"
+    /// The wait for records in an idle iteration. It bounds the delay of a stop.
+    static let idleMilliseconds: Int32 = 250
+    /// The wait in an iteration while a lane must be opened again.
+    static let troubleMilliseconds: Int32 = 20
+    static let upkeepMilliseconds = 1000
+    /// The pause after a lane's files could not be opened or written.
+    static let retryMilliseconds = 1000
+
+    let settings: InsightSettings
+    let layout: TopicLayout
+    let state: LoopState
+    let log: Log
+    let metrics: InsightMetrics
+    let onStep: (InsightStep) -> Void
+    let consumer: Consumer
+    /// The client that asks for the ends of partitions. It writes nothing. A consumer's questions wait behind its fetches.
+    let asker: Producer
+    let cluster: String
+    let boot: BootID
+    let directory: String
+    let reader = JSONReader()
+
+    var batch: RecordBatch
+    /// The lanes whose files are open.
+    var lanes: [Int32: LaneFiles] = [:]
+    /// The partitions that the group offers until they are taken over, and the time of the next try.
+    var offered: [Kafka.TopicPartition]?
+    var nextOffer = Instant.now()
+    /// The assigned lanes that are not open yet, and the times of their next tries.
+    var closed: [Int32: Instant] = [:]
+    /// The reasons that lanes are closed, for people.
+    var troubles: [Int32: String] = [:]
+    /// The partitions of open lanes that are not read yet.
+    var awaited = AwaitedEnds()
+    /// Whether partitions wait for the next beginning, and its earliest time.
+    var mustBegin = false
+    var nextBegin = Instant.now()
+    /// The offsets of the last commit.
+    var committed: [Kafka.TopicPartition: Int64] = [:]
+    /// The open lanes for the threads that answer questions.
+    let open: OpenLanes
+    /// The time of the cluster's last failure. Until the cluster is surely back, the last record read is not
+    /// taken as the end.
+    var failedAt: Instant?
+    private var nextUpkeep = Instant.now()
+
+    init(
+        _ settings: InsightSettings, in environment: StageEnvironment, state: LoopState, log: Log,
+        metrics: Metrics, open: OpenLanes, onStep: @escaping (InsightStep) -> Void
+    ) throws {
+        self.settings = settings
+        self.state = state
+        self.log = log
+        self.open = open
+        self.onStep = onStep
+        self.metrics = InsightMetrics(metrics)
+        layout = environment.layout
+        boot = try BootID.current()
+        directory = environment.stateDirectory(of: InsightService.name)
+        batch = RecordBatch(
+            recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax, countsHeaders: true)
+        let topics = InsightTopic.allCases.map { environment.layout.name($0.name) }
+        var options = ConsumerOptions(
+            .group(
+                layout.prefix + Self.group, instanceID: environment.identity(of: InsightService.name),
+                topics: topics))
+        options.sessionMilliseconds = settings.sessionMilliseconds
+        options.prefetchRecordsMax = settings.prefetchRecordsMax
+        options.fetchKibibytesMax = settings.fetchKibibytesMax
+        options.partitionKibibytesMax = settings.partitionKibibytesMax
+        consumer = try Consumer(
+            environment.cluster.settings, options, name: "insight", log: log, metrics: metrics)
+        asker = try Producer(environment.cluster.settings, name: "insight-ends", log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
+            throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
+        }
+        self.cluster = cluster
+    }
+
+    /// Runs until the process asks it to stop or an error ends it.
+    func run() throws {
+        defer { state.setObstacles(["stopped"]) }
+        while !state.mustStop { try turn() }
+        finish()
+    }
+
+    private func turn() throws {
+        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        // Records are valid after a rebalance too, and open files may take them.
+        if !batch.isEmpty {
+            enter(batch)
+            batch.clear()
+        }
+        for event in events { try hear(event) }
+        settle()
+        try answerOffer()
+        openNext()
+        let now = Instant.now()
+        begin(at: now)
+        if now >= nextUpkeep {
+            nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
+            upkeep()
+        }
+    }
+
+    private var waitMilliseconds: Int32 {
+        if offered != nil { return Self.troubleMilliseconds }
+        if mustBegin || !awaited.isEmpty { return Self.troubleMilliseconds }
+        if closed.isEmpty { return Self.idleMilliseconds }
+        let now = Instant.now()
+        return closed.values.contains { $0 <= now } ? 0 : Self.troubleMilliseconds
+    }
+
+    // MARK: Records
+
+    private func enter(_ batch: borrowing RecordBatch) {
+        let began = Instant.now()
+        metrics.inFlight.set(Double(batch.count))
+        var outcomes: [InsightTopic: [String: Int]] = [:]
+        var oldest = Int64.max
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            guard let lane = lanes[partition], let topic = InsightTopic(rawValue: batch[index].topic) else {
+                continue
+            }
+            if let time = batch[index].timestamp { oldest = min(oldest, time) }
+            do {
+                let outcome = try lane.hear(batch[index], of: topic, with: reader)
+                outcomes[topic, default: [:]][outcome, default: 0] += 1
+            } catch {
+                reopen(partition, FileTrouble(error, of: topic))
+            }
+        }
+        settle()
+        for (topic, counts) in outcomes {
+            for (outcome, count) in counts {
+                metrics.records(topic.name.rawValue, outcome).add(count)
+                if outcome == "unreadable" {
+                    log.warning(
+                        "records cannot be read and are left out of the figures; check that this process is not older than the others",
+                        .field("topic", topic.name.rawValue), .field("count", count))
+                }
+            }
+        }
+        metrics.inFlight.set(0)
+        if oldest != .max {
+            metrics.oldestSeconds.set(Double(max(0, WallTime.now().milliseconds - oldest)) / 1000)
+        }
+        metrics.batchSeconds.observe(Instant.now().seconds(since: began))
+        onStep(.batchEntered)
+    }
+
+    /// Writes the batch to disk, together with its offsets.
+    func settle() {
+        for lane in lanes.values where lane.isTouched {
+            if let (topic, error) = settle(lane) {
+                reopen(lane.partition, FileTrouble(error, of: topic))
+            } else {
+                lane.settled()
+                publish(lane)
+            }
+        }
+    }
+
+    /// - Returns: The topic and the error of a file that could not be written.
+    private func settle(_ lane: LaneFiles) -> (InsightTopic, any Error)? {
+        for topic in InsightTopic.allCases {
+            do { try lane.files[topic.rawValue].settle() } catch { return (topic, error) }
+            switch topic {
+            case .receipts: onStep(.receiptsEntered)
+            case .events: onStep(.eventsEntered)
+            case .progress, .groups, .installations, .timers, .audit: onStep(.rowsEntered)
+            }
+        }
+        return nil
+    }
+
+    /// Ends the loop. All read records are already written.
+    private func finish() {
+        batch.clear()
+        commit()
+        closeAll()
+        if !consumer.close() { log.warning("the group was not left in time; the session timeout ends it") }
+    }
+}

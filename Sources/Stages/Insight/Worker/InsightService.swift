@@ -1,0 +1,68 @@
+internal import HTTPServer
+package import Lifecycle
+package import LiveActivity
+package import StageSupport
+package import Topics
+
+/// The stage that keeps the results of sends and the state of people. One thread reads topics, another one
+/// answers questions.
+package final class InsightService: Stage {
+    package static let name = "insight"
+    package static let summary =
+        "keeps results of sends and states of people, and answers questions about them"
+    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 6, databasesOfLane: 1)
+    package static let topics: [TopicName] = InsightTopic.allCases.map(\.name) + [.members]
+
+    private let settings: InsightSettings
+    private let environment: StageEnvironment
+    private let onStep: @Sendable (InsightStep) -> Void
+    /// The threshold for separate memory mappings. LMDB reserves 3 MiB for each file and uses little of it.
+    /// In a separate mapping the unused part is never touched. On the heap it would reuse old memory, which
+    /// must be cleared.
+    private static let mappedBytes: Int32 = 1 << 20
+    private let thread = StageThread(name: InsightService.name)
+    private let answers = Started<AnswersServer>()
+
+    package convenience init(_ settings: InsightSettings, in environment: StageEnvironment) {
+        self.init(settings, in: environment) { _ in }
+    }
+
+    /// - Parameter onStep: Called after every step on the loop's thread. Tests end the process in it.
+    package init(
+        _ settings: InsightSettings, in environment: StageEnvironment,
+        onStep: @escaping @Sendable (InsightStep) -> Void
+    ) {
+        self.settings = settings
+        self.environment = environment
+        self.onStep = onStep
+    }
+
+    package var obstacles: [String] { thread.obstacles }
+
+    package func start(_ context: ServiceContext) async throws {
+        let (settings, environment, onStep) = (settings, environment, onStep)
+        FreedMemory.keep(mappedBytes: Self.mappedBytes)
+        let open = OpenLanes()
+        let server = try AnswersServer(settings, in: environment, open: open, context: context)
+        do {
+            try await thread.start(context) { state in
+                try InsightLoop(
+                    settings, in: environment, state: state, log: context.log, metrics: context.metrics,
+                    open: open, onStep: onStep)
+            }
+        } catch {
+            await server.stop(by: .now())
+            throw error
+        }
+        answers.put(server)
+    }
+
+    /// Returns the body that a gateway would receive, or nil while the stage does not run.
+    package func answer(_ call: InsightCall) async -> [UInt8]? { await answers.parts?.answer(call).body }
+
+    package func stop(by deadline: Instant) async {
+        thread.askToStop()
+        if let server = answers.take() { await server.stop(by: deadline) }
+        thread.join()
+    }
+}

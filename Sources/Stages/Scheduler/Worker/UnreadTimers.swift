@@ -1,0 +1,37 @@
+internal import StageSupport
+
+/// The timers of a partition that the view may not have yet, by owner. Without it, a lookup for an owner
+/// would search all rows that are committed and not read back. An extra key does no harm.
+struct UnreadTimers {
+    private static let separator = UInt8(ascii: "/")
+
+    private var keys: [KeyBytes: Set<KeyBytes>] = [:]
+
+    var isEmpty: Bool { keys.isEmpty }
+
+    /// Adds the key of a committed row.
+    mutating func add(_ key: KeyBytes) {
+        if let owner = Self.owner(of: key.bytes) { keys[owner, default: []].insert(key) }
+    }
+
+    /// - Parameter prefix: the prefix of the owner's keys.
+    subscript(prefix: KeyBytes) -> Set<KeyBytes> { keys[prefix] ?? [] }
+
+    /// Forgets the keys that the view has now.
+    ///
+    /// - Parameter isUnread: whether a row is not on disk yet.
+    mutating func settle(_ isUnread: (KeyBytes) -> Bool) {
+        keys = keys.compactMapValues { keys in
+            let left = keys.filter(isUnread)
+            return left.isEmpty ? nil : left
+        }
+    }
+
+    /// Returns `app/owner/` of a timer's key, and nil for the key of a seen order.
+    private static func owner(of key: [UInt8]) -> KeyBytes? {
+        guard let first = key.firstIndex(of: separator), first > 0,
+            let second = key[(first + 1)...].firstIndex(of: separator)
+        else { return nil }
+        return KeyBytes(Array(key[...second]))
+    }
+}

@@ -1,0 +1,35 @@
+package import APNs
+internal import Cryptography
+internal import LiveActivity
+internal import Settings
+package import StageSupport
+internal import TLS
+
+/// The hosts and keys of a sender: those of its settings, or the simulated APNs of its process.
+package struct PushDestination {
+    package let apns: APNsSettings
+    package let keys: ProviderKeySource
+
+    package init(_ settings: SenderSettings, standIn: APNsStandIn.Served? = nil) {
+        var apns = APNsSettings()
+        // Each loop opens its first connection at once.
+        apns.connectsBurst = settings.loops
+        if let standIn {
+            apns.production = Self.hosts(HostPort(host: standIn.host, port: standIn.productionPort))
+            apns.sandbox = Self.hosts(HostPort(host: standIn.host, port: standIn.sandboxPort))
+            apns.trust = .authorities(.file(standIn.authorityFile))
+            keys = .files([ProviderKeyName(teamID: standIn.teamID, keyID: standIn.keyID): standIn.keyFile])
+        } else {
+            if let production = settings.production { apns.production = Self.hosts(production) }
+            if let sandbox = settings.sandbox { apns.sandbox = Self.hosts(sandbox) }
+            if !settings.authorities.isEmpty { apns.trust = .authorities(.file(settings.authorities)) }
+            keys = settings.keysDirectory.isEmpty ? .files([:]) : .directory(settings.keysDirectory)
+        }
+        self.apns = apns
+    }
+
+    private static func hosts(_ address: HostPort) -> APNsSettings.Hosts {
+        let endpoint = Endpoint(host: address.host, port: address.port)
+        return APNsSettings.Hosts(push: endpoint, broadcast: endpoint, channels: endpoint)
+    }
+}

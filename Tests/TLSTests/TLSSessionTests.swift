@@ -32,8 +32,8 @@ import Testing
         }
 
         private func take(_ session: TLSSession) -> [UInt8] {
-            defer { session.scratch.dropOutgoing() }
-            return Array(session.scratch.outgoing)
+            defer { session.dropOutgoing() }
+            return Array(session.outgoing)
         }
 
         private func carry(_ bytes: inout [UInt8], to session: TLSSession, _ name: String, _ size: Int) {
@@ -55,6 +55,7 @@ import Testing
                 case .established(let applicationProtocol): told.append("\(name) \(applicationProtocol)")
                 case .plaintext(let bytes):
                     if name == "server" { atServer += bytes } else { atClient += bytes }
+                    session.dropPlaintext()
                 case .ended:
                     told.append("\(name) ended")
                     return
@@ -92,7 +93,7 @@ import Testing
         pair.exchange(size: 1_000_000)
         let message = [UInt8](repeating: 1, count: TLSScratch.recordBytes)
         try message.withUnsafeBytes { try pair.client.write($0) }
-        let outgoing = Array(pair.client.scratch.outgoing)
+        let outgoing = Array(pair.client.outgoing)
         #expect(outgoing[0] == 0x17)
         #expect(outgoing.count == 5 + Int(outgoing[3]) << 8 + Int(outgoing[4]), "exactly one")
     }
@@ -100,7 +101,7 @@ import Testing
     @Test func `nothing is written before the handshake is done`() throws {
         let pair = try Pair(try Certificates())
         try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
-        #expect(pair.client.scratch.outgoing.isEmpty)
+        #expect(pair.client.outgoing.isEmpty)
         pair.exchange(size: 1_000)
         #expect(pair.atServer.isEmpty)
     }
@@ -139,4 +140,18 @@ import Testing
         #expect(!pair.told.contains("client h2"))
     }
 
+    @Test func `a session cannot use memory that holds ciphertext of another session`() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let certificates = try Certificates()
+            let scratch = TLSScratch()
+            let first = TLSSession(
+                try certificates.client(), host: "localhost", peer: "first", scratch: scratch)
+            let second = TLSSession(
+                try certificates.client(), host: "localhost", peer: "second", scratch: scratch)
+            _ = first.next()
+            _ = second.next()
+        }
+        let errors = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(errors.contains("another session uses the ciphertext buffer"), "\(errors)")
+    }
 }

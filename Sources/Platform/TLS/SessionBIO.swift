@@ -30,7 +30,7 @@ enum SessionBIO {
 
 private func writeToSession(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     guard let session = unsafe SessionBIO.session(of: bio), count > 0 else { return -1 }
-    unsafe session.scratch.append(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+    unsafe session.scratch.append(UnsafeRawBufferPointer(start: bytes, count: Int(count)), of: session)
     return count
 }
 

@@ -27,6 +27,7 @@ extension TLSConnection {
                 hook()
                 sendOutgoing()
                 unsafe delegate?.received(bytes)
+                session.dropPlaintext()
             case .ended:
                 session.shutdown()
                 end(.closedByPeer(inGoodOrder: true))
@@ -53,23 +54,18 @@ extension TLSConnection {
     // MARK: Out
 
     func sendOutgoing() {
-        let bytes = unsafe scratch.outgoing
+        let bytes = unsafe session.outgoing
         guard unsafe !bytes.isEmpty else { return }
         if let tcp, unsafe !tcp.sendNow(bytes) { hasRoom = false }
-        scratch.dropOutgoing()
+        session.dropOutgoing()
     }
 
     /// Pulls plaintext and sends it, up to the limit of a turn.
     func pump() {
-        precondition(unsafe scratch.outgoing.isEmpty, "ciphertext of another connection waits to be sent")
+        precondition(unsafe session.outgoing.isEmpty, "ciphertext of an earlier turn waits to be sent")
         var isDry = false
-        do {
-            while hasRoom, !isDry, !scratch.isFull, isAlive {
-                let count = fillRecord(&isDry)
-                if count > 0, isAlive {
-                    try unsafe session.write(UnsafeRawBufferPointer(rebasing: scratch.record[..<count]))
-                }
-            }
+        do throws(TLSFailure) {
+            while hasRoom, !isDry, !scratch.isFull, isAlive { try sendRecord(&isDry) }
         } catch {
             return refuse(error)
         }
@@ -82,16 +78,20 @@ extension TLSConnection {
         }
     }
 
-    func fillRecord(_ isDry: inout Bool) -> Int {
-        var count = 0
-        while unsafe count < scratch.record.count, let delegate {
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.record[count...])
-            let written = unsafe delegate.fill(room)
-            precondition(written >= 0 && written <= room.count, "fill returned too many bytes")
-            count += written
-            isDry = written == 0
-            if isDry { break }
+    /// Has the owner fill one record, and encrypts it.
+    func sendRecord(_ isDry: inout Bool) throws(TLSFailure) {
+        try unsafe scratch.withRecord(of: session) { (record) throws(TLSFailure) in
+            var count = 0
+            while count < record.count, let delegate {
+                let room = unsafe UnsafeMutableRawBufferPointer(rebasing: record[count...])
+                let written = unsafe delegate.fill(room)
+                precondition(written >= 0 && written <= room.count, "fill returned too many bytes")
+                count += written
+                isDry = written == 0
+                if isDry { break }
+            }
+            guard count > 0, isAlive else { return }
+            try unsafe session.write(UnsafeRawBufferPointer(rebasing: record[..<count]))
         }
-        return count
     }
 }

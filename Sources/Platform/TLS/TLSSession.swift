@@ -7,7 +7,7 @@ internal import Cryptography
     case needsInput
     /// The peer is verified and speaks this protocol, which is empty without ALPN.
     case established(protocol: String)
-    /// Plaintext that is valid until the next call of the session.
+    /// Plaintext that is valid until `dropPlaintext`. No other session of the thread can decrypt before that.
     case plaintext(UnsafeRawBufferPointer)
     /// The peer has sent its close alert.
     case ended
@@ -15,7 +15,7 @@ internal import Cryptography
 }
 
 /// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse. Output for the peer
-/// collects in `scratch.outgoing`, which the caller drains after every call.
+/// collects in `outgoing`, which the caller sends and drops after every call.
 ///
 /// It owns an `SSL` and is confined to one thread: not Sendable. It neither returns nor accepts plaintext
 /// before the peer's certificate and protocol are verified.
@@ -89,6 +89,14 @@ internal import Cryptography
         if first != 0x16 && first != 0x15 { phase = .failed(.plainText(peer: peer)) }
     }
 
+    /// Ciphertext for the peer.
+    package var outgoing: UnsafeRawBufferPointer { unsafe scratch.outgoing(of: self) }
+
+    package func dropOutgoing() { scratch.dropOutgoing(of: self) }
+
+    /// Ends the loan of the plaintext that `next` returned. Its caller has used the plaintext.
+    package func dropPlaintext() { scratch.endPlaintext(of: self) }
+
     func takeInput(_ target: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe min(target.count, input.count)
         guard count > 0 else { return 0 }
@@ -145,9 +153,10 @@ internal import Cryptography
     /// Decrypts all available records, so that the layer above is called once for many.
     private func decrypt() -> TLSEvent {
         var count = 0
+        let plaintext = unsafe scratch.lendPlaintext(to: self)
         OpenSSLErrors.clear()
-        while unsafe scratch.plaintext.count - count >= TLSScratch.recordBytes {
-            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.plaintext[count...])
+        while plaintext.count - count >= TLSScratch.recordBytes {
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: plaintext[count...])
             let read = unsafe SSL_read(ssl, target.baseAddress, Int32(clamping: target.count))
             if read > 0 {
                 count += Int(read)
@@ -161,8 +170,9 @@ internal import Cryptography
             break
         }
         if count > 0 {
-            return unsafe .plaintext(UnsafeRawBufferPointer(rebasing: scratch.plaintext[..<count]))
+            return unsafe .plaintext(UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
         }
+        scratch.endPlaintext(of: self)
         switch phase {
         case .ending, .ended: return ended()
         case .failed(let failure): return drop(.failed(failure))

@@ -8,13 +8,13 @@ struct Installation {
     let broker: String
     let gateway: String
 
-    init(_ data: String) async throws {
+    init(_ data: String, environment: [String: String] = [:]) async throws {
         process = try ChildProcess(
             builtProduct("flotilla"),
             [
                 "up", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
                 "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
-            ])
+            ], environment: environment)
         broker = try await Self.address(of: "broker", in: process)
         gateway = try await Self.address(of: "gateway", in: process)
         let gateway = gateway

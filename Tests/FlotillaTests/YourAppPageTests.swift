@@ -1,0 +1,275 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// Tests that the page "Your app in 30 minutes" leads to a lock screen. A shell runs its commands, a simulated
+/// iPhone receives the pushes, and the test posts the page's reports with the tokens of that iPhone.
+struct YourAppPageTests {
+    private let page: String
+
+    init(from file: String = #filePath) throws {
+        let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        page = try String(
+            contentsOf: root.appendingPathComponent("deploy/book/your-app.md"), encoding: .utf8)
+    }
+
+    private func blocks(_ language: String) -> [String] {
+        page.components(separatedBy: "```\(language)\n").dropFirst().map {
+            $0.components(separatedBy: "\n```")[0]
+        }
+    }
+
+    @Test func `the page's commands and reports show a delivery on a phone from its start to its END`()
+        async throws
+    {
+        let home = try TemporaryDirectory()
+        let apns = try await Phone(in: home)
+        let console = ConsoleStep.blocks(in: page)
+        try #require(console.count == 6 && blocks("json").count == 3)
+        let reader = Reader(home: home.path, apns: apns)
+
+        // The test starts the installation of the last command on free ports.
+        let key = console[0].filter { !$0.command.hasPrefix("flotilla up ") }
+        #expect(key.count == 2 && console[0].count == 3)
+        try FileManager.default.createDirectory(
+            atPath: home.file("Downloads"), withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: apns.keyFile, toPath: home.file("Downloads/AuthKey_\(apns.keyID).p8"))
+        _ = try await reader.run(key)
+        let installation = try await Installation(
+            home.file("data"),
+            environment: apns.variables.merging(["FLOTILLA_SENDER_KEYS": home.file("keys")]) { $1 })
+        let user = reader.beside(installation)
+        let keys = try await user.run(console[1], thenPrint: ["REPORT_KEY", "KEY"])
+        let phone = apns.reporting(to: installation.gateway, with: try #require(keys["REPORT_KEY"]))
+
+        try await phone.report(blocks("json")[0], with: "start")
+        try await eventually("a start finds the iPhone") {
+            try await user.finds(phone: console[2], with: keys)
+        }
+        _ = try await user.run(console[2], with: keys)
+        try await phone.shows("cooking")
+        try await phone.report(blocks("json")[1], with: "update")
+        _ = try await user.run(console[3], with: keys)
+        try await phone.shows("on its way")
+        try await eventually("the page's question answers that the phone shows the newest state") {
+            try await user.output(of: console[5], with: keys).contains("it shows version")
+        }
+        _ = try await user.run(console[4], with: keys)
+        try await phone.shows("delivered")
+        try await phone.report(blocks("json")[2], with: nil)
+        try await eventually("the page's question answers that the activity ended") {
+            try await user.output(of: console[5], with: keys).contains("it ended at")
+        }
+    }
+
+    @Test func `the page's Swift code compiles against the interface of ActivityKit`() async throws {
+        let directory = try TemporaryDirectory()
+        let kit = try directory.write("ActivityKit.swift", Self.activityKit)
+        try await compile(
+            "-emit-module", "-parse-as-library", "-module-name", "ActivityKit", "-emit-module-path",
+            directory.file("ActivityKit.swiftmodule"), kit)
+        let code = try blocks("swift").enumerated().map { try directory.write("\($0).swift", $1) }
+        #expect(code.count == 2)
+        for version in ["5", "6"] {
+            try await compile(
+                ["-typecheck", "-parse-as-library", "-swift-version", version, "-I", directory.path] + code)
+        }
+    }
+
+    private func compile(_ arguments: String...) async throws { try await compile(arguments) }
+
+    private func compile(_ arguments: [String]) async throws {
+        let compiler = try ChildProcess("swiftc", arguments)
+        #expect(try await compiler.exitStatus() == 0, "\(compiler.errors)")
+    }
+
+    /// The part of ActivityKit that the page uses, as Apple declares it.
+    private static let activityKit = """
+        @_exported import Foundation
+        @_exported import FoundationNetworking
+
+        public protocol ActivityAttributes: Codable {
+            associatedtype ContentState: Codable & Hashable
+        }
+
+        public enum ActivityState: Codable, Sendable { case active, pending, stale, ended, dismissed }
+
+        public struct ActivityAuthorizationInfo {
+            public init() {}
+            public var areActivitiesEnabled: Bool { true }
+            public var frequentPushesEnabled: Bool { true }
+        }
+
+        public final class Activity<Attributes: ActivityAttributes>: Identifiable, Sendable {
+            public var id: String { "" }
+            public var attributes: Attributes { fatalError() }
+            public static var activities: [Activity<Attributes>] { [] }
+            public static var activityUpdates: AsyncStream<Activity<Attributes>> { AsyncStream { _ in } }
+            public static var pushToStartToken: Data? { nil }
+            public static var pushToStartTokenUpdates: AsyncStream<Data> { AsyncStream { _ in } }
+            public var pushTokenUpdates: AsyncStream<Data> { AsyncStream { _ in } }
+            public var activityStateUpdates: AsyncStream<ActivityState> { AsyncStream { _ in } }
+        }
+        """
+}
+
+/// A simulated APNs with one iPhone that does not report, because the test reports for it.
+private struct Phone {
+    private let process: ChildProcess
+    private let control: String
+    private let ports: (production: String, sandbox: String)
+    private let authorities: String
+    let keyFile: String
+    let keyID: String
+    private var gateway = ""
+    private var key = ""
+
+    init(in directory: TemporaryDirectory) async throws {
+        let types = try directory.write(
+            "types.json",
+            #"""
+            [{"name":"DeliveryAttributes","groupAttribute":"orderId",
+              "contentStateSchema":{"status":"string","minutes":"int"},
+              "attributesSchema":{"orderId":"string","restaurant":"string"}}]
+            """#)
+        process = try ChildProcess(
+            builtProduct("flotilla"),
+            [
+                "apns-simulator", "--data", directory.file("apns"), "--port", "0", "--sandbox-port", "0",
+                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
+                "--phones", "1", "--phone-app", "com.example.tracker", "--phone-types-file", types,
+                "--phone-environments", "sandbox", "--log-format", "text",
+            ])
+        try await process.waitFor("Stop it:")
+        let output = process.output
+        ports = (
+            String(try #require(output.firstMatch(of: #/production +https:\/\/(\S+)/#)).1),
+            String(try #require(output.firstMatch(of: #/sandbox +https:\/\/(\S+)/#)).1)
+        )
+        authorities = String(try #require(output.firstMatch(of: #/trust +(\S+)/#)).1)
+        let key = try #require(output.firstMatch(of: #/sign with +(\S+) +key id (\S+),/#))
+        (keyFile, keyID) = (String(key.1), String(key.2))
+        control = String(try #require(output.firstMatch(of: #/control +(\S+)/#)).1)
+    }
+
+    func reporting(to gateway: String, with key: String) -> Phone {
+        var phone = self
+        (phone.gateway, phone.key) = (gateway, key)
+        return phone
+    }
+
+    /// The settings that point a process at this APNs.
+    var variables: [String: String] {
+        [
+            "FLOTILLA_SENDER_APNS_PRODUCTION": ports.production,
+            "FLOTILLA_SENDER_APNS_SANDBOX": ports.sandbox,
+            "FLOTILLA_SENDER_APNS_AUTHORITIES": authorities,
+        ]
+    }
+
+    /// Posts a report of the page with the present time and the iPhone's own token.
+    ///
+    /// - Parameter kind: `start` or `update`, or nil if the report has no token.
+    func report(_ example: String, with kind: String?) async throws {
+        let now = Int(Date().timeIntervalSince1970 * 1000)
+        var report = example.replacing(#/"eventTime": [0-9]+/#, with: "\"eventTime\": \(now)")
+        if let kind {
+            var token: String?
+            try await eventually("the iPhone has a token of kind \(kind)") {
+                let tokens = try await curl("\(control)/v1/phones/phone-0/tokens")
+                let own = try JSONSerialization.jsonObject(with: Data(tokens.utf8)) as? [String: Any]
+                token = (own?[kind] as? [[String: Any]])?.first?["token"] as? String
+                return token != nil
+            }
+            let own = try #require(token)
+            report = report.replacing(#/"token": "[0-9a-f]+"/#, with: #""token": "\#(own)""#)
+        }
+        let answer = try await curl(
+            "http://\(gateway)/v1/reports", "-H", "Authorization: Bearer \(key)", "-d", report)
+        #expect(answer == #"{"accepted":1,"refused":[]}"#, "\(report)")
+    }
+
+    /// Waits until the lock screen shows this status of the order.
+    func shows(_ status: String) async throws {
+        let screen = try await curl(
+            "\(control)/v1/wait", "-d",
+            #"{"phone":"phone-0","group":"order-1001","pointer":"/status","equals":"\#(status)","milliseconds":60000}"#
+        )
+        #expect(screen.contains(#""showing":1"#), "\(screen)")
+    }
+
+    private func curl(_ arguments: String...) async throws -> String {
+        let process = try ChildProcess("curl", ["-sS", "--fail-with-body"] + arguments)
+        #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)")
+        return process.output
+    }
+}
+
+/// A reader of the page who pastes its commands into a shell.
+private struct Reader {
+    private let home: String
+    private let apns: Phone
+    private var gateway = ""
+    private var broker = ""
+
+    init(home: String, apns: Phone) { (self.home, self.apns) = (home, apns) }
+
+    func beside(_ installation: Installation) -> Reader {
+        var reader = self
+        (reader.gateway, reader.broker) = (installation.gateway, installation.broker)
+        return reader
+    }
+
+    /// Runs the commands in one shell, and checks that each prints the output that the page shows.
+    ///
+    /// - Parameters:
+    ///   - variables: The variables of the shell at the beginning.
+    ///   - names: The variables whose values are returned.
+    func run(
+        _ steps: [ConsoleStep], with variables: [String: String] = [:], thenPrint names: [String] = []
+    ) async throws -> [String: String] {
+        let mark = "---- the next command"
+        let prints = names.map { "echo $\($0)" }.joined(separator: "\n")
+        let outputs = try await shell(
+            steps.map(\.command).joined(separator: "\necho; echo '\(mark)'\n") + "\necho; echo '\(mark)'\n"
+                + prints, with: variables
+        ).components(separatedBy: "\n\(mark)\n")
+        try #require(outputs.count == steps.count + 1)
+        for (step, output) in zip(steps, outputs) {
+            #expect(step.shows(output), "\(step.command): \(output)")
+        }
+        let values = outputs[steps.count].split(separator: "\n").map(String.init)
+        return Dictionary(zip(names, values)) { first, _ in first }
+    }
+
+    /// Returns whether a dry run of the page's start finds the iPhone.
+    func finds(phone start: [ConsoleStep], with variables: [String: String]) async throws -> Bool {
+        let event = #""event": "start","#
+        let command = start[0].command.replacing(event, with: event + #" "dryRun": true,"#)
+        let answer = try await shell(command, with: variables)
+        let id = try #require(answer.firstMatch(of: #/"sendId":"([^"]+)"/#)).1
+        let progress = "curl -s http://\(gateway)/v1/sends/\(id) -H \"Authorization: Bearer $KEY\""
+        return try await shell(progress, with: variables).contains(#""targeted":1,"#)
+    }
+
+    func output(of steps: [ConsoleStep], with variables: [String: String]) async throws -> String {
+        try await shell(steps.map(\.command).joined(separator: "\n"), with: variables)
+    }
+
+    private func shell(_ script: String, with variables: [String: String]) async throws -> String {
+        let path = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        let own = script.replacing("127.0.0.1:8080", with: gateway)
+            .replacing("ABCDE12345", with: "FLOTILLA01").replacing("KEY1234567", with: apns.keyID)
+        var environment = apns.variables.merging(variables) { $1 }
+        environment["HOME"] = home
+        environment["FLOTILLA_KAFKA_BROKERS"] = broker
+        // The doctor looks for the sealing keys in this user's installation.
+        environment["FLOTILLA_UP_DATA"] = home + "/data"
+        let process = try ChildProcess(
+            "bash", ["-e", "-c", "PATH='\(path)':$PATH\n" + own], environment: environment)
+        #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(own)")
+        return process.output
+    }
+}

@@ -27,18 +27,18 @@ func cSources(
         linkerSettings: linked.map { .linkedLibrary($0) })
 }
 
-/// Code of the product, or test support: every use of an unsafe construct is spelled out.
+/// Code of the product with its page, or test support: every use of an unsafe construct is spelled out.
 func module(_ folder: String, _ dependencies: String..., features: String...) -> Target {
     .target(
         name: name(of: folder), dependencies: dependencies.map { .byName(name: $0) },
-        path: path(of: folder),
+        path: path(of: folder), exclude: folder.hasPrefix("Tests/") ? [] : ["README.md"],
         swiftSettings: strict + [.strictMemorySafety()] + features.map { .enableExperimentalFeature($0) })
 }
 
 func command(_ name: String, _ dependencies: String...) -> Target {
     .executableTarget(
         name: name, dependencies: dependencies.map { .byName(name: $0) },
-        path: "Sources/Commands/\(name)",
+        path: "Sources/Commands/\(name)", exclude: ["README.md"],
         swiftSettings: strict + [.strictMemorySafety()])
 }
 
@@ -118,7 +118,7 @@ let package = Package(
             "Telemetry", features: "Lifetimes"),
 
         // What people look at: files in the binary.
-        cSources("Stages/ConsoleFiles", exclude: ["web"]),
+        cSources("Stages/ConsoleFiles", exclude: ["web", "README.md"]),
         module("Stages/Console", "ConsoleFiles", "HTTPServer", "Cryptography"),
 
         // Which process answers for which lanes, and asking it.

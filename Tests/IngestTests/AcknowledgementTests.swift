@@ -49,7 +49,7 @@ import Topics
         // The process is the only writer. A transaction without records produces nothing.
         broker.answer(.produce, with: .drop)
         let doomed = try start(bed, directory)
-        try await doomed.process.waitFor("dead letters could not be written")
+        try await doomed.process.waitFor("records could not be written to the dead letters")
         doomed.kill()
         _ = try await doomed.process.exitStatus()
         #expect(broker.met(.produce) > 0)
@@ -81,7 +81,7 @@ import Topics
         try await eventually("the stage serves") { try committed(bed) == 1 }
         _ = try bed.admin.delete([bed.layout.name(.deadLetters)])
         try send(.deadLetter, to: bed)
-        try await process.process.waitFor("dead letters could not be written")
+        try await process.process.waitFor("records could not be written to the dead letters")
         #expect(try committed(bed) == 1)
         try await eventually("the topic exists again") {
             _ = try? bed.layout.create(on: bed.admin)

@@ -29,7 +29,7 @@ final class Stage: Sendable {
         let metrics = metrics
         environment = try before?.environment ?? bed.environment(under: directory, sealingKeys: sealingKeys)
         service = IngestService(
-            settings, in: environment, clock: clock,
+            settings, in: environment, clock: clock, settleMilliseconds: 0,
             onStep: { onStep($0, metrics) })
         let failures = failures
         try await service.start(

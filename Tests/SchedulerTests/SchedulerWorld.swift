@@ -130,8 +130,9 @@ final class SchedulerWorld {
     private var disks = Array(repeating: Array(repeating: WorldView(), count: partitions), count: 2)
     private var process = 0
     private var memory = Array(repeating: WorldMemory(), count: partitions)
-    private var clock = FiringClock(holdMilliseconds: hold)
-    private var jumpedAt: Int64?
+    private lazy var clock = newClock
+    private var stampedAt: Instant?
+    private var newClock: ClusterClock { ClusterClock(now: now, beliefMilliseconds: Self.hold) }
     private var nextID = 0
     private var timers: [String: Timer] = [:]
     private var repeated: [String: (fingerprint: String, answer: ScheduleReply.Scheduled, at: Int64)] = [:]
@@ -151,7 +152,7 @@ final class SchedulerWorld {
     // MARK: Events
 
     func step() {
-        clock.tick(wall: wall, at: now)
+        clock.tick(machine: wall, at: now)
         let number = chance.below(Self.partitions)
         switch chance.below(1000) {
         case ..<200: order(in: number)
@@ -171,9 +172,7 @@ final class SchedulerWorld {
     private func jump() {
         machineAhead += [-3_600_000, -60_000, -4000, 4000, 60_000, 3_600_000][chance.below(6)]
         if abs(machineAhead) > 4 * 3_600_000 { machineAhead = 0 }
-        let isHeld = clock.isHeld(at: now)
-        clock.tick(wall: wall, at: now)
-        if !isHeld, clock.isHeld(at: now) { jumpedAt = time }
+        clock.tick(machine: wall, at: now)
     }
 
     private func question(_ number: Int) { logs[number].orders.append(.init(stamp: time, order: nil)) }
@@ -216,9 +215,8 @@ final class SchedulerWorld {
 
     private func die(to other: Int) {
         process = other
-        // The next process has seen no jump.
-        jumpedAt = nil
-        clock = FiringClock(holdMilliseconds: Self.hold)
+        clock = newClock
+        stampedAt = nil
         startOver(isNew: true)
     }
 
@@ -244,7 +242,8 @@ final class SchedulerWorld {
     }
 
     private func ask(_ number: Int) {
-        guard memory[number].isServing, let time = clock.time(at: now), memory[number].heard.mustAsk(at: time)
+        guard memory[number].isServing, let time = clock.dueTime(at: now),
+            memory[number].heard.mustAsk(at: time)
         else { return }
         memory[number].heard.ends(
             at: Int64(logs[number].orders.count), asked: time, position: Int64(memory[number].position))
@@ -274,7 +273,8 @@ final class SchedulerWorld {
         var decided: [(order: ScheduleOrder, stamp: Int64, decision: OrderDesk.Decision)] = []
         for offset in start..<end {
             let record = logs[number].orders[offset]
-            clock.saw(record.stamp, wall: wall, at: now)
+            clock.saw(record.stamp, at: now)
+            stampedAt = now
             guard let order = record.order,
                 let decision = try? desk.decide(order, stamp: record.stamp, offset: Int64(offset), in: &table)
             else { continue }
@@ -319,8 +319,7 @@ final class SchedulerWorld {
     }
 
     private func fire(failing: Bool) {
-        guard let time = clock.time(at: now) else { return }
-        if let jumpedAt, self.time - jumpedAt < Self.hold { fault("a timer fires while the clock is held") }
+        guard let time = clock.dueTime(at: now) else { return }
         var tables: [Int: WorldTable] = [:]
         var outdated: [(number: Int, entry: DueEntry)] = []
         var gone: [(number: Int, row: TimerRow)] = []
@@ -463,14 +462,16 @@ final class SchedulerWorld {
         if late { fault("\(row.send.id) fires but was cancelled in time") }
     }
 
+    private var isStale: Bool { stampedAt.map { now.milliseconds(since: $0) >= 10_000 } ?? true }
+
     /// Runs until no timer waits.
     func finish() {
         for _ in 0..<4000 {
-            clock.tick(wall: wall, at: now)
+            clock.tick(machine: wall, at: now)
             for number in 0..<Self.partitions {
                 readView(number, count: Int.max >> 1)
                 decide(number, failing: false)
-                if clock.isStale(at: now) || clock.isHeld(at: now) { question(number) }
+                if isStale || clock.isDoubtful { question(number) }
                 ask(number)
             }
             fire(failing: false)

@@ -88,15 +88,23 @@ package final class FanOutService: Stage {
         switch loop {
         case .planner:
             try await planner.start(context) { state in
-                try PlannerLoop(
-                    settings, in: environment, state: state, log: context.log, metrics: context.metrics,
-                    clock: clock, settleMilliseconds: settle, onStep: onPlannerStep)
+                let decider = try PlannerDecider(
+                    settings, in: environment,
+                    StageContext(
+                        state: state, log: context.log, metrics: context.metrics,
+                        time: StageTime(wall: clock), onStep: onPlannerStep),
+                    settleMilliseconds: settle)
+                return StageLoop(decider.stage, decider, state: state)
             }
         case .expander:
             try await expander.start(context) { state in
-                try ExpanderLoop(
-                    settings, in: environment, state: state, log: context.log, metrics: context.metrics,
-                    clock: clock, settleMilliseconds: settle, onStep: onExpanderStep)
+                let decider = try ExpanderDecider(
+                    settings, in: environment,
+                    StageContext(
+                        state: state, log: context.log, metrics: context.metrics,
+                        time: StageTime(wall: clock), onStep: onExpanderStep),
+                    settleMilliseconds: settle)
+                return StageLoop(decider.stage, decider, state: state)
             }
         }
     }

@@ -43,9 +43,12 @@ package final class SchedulerService: Stage {
         let (settings, environment, clock, onStep) = (settings, environment, clock, onStep)
         FreedMemory.keep()
         try await thread.start(context) { state in
-            try SchedulerLoop(
-                settings, in: environment, clock: clock, state: state, log: context.log,
-                metrics: context.metrics, onStep: onStep)
+            let decider = try SchedulerDecider(
+                settings, in: environment,
+                StageContext(
+                    state: state, log: context.log, metrics: context.metrics,
+                    time: StageTime(wall: clock), onStep: onStep))
+            return StageLoop(decider.stage, decider, state: state)
         }
     }
 

@@ -11,8 +11,8 @@ package struct SchedulerSettings: OperatorSettings {
     package var firesMax = 2000
     /// The most timers that fire in a second. Late timers wait for the next seconds.
     package var firesPerSecond = 100_000
-    /// The time without firing after a clock has jumped.
-    package var holdMilliseconds = FiringClock.holdMilliseconds
+    /// The time after which a jump of a clock is believed. Until then timers fire by the lower time.
+    package var holdMilliseconds = 30_000
     /// The most timers that are committed and not yet read back. Above it the loop stops reading orders.
     package var overlayRowsMax = 20_000
     /// The most bytes of these timers. Above it the loop stops reading orders.
@@ -34,7 +34,8 @@ package struct SchedulerSettings: OperatorSettings {
             "the most timers that a process fires in a second; late timers wait for the next seconds")
         declare(
             "scheduler.clock-hold", sets: \.holdMilliseconds, as: Milliseconds.self, in: 0...600_000,
-            "the time for which no timer fires after a clock has jumped by more than 5 s")
+            "the time after which a jump of a clock by more than 5 s is believed; until then timers fire by the lower time"
+        )
         declare(
             "scheduler.overlay-rows", sets: \.overlayRowsMax, in: 1000...1_000_000,
             "the most timers that are committed and not yet read back; beyond it, reading orders pauses")

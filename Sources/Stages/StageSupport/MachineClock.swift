@@ -4,11 +4,13 @@ internal import Lifecycle
 struct MachineClock {
     /// The machine's time less the steady clock, in milliseconds: as it was before a step, and as it is now.
     private var trusted: Int64
-    private var last: Int64
+    private(set) var last: Int64
+    private let beliefMilliseconds: Int
     /// The time of the newest step, until it has lasted.
     private var steppedAt: Instant?
 
-    init(time: Int64, at now: Instant) {
+    init(time: Int64, at now: Instant, beliefMilliseconds: Int) {
+        self.beliefMilliseconds = beliefMilliseconds
         trusted = time - now.milliseconds
         last = trusted
     }
@@ -22,7 +24,10 @@ struct MachineClock {
     /// The higher of the two.
     var upper: Int64 { max(trusted, last) }
 
-    mutating func tick(time: Int64, at now: Instant) {
+    mutating func trust() { (trusted, steppedAt) = (last, nil) }
+
+    /// Returns whether the clock has stepped.
+    mutating func tick(time: Int64, at now: Instant) -> Bool {
         let offset = time - now.milliseconds
         let isStep = abs(offset - last) > ClusterClock.stepMilliseconds
         last = offset
@@ -30,10 +35,11 @@ struct MachineClock {
             steppedAt = nil
         } else if isStep || steppedAt == nil {
             steppedAt = now
-        } else if let steppedAt, now.milliseconds(since: steppedAt) >= ClusterClock.settleMilliseconds {
+        } else if let steppedAt, now.milliseconds(since: steppedAt) >= beliefMilliseconds {
             self.steppedAt = nil
         }
         if steppedAt == nil { trusted = offset }
+        return isStep
     }
 }
 

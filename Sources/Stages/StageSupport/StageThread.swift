@@ -1,7 +1,7 @@
 package import Lifecycle
 
-/// The work of a stage's thread. It runs in iterations until its `LoopState` asks it to stop.
-package protocol StageLoop: AnyObject {
+/// The work of a stage's thread. It runs until its `LoopState` asks it to stop.
+package protocol ThreadLoop: AnyObject {
     func run() throws
 }
 
@@ -19,13 +19,13 @@ package final class StageThread: Sendable {
     /// Returns when the loop is made, and throws if it cannot be made. A later failure of the loop ends
     /// the process.
     package func start(
-        _ context: ServiceContext, _ make: @escaping @Sendable (LoopState) throws -> any StageLoop
+        _ context: ServiceContext, _ make: @escaping @Sendable (LoopState) throws -> any ThreadLoop
     ) async throws {
         let (name, state, started) = (name, state, started)
         try await withCheckedThrowingContinuation { (ready: CheckedContinuation<Void, any Error>) in
             do {
                 let worker = try WorkerThread(name: name) {
-                    let loop: any StageLoop
+                    let loop: any ThreadLoop
                     do {
                         loop = try make(state)
                     } catch {

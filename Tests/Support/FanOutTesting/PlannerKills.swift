@@ -18,7 +18,7 @@ package final class PlannerKills: KillScene {
         package var steps = PlannerStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
         package var randomKills = 3
         package var freezes = 1
-        package var frozenSteps: [PlannerStep] = [.planned, .transactionBegun, .expansionsSent, .offsetsSent]
+        package var frozenSteps: [PlannerStep] = [.decided, .transactionBegun, .expansionsSent, .offsetsSent]
         /// Per 1,000 records: records that are not sends.
         package var poison = 10
         package var seed: UInt64 = 1

@@ -5,10 +5,9 @@ internal import Telemetry
 /// The expander's own metrics, beside the metrics of all loops of the stage. Created once, used for every
 /// transaction.
 struct ExpanderMetrics {
-    let shared: FanOutMetrics
+    let stage: StageMetrics
+    let clockDoubtSeconds: Gauge
     private let metrics: Metrics
-    let overlay: Gauge
-    let restoreSeconds: Histogram
     let jobs: Counter
     let age: SendAge
     let sheets: Counter
@@ -16,18 +15,15 @@ struct ExpanderMetrics {
     let safetyEnds: Counter
     let enquiries: Counter
     let pageRows: Gauge
-    let blocked: Gauge
-    let views: TopicViewMetrics
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
-        shared = FanOutMetrics(metrics, loop: "expander")
-        overlay = metrics.gauge(
-            "flotilla_fan_out_starts_overlay_rows", help: "rows of starts committed and not yet read back")
-        restoreSeconds = metrics.histogram(
-            "flotilla_fan_out_restore_seconds",
-            help: "time from the assignment of a partition until its view is complete",
-            labels: ["view": "lane"])
+        var names = StageMetrics.Names(
+            stage: "fan_out", records: "records", view: "starts", rows: "rows of starts")
+        (names.loop, names.restored) = ("expander", "lane")
+        (names.overlay, names.blocked) = ("starts_overlay_rows", "lanes_blocked")
+        stage = StageMetrics(metrics, names)
+        clockDoubtSeconds = FanOutMetrics.clockDoubtSeconds(metrics, loop: "expander")
         jobs = metrics.counter("flotilla_fan_out_jobs_total", help: "jobs committed")
         age = SendAge(metrics, at: .expanded)
         sheets = metrics.counter("flotilla_fan_out_sheets_total", help: "sheets of jobs committed")
@@ -41,12 +37,6 @@ struct ExpanderMetrics {
             help: "requests of lanes to the planner for a group's newest state, after a member appeared")
         pageRows = metrics.gauge(
             "flotilla_fan_out_page_rows", help: "the current limit of tokens in a transaction")
-        blocked = metrics.gauge(
-            "flotilla_fan_out_lanes_blocked",
-            help: "lanes whose expansions wait: a view is not writable, or their offset is out of range")
-        views = TopicViewMetrics(
-            metrics, of: "starts", views: "flotilla_fan_out_views_total",
-            applied: "flotilla_fan_out_applied_offset")
     }
 
     func dropped(_ reason: String) -> Counter {

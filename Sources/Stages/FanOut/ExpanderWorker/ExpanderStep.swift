@@ -1,6 +1,8 @@
+internal import StageSupport
+
 /// The steps after which an expander can die, in their order within a transaction. A test receives each step
 /// and may end the process there.
-package enum ExpanderStep: Int, Sendable, CaseIterable {
+package enum ExpanderStep: Int, StageStep, CaseIterable {
     case requestsRead = 1
     case newsHeard
     case pagesWalked

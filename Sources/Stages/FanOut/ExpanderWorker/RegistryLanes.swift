@@ -224,11 +224,11 @@ final class RegistryLanes {
     }
 
     /// Reads records of the topic. `commit` applies them and reports the news.
-    func read(waitMilliseconds: Int32) throws {
+    func read() throws {
         hasMore = false
         if blockage != nil || mustEnterFirst() { return }
         fitBatch()
-        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        let events = consumer.poll(into: &batch)
         defer { batch.clear() }
         hasMore = batch.count >= batch.recordsMax
         for index in 0..<batch.count {

@@ -3,12 +3,11 @@ internal import StageSupport
 internal import Topics
 
 /// One assigned partition of `sends` and `sends.timed`.
-struct PlannedPartition: OwnedPart {
+struct PlannedPartition: PositionedPart {
     let partition: Int32
     var condition = PartCondition.restoring
     var restoringSince: Instant
-    /// The committed position in each topic.
-    var positions: [PlannedTopic: ReadPosition] = [:]
+    var positions = ReadPositions()
     /// Whether the first walk since the assignment is complete. Then all held sends are known, and the notes
     /// are repeated.
     var isWalked = false
@@ -19,16 +18,6 @@ struct PlannedPartition: OwnedPart {
     }
 
     var name: String { "partition \(partition) of sends" }
-
-    func next(in topic: Int) -> Int64? { positions[PlannedTopic(index: topic)]?.committed }
-
-    mutating func reached(_ offset: Int64, in topic: Int) {
-        positions[PlannedTopic(index: topic), default: ReadPosition()].reached(offset)
-    }
-
-    mutating func begin(at offset: Int64?, in topic: Int) {
-        positions[PlannedTopic(index: topic), default: ReadPosition()].begin(at: offset)
-    }
 }
 
 /// The topics that the planner reads, in the order of its subscription.
@@ -37,7 +26,4 @@ enum PlannedTopic: CaseIterable {
     case timed
 
     var name: TopicName { self == .sends ? .sends : .sendsTimed }
-
-    /// - Parameter index: the topic's index in the subscription.
-    init(index: Int) { self = index == 0 ? .sends : .timed }
 }

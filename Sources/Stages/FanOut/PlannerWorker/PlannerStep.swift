@@ -1,10 +1,12 @@
+internal import StageSupport
+
 /// The steps after which a planner can die, in their order within a batch. A test receives each step and may
 /// end the process there.
-package enum PlannerStep: Int, Sendable, CaseIterable {
+package enum PlannerStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
     case lettersSent
     case lettersAcknowledged
-    case planned
+    case decided
     case transactionBegun
     case groupsSent
     case urgentSent

@@ -16,6 +16,7 @@ package final class IngestService: Stage {
     private let environment: StageEnvironment
     private let clock: @Sendable () -> WallTime
     private let onStep: @Sendable (IngestStep) -> Void
+    private let settleMilliseconds: Int
     private let thread = StageThread(name: IngestService.name)
 
     package convenience init(_ settings: IngestSettings, in environment: StageEnvironment) {
@@ -24,15 +25,18 @@ package final class IngestService: Stage {
 
     /// - Parameters:
     ///   - clock: The wall clock of this process.
+    ///   - settleMilliseconds: the time for which the loop watches the clocks before its first irreversible act.
     ///   - onStep: A callback for every step, on the loop's thread. Tests end the process there.
     package init(
         _ settings: IngestSettings, in environment: StageEnvironment,
         clock: @escaping @Sendable () -> WallTime = { .now() },
+        settleMilliseconds: Int = ClusterClock.settleMilliseconds,
         onStep: @escaping @Sendable (IngestStep) -> Void
     ) {
         self.settings = settings
         self.clock = clock
         self.environment = environment
+        self.settleMilliseconds = settleMilliseconds
         self.onStep = onStep
     }
 
@@ -40,11 +44,16 @@ package final class IngestService: Stage {
 
     package func start(_ context: ServiceContext) async throws {
         let (settings, environment, clock, onStep) = (settings, environment, clock, onStep)
+        let settleMilliseconds = settleMilliseconds
         FreedMemory.keep()
         try await thread.start(context) { state in
-            try IngestLoop(
-                settings, in: environment, clock: clock, shared: state, log: context.log,
-                metrics: context.metrics, onStep: onStep)
+            let decider = try IngestDecider(
+                settings, in: environment,
+                StageContext(
+                    state: state, log: context.log, metrics: context.metrics,
+                    time: StageTime(wall: clock), onStep: onStep),
+                settleMilliseconds: settleMilliseconds)
+            return StageLoop(decider.stage, decider, state: state)
         }
     }
 

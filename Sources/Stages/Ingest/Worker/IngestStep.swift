@@ -1,11 +1,13 @@
+internal import StageSupport
+
 /// The steps of the loop at which a test can end the process, in their order within a batch. In production no
 /// callback is set.
-package enum IngestStep: Int, Sendable, CaseIterable {
+package enum IngestStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
     case strayForwarded
     case lettersSent
     case lettersAcknowledged
-    case merged
+    case decided
     case transactionBegun
     case installationsSent
     case registrySent

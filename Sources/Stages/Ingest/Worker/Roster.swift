@@ -22,20 +22,12 @@ struct Roster {
     }
 
     let partition: Int32
-    /// The number of merged reports, and the offset after the last of them.
-    private(set) var reports = 0
-    private(set) var next: Int64 = 0
     private(set) var entries: [Entry] = []
     private var table = NumberTable()
     /// The error of a record that a newer program has written, if any.
     var newerRecord: RecordError?
 
     init(of partition: Int32) { self.partition = partition }
-
-    mutating func heard(_ offset: Int64) {
-        reports += 1
-        next = offset + 1
-    }
 
     func index(of key: [UInt8], murmur: UInt32) -> Int? {
         var probe = table.probe(murmur)

@@ -14,7 +14,7 @@ internal import Topics
 ///
 /// Every problem of a lane has the same repair: its files are closed and opened again, and reading continues
 /// from their offsets.
-final class InsightLoop: StageLoop {
+final class InsightLoop: ThreadLoop {
     static let group = "insight"
     /// The wait for records in an idle iteration. It bounds the delay of a stop.
     static let idleMilliseconds: Int32 = 250

@@ -1,6 +1,8 @@
+internal import StageSupport
+
 /// The steps after which a scheduler can die, in their order within a batch. A test receives each step and
 /// may end the process there.
-package enum SchedulerStep: Int, Sendable, CaseIterable {
+package enum SchedulerStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
     case lettersSent
     case lettersAcknowledged

@@ -55,6 +55,8 @@ package final class GroupMember<Part: OwnedPart> {
     var beginnings = Beginnings()
     var ends = ReachedEnds(now: .now())
     var gaps = OpenGaps()
+    /// Whether records are in hand that are not committed. Then no end is committed, because they lie below it.
+    package var isHoldingRecords = false
 
     /// - Parameter followed: topics with the same partitions that the loop reads by another consumer. Their offsets
     ///   are committed in this group.
@@ -377,7 +379,7 @@ package final class GroupMember<Part: OwnedPart> {
         beginnings.ask(by: consumer, at: now)
         for partition in complete.sorted() { serve(partition) }
         lookAtGaps(at: now)
-        if ends.isDue(at: now) { try commitEnds() }
+        if !isHoldingRecords, ends.isDue(at: now) { try commitEnds() }
     }
 }
 

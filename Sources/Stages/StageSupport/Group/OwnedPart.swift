@@ -55,3 +55,14 @@ extension OwnedPart {
         }
     }
 }
+
+/// A part whose records are committed in their order.
+package protocol PositionedPart: OwnedPart {
+    var positions: ReadPositions { get set }
+}
+
+extension PositionedPart {
+    package func next(in topic: Int) -> Int64? { positions[topic].committed }
+    package mutating func begin(at offset: Int64?, in topic: Int) { positions[topic].begin(at: offset) }
+    package mutating func reached(_ offset: Int64, in topic: Int) { positions[topic].reached(offset) }
+}

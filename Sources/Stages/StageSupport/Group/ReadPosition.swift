@@ -34,3 +34,19 @@ package struct ReadPosition {
         return found
     }
 }
+
+/// The positions of a reader in the topics of one partition number.
+package struct ReadPositions {
+    private var positions: [ReadPosition] = []
+
+    package init() {}
+
+    /// - Parameter topic: the topic's index in the subscription.
+    package subscript(topic: Int) -> ReadPosition {
+        get { topic < positions.count ? positions[topic] : ReadPosition() }
+        set {
+            while positions.count <= topic { positions.append(ReadPosition()) }
+            positions[topic] = newValue
+        }
+    }
+}

@@ -201,7 +201,7 @@ package final class TopicViews {
     /// Reads records of the topic and writes them to the files.
     ///
     /// - Returns: the partitions whose views have read everything that was written.
-    package func read(waitMilliseconds: Int32) throws -> [Int32] {
+    package func read(waitMilliseconds: Int32 = 0) throws -> [Int32] {
         readCount = 0
         if blockage != nil { return [] }
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)

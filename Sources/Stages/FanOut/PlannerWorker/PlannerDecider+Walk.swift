@@ -6,57 +6,24 @@ internal import StageSupport
 internal import Store
 internal import Telemetry
 
-extension PlannerLoop {
-    /// The interval between two confirmations that the view of a quiet partition is up to date.
-    static let asOfMilliseconds = 600_000
-
-    /// Does the regular work. The loop calls it once a second.
-    func upkeep(_ now: Instant) throws {
-        try views.retryBlocked(now, opening: member.owned.keys)
-        transaction.serve()
-        writer.serve()
-        // Lost notes are repeated from the rows.
-        if notes.serve() { for own in member.owned.values where own.isServing { walk.begin(own.partition) } }
-        if writer.isRuined || notes.isRuined {
-            throw StageFailure.client("a producer of the planner is unusable")
-        }
-        tellObstacles()
-        metrics.overlay.set(Double(views.overlayRows))
-        metrics.shared.clockDoubtSeconds.set(Double(clock.doubtMilliseconds) / 1000)
-        metrics.held.set(Double(held.count))
-        metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
-        if batch.isEmpty { metrics.shared.oldestSeconds.set(0) }
-        guard isSettled, now >= nextAsOf else { return }
-        nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-        views.refreshAsOf()
-    }
-
-    private func tellObstacles() {
-        var obstacles = member.obstacles
-        if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
-        if !apps.isReady { obstacles.insert("the catalog has not been read to its end", at: 0) }
-        state.setObstacles(obstacles)
-    }
-
-    // MARK: Walking
-
+extension PlannerDecider {
     /// Reads one page of the current walk.
     func walkOn(_ now: Instant) throws {
-        let serving = member.owned.values.filter(\.isServing).map(\.partition)
         guard
-            let partition = walk.next(of: serving, at: now, intervalMilliseconds: settings.sweepMilliseconds),
-            let view = views[partition]
+            let partition = walk.next(
+                of: serving.map(\.partition), at: now, intervalMilliseconds: settings.sweepMilliseconds),
+            let view = stage.views[partition]
         else { return }
         var range = walk.range
         var found = WalkedPage()
-        let time = clock.surelyPast(at: now)
+        let time = stage.clock.surelyPast(at: now)
         let more: Bool
         do throws(StoreError) {
             more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
                 let bytes = KeyBytes([UInt8](copying: key))
                 // A row that is newer than the view comes from this planner, so its note is sent. But it may
                 // still hold a send that the previous planner held.
-                if let newer = views.overlays[partition]?[bytes] {
+                if let newer = stage.views.overlays[partition]?[bytes] {
                     return found.takeHeld(of: bytes, newer.span, with: reader)
                 }
                 guard let glance = GroupGlance.look(key, value, with: reader)
@@ -64,19 +31,19 @@ extension PlannerLoop {
                 found.take(glance, bytes, time: time)
             }
         } catch {
-            return try views.rebuild(partition, error)
+            return try stage.views.rebuild(partition, error)
         }
-        onStep(.walked)
+        stage.reached(.walked)
         if walk.isFirst { take(found, of: partition, at: now) }
         guard try forget(found.outlived, of: partition) else { return }
         walk.range = range
         if more { return }
-        if walk.isFirst { member.owned[partition]?.isWalked = true }
+        if walk.isFirst { stage.member.owned[partition]?.isWalked = true }
         walk.finish()
     }
 
     private func take(_ page: WalkedPage, of partition: Int32, at now: Instant) {
-        if let newest = page.newest { clock.sawRecorded(newest, at: now) }
+        if let newest = page.newest { stage.clock.sawRecorded(newest, at: now) }
         // The reminders are due at once. If the time of a held send has not come, its release adds a new
         // reminder.
         for key in page.held { held.add(key, in: partition, at: 0) }
@@ -87,13 +54,12 @@ extension PlannerLoop {
     /// Deletes the rows. Returns false if they still exist.
     private func forget(_ keys: [KeyBytes], of partition: Int32) throws -> Bool {
         if keys.isEmpty { return true }
-        output.removeAll()
+        beginTransaction()
         for key in keys { output.addTombstone(key, partition: partition) }
-        onStep(.sweepBegun)
-        var work = PlannedWork()
-        guard try commitAlone(&work, of: [partition]) else { return false }
+        stage.reached(.sweepBegun)
+        guard try commitAlone(of: [partition]) else { return false }
         metrics.forgotten.add(keys.count)
-        onStep(.swept)
+        stage.reached(.swept)
         return true
     }
 }

@@ -48,7 +48,7 @@ private struct PageShare {
     }
 }
 
-extension ExpanderLoop {
+extension ExpanderDecider {
     /// The most requests of one lane in a transaction.
     private static let requestsMax = 1000
     /// The most requests of a lane's normal topic that are read ahead. Above it, or above `bytesAheadMax`,
@@ -80,22 +80,31 @@ extension ExpanderLoop {
     // MARK: Reading
 
     /// Sorts the records of the batch into the queues of their lanes.
-    func queueRequests() {
-        onStep(.requestsRead)
-        noteStamps()
-        for index in 0..<batch.count {
-            let (partition, offset) = (batch[index].partition, batch[index].offset)
-            let topic = ExpandedTopic(index: batch[index].topic)
-            guard let lane = member.owned[partition], lane.isServing,
-                lane.queues[topic].isNew(offset)
-            else {
-                continue
-            }
+    func take(_ hand: inout BatchInHand) {
+        stage.reached(.requestsRead)
+        for part in hand.parts {
+            if let lane = stage.member.owned[part.partition] { queue(part, of: hand.batch, in: lane) }
+        }
+        hand.takeAll()
+        for lane in owned where lane.isServing && !lane.isPaused && isAhead(lane) {
+            lane.isPaused = true
+            stage.consumer.pause([place(.usual, lane.partition)])
+        }
+    }
+
+    private func queue(_ part: BatchPart, of batch: borrowing RecordBatch, in lane: OwnedLane) {
+        let topic = ExpandedTopic(index: part.topic)
+        var part = part
+        while !part.isTaken {
+            let index = part.next
+            part.takeNext()
+            let offset = batch[index].offset
+            guard lane.queues[topic].isNew(offset) else { continue }
             let request: ExpansionRequest?
             do throws(Misfit) {
                 request = try read(batch[index], of: topic)
             } catch {
-                bury(index, of: batch, from: topic, as: error)
+                stage.sendToDeadLetters(index, of: batch, as: error, at: times.now)
                 request = nil
             }
             lane.queues[topic].append(
@@ -103,10 +112,10 @@ extension ExpanderLoop {
                     request: request, offset: offset, bytes: batch[index].byteCount,
                     stamp: batch[index].timestamp))
         }
-        for lane in member.owned.values where lane.isServing && !lane.isPaused && isAhead(lane) {
-            lane.isPaused = true
-            pause(.usual, of: lane)
-        }
+    }
+
+    func place(_ topic: ExpandedTopic, _ partition: Int32) -> Kafka.TopicPartition {
+        stage.place(topic.name, partition)
     }
 
     private func isAhead(_ lane: OwnedLane) -> Bool {
@@ -132,27 +141,15 @@ extension ExpanderLoop {
         }
     }
 
-    private func bury(
-        _ index: Int, of batch: borrowing RecordBatch, from topic: ExpandedTopic, as misfit: Misfit
-    ) {
-        let record = batch[index]
-        metrics.shared.deadLetters(misfit.code).add()
-        let letter = DeadLetter(
-            stage: FanOutService.name, code: misfit.code, reason: misfit.reason,
-            topic: layout.name(topic.name), partition: record.partition, offset: record.offset,
-            writtenAt: record.timestamp ?? 0, at: times.now)
-        writer.bury(record, as: letter)
-    }
-
     // MARK: Working
 
     /// Runs one transaction if there is work. Urgent requests have separate transactions. Under constant
     /// urgent load, every other transaction is for the rest.
     func work() throws {
-        let serving = member.owned.values.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
+        let serving = owned.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
         let urgent = serving.filter { isWaiting(.urgent, in: $0) }
-        let others = isFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
-        let began = Instant.now()
+        let others = isOverlayFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
+        let began = stage.time.now()
         wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
         let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
         // An urgent transaction takes no news of other lanes, because that would delay it.
@@ -160,7 +157,7 @@ extension ExpanderLoop {
         guard !lanes.isEmpty else { return }
         turn += 1
         // The epoch of the assignment under which the requests were read. The loop has not polled since then.
-        let epoch = consumer.epoch
+        let epoch = stage.consumer.epoch
         let first = turn % lanes.count
         guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
         else { return }
@@ -172,18 +169,14 @@ extension ExpanderLoop {
             guard began >= nextRegistryCommit else { return }
         }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryMilliseconds)
-        if let problem = writer.acknowledge() {
-            return member.giveUp("expansions could not be written to the dead letters", problem)
+        if let problem = stage.writer.acknowledge() {
+            return stage.member.giveUp("expansions could not be written to the dead letters", problem)
         }
-        onStep(.lettersAcknowledged)
-        // Captured before the transaction's first record. A later capture could belong to a newer membership.
-        guard let group = consumer.captureGroup(forEpoch: epoch) else {
-            return member.giveUp("the lanes were reassigned", "")
-        }
+        stage.reached(.lettersAcknowledged)
         startsSeconds = 0
-        guard try commit(shares.list, of: topic, group) else { return }
-        let took = Instant.now().seconds(since: began)
-        metrics.shared.batchSeconds.observe(took)
+        guard try commit(shares.list, of: topic, readIn: epoch) else { return }
+        let took = stage.time.now().seconds(since: began)
+        stage.metrics.batchSeconds.observe(took)
         if topic == .urgent {
             lastUrgent = (began, shares.list.reduce(0) { $0 + $1.taken })
         } else {
@@ -226,15 +219,15 @@ extension ExpanderLoop {
             walked.list.append(LaneShare(lane: lane, worker: worker))
         }
         guard try hearNews(&walked.list, topic, began: began) else { return nil }
-        let pagesBegan = Instant.now()
+        let pagesBegan = stage.time.now()
         walked.newsSeconds = pagesBegan.seconds(since: began)
         let busy = lanes.count { isWaiting(topic, in: $0) }
         if isUrgentLikely(at: began) { walked.pageShare = 0.5 }
         let share = PageShare(of: Int(Double(pageSize.rows) * walked.pageShare), among: busy)
         guard try walkInTurn(&walked.list, topic, within: share, began: began) else { return nil }
         walked.rows = walked.list.reduce(0) { $0 + $1.rows }
-        walked.pageSeconds = Instant.now().seconds(since: pagesBegan)
-        onStep(.pagesWalked)
+        walked.pageSeconds = stage.time.now().seconds(since: pagesBegan)
+        stage.reached(.pagesWalked)
         return walked
     }
 
@@ -258,13 +251,13 @@ extension ExpanderLoop {
                     try repair(shares[index].lane.partition, error)
                     return false
                 }
-                onStep(.newsHeard)
+                stage.reached(.newsHeard)
             }
             isMore =
                 topic == .usual && registry.hasMore
-                && Instant.now().milliseconds(since: began) < Self.newsMilliseconds
+                && stage.time.now().milliseconds(since: began) < Self.newsMilliseconds
             if isMore { try readRegistry() }
-            if member.mustStartOver || registry.blockage != nil { return false }
+            if stage.member.mustStartOver || registry.blockage != nil { return false }
         }
         metrics.caughtUp.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
         return true
@@ -278,7 +271,7 @@ extension ExpanderLoop {
         let hasNews = isNewsRead(of: lane)
         if !hasNews, registry.isEntered(lane.partition) { return nil }
         try registry.commit(lane.partition, tellingInto: &news)
-        onStep(.registryApplied)
+        stage.reached(.registryApplied)
         guard hasNews else { return nil }
         noteNews()
         return registry.taken(lane.partition)
@@ -324,7 +317,8 @@ extension ExpanderLoop {
     ) throws(StoreError) -> Bool {
         let waiting = share.lane.queues[topic].waiting.prefix(Self.requestsMax).dropFirst(share.taken)
         for request in waiting.prefix(Self.requestsInTurn) {
-            if share.rows >= page.rows || Instant.now().milliseconds(since: began) >= Self.walkMilliseconds,
+            if share.rows >= page.rows
+                || stage.time.now().milliseconds(since: began) >= Self.walkMilliseconds,
                 share.taken > 0
             {
                 return false
@@ -351,7 +345,7 @@ extension ExpanderLoop {
         // The path in the error tells which file is damaged. A view's directory has the name of its table.
         if error.description.contains("/registry-") {
             try registry.repair(partition, error)
-            member.startOverLater()
+            stage.member.startOverLater()
         } else {
             try starts.rebuild(partition, error)
         }
@@ -359,44 +353,36 @@ extension ExpanderLoop {
 
     // MARK: Committing
 
-    func commit(_ shares: [LaneShare], of topic: ExpandedTopic, _ group: GroupMetadata) throws -> Bool {
+    func commit(_ shares: [LaneShare], of topic: ExpandedTopic, readIn epoch: Int) throws -> Bool {
         var offsets: [OffsetToCommit] = []
         for share in shares {
             let partition = share.lane.partition
             if let offset = share.registryOffset {
                 offsets.append(
-                    OffsetToCommit(TopicPartition(layout.name(.registry), partition), offset: offset))
+                    OffsetToCommit(stage.place(.registry, partition), offset: offset))
             }
             if share.taken > 0, let last = share.lane.queues[topic].waiting.prefix(share.taken).last {
                 offsets.append(OffsetToCommit(place(topic, partition), offset: last.offset + 1))
             }
         }
         if offsets.isEmpty { return true }
-        func onTransactionStep(_ step: StageTransaction.Step) {
-            onStep(step == .begun ? .transactionBegun : .offsetsSent)
-        }
-        let outcome = try transaction.run(
-            offsets, group, onStep: onTransactionStep, meanwhile: readSomeStarts
-        ) { producer, topics in
-            send(shares, by: JobSender(producer), to: topics)
-        }
-        guard outcome == .committed else {
-            member.startOverLater()
-            return false
-        }
-        onStep(.committed)
-        let now = Instant.now()
+        guard
+            try stage.commit(
+                offsets, readIn: epoch, meanwhile: readSomeStarts,
+                send: { producer, topics in send(shares, by: JobSender(producer), to: topics) })
+        else { return false }
+        let now = stage.time.now()
         for share in shares { remember(share, topic, at: now) }
-        onStep(.overlaid)
+        stage.reached(.overlaid)
         return true
     }
 
     /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take
     /// about the same time. Returns false if there were no records.
     private func readSomeStarts() throws -> Bool {
-        let began = Instant.now()
-        try readStarts(waitMilliseconds: 0)
-        startsSeconds += Instant.now().seconds(since: began)
+        let began = stage.time.now()
+        for partition in try starts.read() { viewIsComplete(partition) }
+        startsSeconds += stage.time.now().seconds(since: began)
         return starts.readCount > 0
     }
 
@@ -408,7 +394,7 @@ extension ExpanderLoop {
         let usual = lane.queues[.usual]
         if lane.isPaused, usual.count < Self.requestsAheadMax / 4, usual.bytes < Self.bytesAheadMax / 4 {
             lane.isPaused = false
-            _ = member.resume([ExpandedTopic.usual.index], of: lane.partition)
+            _ = stage.member.resume([ExpandedTopic.usual.index], of: lane.partition)
         }
         count(share)
     }
@@ -418,12 +404,12 @@ extension ExpanderLoop {
         let sheets = share.worker.expander.output.sheets.count
         metrics.jobs.add(jobs)
         metrics.sheets.add(sheets)
-        let now = clock().milliseconds
+        let now = stage.time.wall().milliseconds
         for sheet in share.worker.expander.output.sheets {
             let head = share.worker.expander.output.heads[sheet.head].head
             metrics.age.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
         }
-        metrics.shared.records("expanded").add(share.taken)
+        stage.metrics.records("expanded").add(share.taken)
         metrics.enquiries.add(share.worker.expander.output.enquiries.count)
         for progress in share.worker.expander.output.progress {
             if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
@@ -458,9 +444,9 @@ extension ExpanderLoop {
                     usual: topics[Place.jobs.rawValue])
             else { return false }
         }
-        onStep(.jobsSent)
+        stage.reached(.jobsSent)
         guard sendStarts(shares, by: sender, to: topics[Place.starts.rawValue]) else { return false }
-        onStep(.startsSent)
+        stage.reached(.startsSent)
         var closings = Closings()
         for share in shares {
             for progress in share.worker.expander.output.progress { closings.add(progress) }
@@ -473,7 +459,7 @@ extension ExpanderLoop {
         for (key, progress) in closings.all {
             guard send(progress, under: key, to: .progress) else { return false }
         }
-        onStep(.progressSent)
+        stage.reached(.progressSent)
         for share in shares {
             for left in share.worker.expander.output.continuations {
                 let place: Place = left.isUrgent ? .expansionsUrgent : .expansions
@@ -484,13 +470,13 @@ extension ExpanderLoop {
                 else { return false }
             }
         }
-        onStep(.continuationsSent)
+        stage.reached(.continuationsSent)
         for share in shares {
             for enquiry in share.worker.expander.output.enquiries {
                 guard send(enquiry, under: enquiry.groupKey.bytes, to: .sendsTimed) else { return false }
             }
         }
-        onStep(.enquiriesSent)
+        stage.reached(.enquiriesSent)
         return true
     }
 }

@@ -5,14 +5,15 @@ internal import StageSupport
 internal import Store
 internal import Telemetry
 
-extension ExpanderLoop {
+extension ExpanderDecider {
     /// Reads one page of the walk through `starts`.
     func walkOn(_ now: Instant) throws {
         // The file must contain all known activities, so that an END finds its tokens.
-        let serving = member.owned.values.filter {
+        let serving = owned.filter {
             $0.isServing && $0.registryCommitted != nil && registry.isEntered($0.partition)
         }.map(\.partition)
-        guard let time = time.surelyPast(at: now), let partition = startsWalk.next(of: serving, at: now),
+        guard let time = stage.clock.surelyPast(at: now),
+            let partition = startsWalk.next(of: serving, at: now),
             let view = starts[partition]
         else { return }
         var range = startsWalk.range
@@ -33,7 +34,7 @@ extension ExpanderLoop {
         } catch {
             return try starts.rebuild(partition, error)
         }
-        onStep(.walked)
+        stage.reached(.walked)
         guard try endSafely(due, in: partition, at: time) else { return }
         for key in outlived { view.drop(key.span) }
         if !outlived.isEmpty { try starts.settle(partition) }
@@ -44,7 +45,9 @@ extension ExpanderLoop {
     /// Writes the safety ENDs. Returns false if they must be repeated.
     private func endSafely(_ due: [LedgerKey], in partition: Int32, at time: Int64) throws -> Bool {
         if due.isEmpty { return true }
-        guard let catalog, let lane = member.owned[partition], let worker = lane.worker else { return false }
+        guard let catalog, let lane = stage.member.owned[partition], let worker = lane.worker else {
+            return false
+        }
         worker.table.removeChanges()
         worker.expander.begin(at: time, atLatest: times.latest, catalog: ExpanderView(view: catalog))
         do throws(StoreError) {
@@ -53,15 +56,11 @@ extension ExpanderLoop {
             try repair(partition, error)
             return false
         }
-        guard let group = consumer.captureGroup(forEpoch: consumer.epoch) else {
-            member.giveUp("the lanes were reassigned", "")
-            return false
-        }
         metrics.safetyEnds.add(worker.expander.output.jobs)
         // The transaction commits an offset that is committed already. So it fails if this process is not a
         // member any more.
         return try commit(
-            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)], of: .usual, group
-        )
+            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)], of: .usual,
+            readIn: stage.consumer.epoch)
     }
 }

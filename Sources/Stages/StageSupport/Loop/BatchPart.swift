@@ -1,15 +1,16 @@
 package import Kafka
 
 /// The records of one partition and topic in a batch. Each transaction takes as many of them as it can hold.
-package struct BatchPart<Topic: Equatable> {
+package struct BatchPart {
     package let partition: Int32
-    package let topic: Topic
+    /// The index of the topic in the subscription.
+    package let topic: Int
     /// The places of the records in the batch, in their order.
-    private var indices: [Int] = []
+    package private(set) var indices: [Int] = []
     /// The number of records that are in a transaction.
     package private(set) var taken = 0
 
-    private init(partition: Int32, topic: Topic) {
+    private init(partition: Int32, topic: Int) {
         self.partition = partition
         self.topic = topic
     }
@@ -33,17 +34,13 @@ package struct BatchPart<Topic: Equatable> {
     /// Returns the parts of a batch, in the order in which they first come. Records of a partition that does not flow are
     /// left out: they are read again when it does.
     ///
-    /// - Parameters:
-    ///   - serves: whether the records of a partition flow.
-    ///   - topic: the topic by its index in the subscription.
-    package static func all(
-        of batch: borrowing RecordBatch, serving serves: (Int32) -> Bool, topic: (Int) -> Topic
-    ) -> [BatchPart] {
+    /// - Parameter serves: whether the records of a partition flow.
+    static func all(of batch: borrowing RecordBatch, serving serves: (Int32) -> Bool) -> [BatchPart] {
         var parts: [BatchPart] = []
         var last = 0
         var judged: (partition: Int32, serves: Bool)?
         for index in 0..<batch.count {
-            let (partition, topic) = (batch[index].partition, topic(batch[index].topic))
+            let (partition, topic) = (batch[index].partition, batch[index].topic)
             if judged?.partition != partition { judged = (partition, serves(partition)) }
             if judged?.serves == false { continue }
             if last >= parts.count || parts[last].partition != partition || parts[last].topic != topic {

@@ -6,7 +6,7 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-extension ExpanderLoop {
+extension ExpanderDecider {
     /// The pause between two questions for young records.
     private static let betweenQuestionsMilliseconds = 10_000
     /// The topics of this stage whose records the cluster stamps.
@@ -14,41 +14,32 @@ extension ExpanderLoop {
 
     /// The time for decisions and an upper bound of the time, in milliseconds since 1970.
     var times: (now: Int64, latest: Int64) {
-        let now = Instant.now()
-        time.tick(machine: clock().milliseconds, at: now)
-        return (time.decisionTime(at: now) ?? 0, time.latest(at: now))
-    }
-
-    /// Gives the stamps of the current batch to the clock.
-    func noteStamps() {
-        let now = Instant.now()
-        for index in 0..<batch.count where batch[index].isStampedByCluster {
-            if let stamp = batch[index].timestamp { time.saw(stamp, at: now) }
-        }
+        let now = stage.time.now()
+        stage.clock.tick(machine: stage.time.wall().milliseconds, at: now)
+        return (stage.clock.decisionTime(at: now) ?? 0, stage.clock.latest(at: now))
     }
 
     /// Gives the registration times of tokens to the clock. They come from the cluster's stamps.
     func noteNews() {
-        let now = Instant.now()
-        for index in 0..<news.count { time.sawRecorded(news.row(index).registeredAt, at: now) }
+        let now = stage.time.now()
+        for index in 0..<news.count { stage.clock.sawRecorded(news.row(index).registeredAt, at: now) }
     }
 
     /// Asks for records that are at most a few minutes old by this machine's clock. If there is one, the
     /// clock is not ahead. The loop calls it once a second.
     func askTheTime(_ now: Instant) {
-        let wall = clock().milliseconds
-        guard now >= nextQuestion, time.isUnconfirmed(at: now) else { return }
+        guard now >= nextQuestion, stage.clock.isUnconfirmed(at: now) else { return }
         nextQuestion = now.advanced(byMilliseconds: Self.betweenQuestionsMilliseconds)
-        let since = wall - ClusterClock.toleranceMilliseconds
+        let since = stage.time.wall().milliseconds - ClusterClock.toleranceMilliseconds
         let partitions = Self.stampedTopics.flatMap { topic in
-            (0..<Int32(lanes.count)).map { TopicPartition(layout.name(topic), $0) }
+            (0..<Int32(lanes.count)).map { stage.place(topic, $0) }
         }
-        youngRecords = consumer.ask(.records(sinceMilliseconds: since, partitions))
+        youngRecords = stage.consumer.ask(.records(sinceMilliseconds: since, partitions))
     }
 
     /// Takes the answer to the newest question for young records.
-    func hearYoungRecords(_ event: ConsumerEvent) {
+    func hear(_ event: ConsumerEvent) {
         guard case .answered(youngRecords, .records(let since, let found)) = event else { return }
-        if found.values.contains(where: { $0 != nil }) { time.saw(since, at: .now()) }
+        if found.values.contains(where: { $0 != nil }) { stage.clock.saw(since, at: stage.time.now()) }
     }
 }

@@ -16,72 +16,37 @@ struct SweepPosition {
     /// The users whose erasure this pass has found in the partition.
     var erasures = Erasures()
     /// The start of the next pass.
-    var nextPass = Instant.now()
+    var nextPass: Instant
 }
 
-extension IngestLoop {
-    /// The interval at which a view without new records is marked as up to date.
-    static let asOfMilliseconds = 600_000
-
-    /// Runs once per second.
-    func upkeep(_ now: Instant) throws {
-        try views.retryBlocked(now, opening: member.owned.keys)
-        transaction.serve()
-        writer.serve()
-        recheckClock()
-        if writer.isRuined {
-            throw StageFailure.client("the producer of dead letters has failed and must be rebuilt")
-        }
-        tellObstacles()
-        metrics.overlay.set(Double(views.overlayRows))
-        metrics.blocked.set(Double(member.stuck(isBlocked: views.blockage != nil)))
-        if batch.isEmpty { metrics.oldestSeconds.set(0) }
-        guard !member.mustStartOver, views.blockage == nil else { return }
-        try views.keepRepeated()
-        if now >= nextAsOf {
-            nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-            views.refreshAsOf()
-        }
-        try sweepPage(now)
-    }
-
-    private func tellObstacles() {
-        var obstacles = member.obstacles
-        if let wrongClock { obstacles.insert(wrongClock, at: 0) }
-        if let blockage = views.blockage { obstacles.insert(blockage.why, at: 0) }
-        if !merges.isReady { obstacles.insert("the catalog has not been read to its end", at: 0) }
-        shared.setObstacles(obstacles)
-    }
-
-    // MARK: Sweeping
-
-    private func sweepPage(_ now: Instant) throws {
-        guard isClockProven else { return }
+extension IngestDecider {
+    /// Sweeps one page. Nothing expires before its time has surely passed.
+    func sweepPage(_ now: Instant) throws {
+        guard let time = stage.clock.surelyPast(at: now) else { return }
         if sweep.partition == nil {
-            guard now >= sweep.nextPass, let first = member.owned.keys.min() else { return }
+            guard now >= sweep.nextPass, let first = stage.member.owned.keys.min() else { return }
             sweep.partition = first
             (sweep.range, sweep.erasures) = (.everything, Erasures())
             sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
         }
         guard let partition = sweep.partition else { return }
-        let isDone = try sweepPage(of: partition)
+        let isDone = try sweepPage(of: partition, time: time)
         if isDone {
-            sweep.partition = member.owned.keys.filter { $0 > partition }.min()
+            sweep.partition = stage.member.owned.keys.filter { $0 > partition }.min()
             (sweep.range, sweep.erasures) = (.everything, Erasures())
         }
     }
 
     /// Returns true if the partition has no more rows.
-    private func sweepPage(of partition: Int32) throws -> Bool {
-        guard let own = member.owned[partition], own.isServing, let view = views[partition],
-            let offset = own.position.committed
+    private func sweepPage(of partition: Int32, time: Int64) throws -> Bool {
+        guard let part = stage.member.owned[partition], part.isServing, let view = stage.views[partition],
+            part.positions[0].committed != nil
         else { return true }
         // Without reports, nothing else has refreshed the apps.
         merges.refresh()
-        let now = decisionTime
         var range = sweep.range
         var swept: [(key: KeyBytes, record: Int)] = []
-        output.removeAll()
+        beginTransaction()
         var more: Bool
         var beyond: KeyRange?
         do throws(StoreError) {
@@ -93,7 +58,8 @@ extension IngestLoop {
                 }
                 let key = KeyBytes([UInt8](copying: key))
                 // A row that is newer than the view is swept in the next pass.
-                guard views.overlays[partition]?[key] == nil, let left = sweepRow(key, value: value, now: now)
+                guard stage.views.overlays[partition]?[key] == nil,
+                    let left = sweepRow(key, value: value, now: time)
                 else {
                     return
                 }
@@ -108,7 +74,7 @@ extension IngestLoop {
                 metrics.sweptRows.add(left.changes.count)
             }
         } catch {
-            try views.rebuild(partition, error)
+            try stage.views.rebuild(partition, error)
             return true
         }
         if let beyond {
@@ -117,16 +83,13 @@ extension IngestLoop {
         }
         sweep.range = range
         if swept.isEmpty { return !more }
-        onStep(.sweepBegun)
-        // The offsets do not change. Their commit proves that this process still owns the partition.
-        guard let group = reports.captureGroup(forEpoch: reports.epoch) else { return true }
-        let place = Kafka.TopicPartition(reportsTopic, partition)
-        guard try commit([OffsetToCommit(place, offset: offset)], group) else { return true }
-        let done = Instant.now()
+        stage.reached(.sweepBegun)
+        guard try commitAlone(of: [partition]) else { return true }
+        let done = stage.time.now()
         for (key, record) in swept {
-            views.overlays[partition]?.committed(key, output.record(record), at: done)
+            stage.views.overlays[partition]?.committed(key, output.record(record), at: done)
         }
-        onStep(.swept)
+        stage.reached(.swept)
         return !more
     }
 
@@ -142,7 +105,7 @@ extension IngestLoop {
         if let time = installation.erasedAt, key.bytes != installation.key,
             !sweep.erasures.add(installation.subject, of: installation.app, upTo: time)
         {
-            log.error(
+            stage.log.error(
                 "too many users were erased at once; erase the remaining users again after some days",
                 .field("partition", sweep.partition ?? -1))
         }

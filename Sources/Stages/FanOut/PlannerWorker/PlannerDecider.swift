@@ -1,0 +1,110 @@
+internal import Catalog
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The planner's decisions. It plans sends and commits the results in one transaction with their offsets, on top of
+/// the views of `groups`.
+///
+/// A batch holds the sends that have arrived, so a single send is planned at once. Under load the loop waits
+/// for more sends (`Gathering`).
+final class PlannerDecider: RecordDecider {
+    typealias Step = PlannerStep
+    typealias Part = PlannedPartition
+
+    /// The version of the layout of the views' files. Files with another version are rebuilt.
+    static let viewSchema = 1
+    /// The longest wait while sends are held, because they must go at their times.
+    static let heldMilliseconds = 100
+
+    let settings: FanOutSettings
+    let metrics: PlannerMetrics
+    let stage: StageClients<PlannerDecider>
+    let notes: NoteWriter
+    let planner: Planner
+    let apps: KnownApps
+    let reader = JSONReader()
+    let lanes: Lanes
+
+    var output: PlanOutput
+    /// The result of the current transaction, apart from its records, and its rows by partition.
+    var planned = PlannedWork()
+    var tables: [Int32: PartitionTable] = [:]
+    var held = HeldSends()
+    var walk = GroupWalk()
+
+    init(
+        _ settings: FanOutSettings, in environment: StageEnvironment, _ context: StageContext<Step>,
+        settleMilliseconds: Int
+    ) throws {
+        self.settings = settings
+        metrics = PlannerMetrics(context.metrics)
+        let layout = environment.layout
+        let lanes = Lanes(count: layout.lanes)
+        self.lanes = lanes
+        planner = Planner(lanes: layout.lanes) { app, recipient in lanes.lane(of: recipient, app: app) }
+        apps = KnownApps { environment.catalog?.apps }
+        output = PlanOutput(lanes: lanes)
+        var form = StageForm(
+            stage: FanOutService.name, group: "planner", input: "sends",
+            topics: PlannedTopic.allCases.map(\.name), outputs: PlanOutput.Target.allCases.map(\.topic),
+            view: TopicViewForm(topic: layout.name(.groups), table: "groups", schema: Self.viewSchema))
+        form.loop = FanOutService.Loop.planner.rawValue
+        (form.batchRecordsMax, form.batchBytesMax) = (settings.batchSendsMax, settings.batchBytesMax)
+        (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
+        form.viewLimits = settings.viewLimits
+        form.sessionMilliseconds = settings.sessionMilliseconds
+        form.prefetchKibibytesMax = settings.prefetchKibibytesMax
+        form.partitionKibibytesMax = settings.partitionKibibytesMax
+        notes = try NoteWriter(
+            environment.cluster.settings, layout, log: context.log, metrics: context.metrics)
+        stage = try StageClients(
+            form, in: environment, context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
+    }
+
+    // MARK: Readiness
+
+    var isReady: Bool { apps.isReady }
+    var problems: [String] { apps.isReady ? [] : ["the catalog has not been read to its end"] }
+    var isFull: Bool { held.isFull }
+
+    // MARK: Membership
+
+    func assigned(_ numbers: [Int32]) { held.keep(numbers) }
+
+    func letGo() { walk = GroupWalk() }
+
+    func flows(_ partition: Int32) {
+        if stage.member.owned[partition]?.isWalked == false { walk.begin(partition) }
+    }
+
+    // MARK: Work
+
+    func gatheringMilliseconds(after hand: borrowing BatchInHand, tookMilliseconds: Int) -> Int {
+        Gathering.pauseMilliseconds(after: hand.batch.count, taking: tookMilliseconds)
+    }
+
+    func work(at now: Instant) throws -> Wake? {
+        try releaseHeld(now)
+        if stage.isSettled { try walkOn(now) }
+        if walk.isUrgent { return Wake(at: now) }
+        return held.count == 0 ? nil : Wake(at: now.advanced(byMilliseconds: Self.heldMilliseconds))
+    }
+
+    func upkeep(at now: Instant) throws {
+        // Lost notes are repeated from the rows.
+        if notes.serve() { for part in serving { walk.begin(part.partition) } }
+        if notes.isRuined { throw StageFailure.client("a producer of the planner is unusable") }
+        metrics.clockDoubtSeconds.set(Double(stage.clock.doubtMilliseconds) / 1000)
+        metrics.held.set(Double(held.count))
+    }
+
+    var serving: [PlannedPartition] { stage.member.owned.values.filter(\.isServing) }
+
+    func finish() { notes.finish() }
+}

@@ -1,0 +1,134 @@
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The scheduler's decisions. It commits the timers of orders in one transaction with their offsets. It fires due
+/// timers, each in one transaction with its tombstone.
+///
+/// A transaction that fires timers also commits the unchanged offsets, to prove that the partition is still assigned to
+/// this process.
+final class SchedulerDecider: RecordDecider {
+    typealias Step = SchedulerStep
+    typealias Part = ScheduledPartition
+
+    /// The version of the layout of the views' files. Files with another version are rebuilt.
+    static let viewSchema = 1
+    /// The size of the orders that are prefetched. In memory, small records take several times as much.
+    static let prefetchKibibytesMax = 8192
+
+    let settings: SchedulerSettings
+    let metrics: SchedulerMetrics
+    let stage: StageClients<SchedulerDecider>
+    let desk = OrderDesk()
+    let reader = JSONReader()
+    let lanes: Lanes
+
+    var output: TimerOutput
+    var budget: FiringBudget
+    /// The rows of the current transaction, by partition.
+    var tables: [Int32: PartitionTimers] = [:]
+    /// The orders of the current transaction, by outcome.
+    var outcomes: [String: Int] = [:]
+    /// The partitions of orders whose ends are asked for.
+    var ends = AwaitedEnds()
+    /// The time of the newest batch with a stamp. The steady clock may run faster than the cluster's.
+    var stampedAt: Instant?
+    var nextQuestion = Instant(nanoseconds: 0)
+
+    init(_ settings: SchedulerSettings, in environment: StageEnvironment, _ context: StageContext<Step>)
+        throws
+    {
+        self.settings = settings
+        metrics = SchedulerMetrics(context.metrics)
+        let layout = environment.layout
+        lanes = Lanes(count: layout.lanes)
+        output = TimerOutput(lanes: lanes, repliesPartitions: layout.partitions(.replies))
+        budget = FiringBudget(perSecond: settings.firesPerSecond)
+        var view = TopicViewForm(topic: layout.name(.timers), table: "timers", schema: Self.viewSchema)
+        view.derive = Self.writeDue
+        var form = StageForm(
+            stage: SchedulerService.name, group: "scheduler", input: "orders",
+            topics: ScheduledTopic.allCases.map(\.name), outputs: TimerOutput.Target.allCases.map(\.topic),
+            view: view)
+        (form.batchRecordsMax, form.batchBytesMax) = (settings.batchOrdersMax, settings.batchBytesMax)
+        (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
+        form.viewLimits = settings.viewLimits
+        form.sessionMilliseconds = settings.sessionMilliseconds
+        form.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        stage = try StageClients(
+            form, in: environment, context, metrics: metrics.stage,
+            beliefMilliseconds: settings.holdMilliseconds)
+    }
+
+    /// Writes the second row that the view stores for each row: its entry in due order.
+    @Sendable
+    private static func writeDue(_ key: Span<UInt8>, _ row: Span<UInt8>, to due: inout DerivedRow) -> Bool {
+        guard let entry = DueEntry(of: key, row) else { return false }
+        due.key = entry.stored
+        return true
+    }
+
+    // MARK: Readiness
+
+    /// Whether a clock has jumped and the new time is not confirmed. Then timers fire by the lower time.
+    var doubtsClock: Bool { stage.clock.isDoubtful }
+
+    var problems: [String] {
+        doubtsClock
+            ? ["a clock has jumped; timers fire by the lower time until the new time is confirmed"] : []
+    }
+
+    func machineClockStepped() {
+        metrics.jumps.add()
+        stage.log.warning(
+            "this machine's clock has jumped; timers fire by the lower time for a while",
+            .field("milliseconds", settings.holdMilliseconds))
+    }
+
+    // MARK: Membership
+
+    func assigned(_ numbers: [Int32]) {}
+
+    func letGo() { ends.forgetAll() }
+
+    func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) {
+        // The orders are read again, so an answer to an earlier question proves nothing about them.
+        ends.forgetAll()
+        for partition in numbers { stage.member.owned[partition]?.forgetTimers() }
+    }
+
+    // MARK: Upkeep
+
+    func upkeep(at now: Instant) throws {
+        metrics.held.set(doubtsClock ? 1 : 0)
+        settleWindows()
+        try countTimers()
+    }
+
+    /// Drops rows and keys from memory that are now in the view.
+    private func settleWindows() {
+        for (partition, part) in stage.member.owned where part.window.freshCount > 0 || !part.unread.isEmpty {
+            let overlay = stage.views.overlays[partition]
+            stage.member.owned[partition]?.window.settle { overlay?[$0] != nil }
+            stage.member.owned[partition]?.unread.settle { overlay?[$0] != nil }
+        }
+    }
+
+    private func countTimers() throws {
+        var rows = 0
+        for partition in stage.member.owned.keys.sorted() {
+            do throws(StoreError) {
+                rows += try stage.views[partition]?.count() ?? 0
+            } catch {
+                return try stage.views.rebuild(partition, error)
+            }
+        }
+        // Each row has a second row, its entry in due order.
+        metrics.timers.set(Double(rows / 2))
+    }
+}

@@ -1,0 +1,80 @@
+package import Kafka
+package import Lifecycle
+
+/// The partitions whose ends a loop waits for. The loop asks for them without waiting, and a partition whose question
+/// failed is asked for again after a pause.
+package struct AwaitedEnds {
+    /// The pause after a failed question.
+    package static let againMilliseconds = 500
+    /// The time after which a question counts as failed. A client that was replaced answers nothing more.
+    package static let answerMilliseconds = 10_000
+
+    /// The ends of a partition, and the time at which the question was asked.
+    package struct Found: Equatable {
+        package let partition: TopicPartition
+        package let ends: Watermarks
+        package let askedAt: Instant
+    }
+
+    private enum Wait: Equatable {
+        case due(Instant)
+        case asked(QuestionID, at: Instant)
+    }
+
+    private var waits: [TopicPartition: Wait] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool { waits.isEmpty }
+    package func contains(_ partition: TopicPartition) -> Bool { waits[partition] != nil }
+
+    /// Waits for the ends of more partitions. An answer to an earlier question does not count for them.
+    package mutating func want(_ partitions: some Sequence<TopicPartition>, at time: Instant) {
+        for partition in partitions { waits[partition] = .due(time) }
+    }
+
+    package mutating func forget(_ partitions: some Sequence<TopicPartition>) {
+        for partition in partitions { waits[partition] = nil }
+    }
+
+    package mutating func forgetAll() { waits = [:] }
+
+    /// Asks for all partitions that are due, in one question.
+    package mutating func ask<Failure: Error>(
+        at now: Instant, _ ask: (KafkaQuestion) throws(Failure) -> QuestionID
+    ) throws(Failure) {
+        if waits.isEmpty { return }
+        let due = waits.filter { isDue($0.value, at: now) }.map(\.key)
+        if due.isEmpty { return }
+        let question = try ask(.ends(due))
+        for partition in due { waits[partition] = .asked(question, at: now) }
+    }
+
+    private func isDue(_ wait: Wait, at now: Instant) -> Bool {
+        switch wait {
+        case .due(let time): time <= now
+        case .asked(_, let time): now.milliseconds(since: time) >= Self.answerMilliseconds
+        }
+    }
+
+    /// Takes the answer to a question. Returns the ends of partitions that wait for this answer.
+    package mutating func take(_ answer: KafkaAnswer, to question: QuestionID, at now: Instant) -> [Found] {
+        switch answer {
+        case .ends(let ends):
+            var found: [Found] = []
+            for (partition, ends) in ends {
+                guard case .asked(question, let time) = waits[partition] else { continue }
+                waits[partition] = nil
+                found.append(Found(partition: partition, ends: ends, askedAt: time))
+            }
+            return found
+        case .failed(let partitions, _):
+            for partition in partitions {
+                guard case .asked(question, _) = waits[partition] else { continue }
+                waits[partition] = .due(now.advanced(byMilliseconds: Self.againMilliseconds))
+            }
+            return []
+        case .committed, .records: return []
+        }
+    }
+}

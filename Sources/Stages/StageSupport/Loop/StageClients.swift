@@ -1,0 +1,163 @@
+package import Kafka
+internal import Lifecycle
+internal import LiveActivity
+package import Telemetry
+package import Topics
+
+/// The clients of a stage's loop, and what both the loop and its decider use. Pinned to the loop's thread.
+package final class StageClients<Decider: StageDecider> {
+    package let form: StageForm
+    package let layout: TopicLayout
+    package let log: Log
+    package let time: StageTime
+    package let metrics: StageMetrics
+    let onStep: (Decider.Step) -> Void
+
+    package let consumer: Consumer
+    package let member: GroupMember<Decider.Part>
+    package let views: TopicViews
+    package let writer: PlainWriter
+    package let transaction: StageTransaction
+    package var clock: ClusterClock
+    /// The records that one transaction takes.
+    package internal(set) var bound: TransactionBound
+
+    /// - Parameters:
+    ///   - settleMilliseconds: the time for which the clocks are watched before an irreversible act.
+    ///   - beliefMilliseconds: the time for which a step of a clock has to last until it is believed.
+    package init(
+        _ form: StageForm, in environment: StageEnvironment, _ context: StageContext<Decider.Step>,
+        metrics: StageMetrics, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
+        beliefMilliseconds: Int = ClusterClock.settleMilliseconds
+    ) throws {
+        self.form = form
+        self.metrics = metrics
+        (log, time, onStep) = (context.log, context.time, context.onStep)
+        let layout = environment.layout
+        self.layout = layout
+        bound = TransactionBound(recordsMax: form.batchRecordsMax)
+        clock = ClusterClock(
+            now: context.time.now(), settleMilliseconds: settleMilliseconds,
+            beliefMilliseconds: beliefMilliseconds)
+        let (log, all) = (context.log, context.metrics)
+        let kafka = environment.cluster.settings
+        let identity = environment.identity(of: form.stage, loop: form.loop)
+        var options = ConsumerOptions(
+            .group(
+                layout.prefix + form.group, instanceID: identity, topics: form.topics.map(layout.name)))
+        options.sessionMilliseconds = form.sessionMilliseconds
+        form.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
+        form.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
+        consumer = try Consumer(kafka, options, name: "\(form.group)-\(form.input)", log: log, metrics: all)
+        views = try TopicViews(
+            form.view, directory: environment.stateDirectory(of: form.stage), limits: form.viewLimits,
+            kafka: kafka, name: "\(form.group)-\(form.view.table)", log: log, metrics: all,
+            numbers: metrics.views)
+        writer = PlainWriter(kafka, layout, name: "\(form.group)-plain", log: log, metrics: all)
+        transaction = StageTransaction(topics: form.outputs.map(layout.name), log: log) {
+            try TransactionalProducer(
+                kafka, form.producer, transactionalID: identity, name: "\(form.group)-transactions",
+                log: log, metrics: all)
+        }
+        member = GroupMember(
+            consumer, layout: layout, topics: form.topics, followed: form.followed, transaction: transaction,
+            log: log, startedOver: metrics.startedOver, restoreSeconds: metrics.restoreSeconds)
+        if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
+            throw StageFailure.client(obstacle)
+        }
+    }
+
+    /// Tells a test that the loop has reached a step.
+    package func reached(_ step: Decider.Step) { onStep(step) }
+
+    /// Whether records may be decided now: nothing has to be read again, and the views can be written.
+    package var isSettled: Bool { !member.mustStartOver && views.blockage == nil }
+
+    package func place(_ topic: TopicName, _ partition: Int32) -> TopicPartition {
+        TopicPartition(layout.name(topic), partition)
+    }
+
+    /// Sends an unchanged record to the dead letters.
+    ///
+    /// - Parameters:
+    ///   - sealed: replaces the value if the value must not be stored in plain text.
+    ///   - time: milliseconds since 1970.
+    package func sendToDeadLetters(
+        _ index: Int, of batch: borrowing RecordBatch, as misfit: Misfit, sealed: [UInt8]? = nil,
+        at time: Int64
+    ) {
+        let record = batch[index]
+        metrics.deadLetters(misfit.code).add()
+        let letter = DeadLetter(
+            stage: form.stage, code: misfit.code, reason: misfit.reason,
+            topic: layout.name(form.topics[record.topic]), partition: record.partition,
+            offset: record.offset, writtenAt: record.timestamp ?? 0, at: time)
+        writer.bury(record, sealed: sealed, as: letter)
+    }
+
+    // MARK: Transactions
+
+    /// Runs one transaction. The group is captured before its first record. A later capture could belong to a newer
+    /// membership, and then old work would be committed under it.
+    ///
+    /// - Parameters:
+    ///   - epoch: the epoch of the assignment under which the work was read.
+    ///   - meanwhile: does a piece of other work while the cluster stores the records. Returns false if none is left.
+    ///   - send: queues the records. Returns false if the producer refused one.
+    /// - Returns: false if the transaction is not committed. Then the loop starts over.
+    package func commit(
+        _ offsets: [OffsetToCommit], readIn epoch: Int, meanwhile: () throws -> Bool = { false },
+        send: (TransactionalProducer, [Topic]) -> Bool
+    ) throws -> Bool {
+        guard let group = consumer.captureGroup(forEpoch: epoch) else {
+            member.giveUp("the partitions were reassigned", "")
+            return false
+        }
+        func onTransactionStep(_ step: StageTransaction.Step) {
+            onStep(step == .begun ? .transactionBegun : .offsetsSent)
+        }
+        let outcome = try transaction.run(
+            offsets, group, onStep: onTransactionStep, meanwhile: meanwhile, send: send)
+        guard outcome == .committed else {
+            member.startOverLater()
+            return false
+        }
+        onStep(.committed)
+        return true
+    }
+
+    /// Runs a transaction that takes no records. It commits the unchanged offsets of its partitions, which proves that
+    /// this process still owns them.
+    package func commitAlone(
+        of partitions: some Sequence<Int32>, send: (TransactionalProducer, [Topic]) -> Bool
+    ) throws -> Bool {
+        var offsets: [OffsetToCommit] = []
+        for part in partitions.compactMap({ member.owned[$0] }) {
+            for topic in form.topics.indices {
+                guard let offset = part.committed(in: topic) else { continue }
+                offsets.append(OffsetToCommit(place(form.topics[topic], part.partition), offset: offset))
+            }
+        }
+        return try commit(offsets, readIn: consumer.epoch, send: send)
+    }
+}
+
+/// The values that a loop receives at its start.
+package struct StageContext<Step: StageStep> {
+    package let state: LoopState
+    package let log: Log
+    package let metrics: Metrics
+    package let time: StageTime
+    package let onStep: (Step) -> Void
+
+    package init(
+        state: LoopState, log: Log, metrics: Metrics, time: StageTime = StageTime(),
+        onStep: @escaping (Step) -> Void
+    ) {
+        self.state = state
+        self.log = log
+        self.metrics = metrics
+        self.time = time
+        self.onStep = onStep
+    }
+}

@@ -1,0 +1,45 @@
+package import Kafka
+package import Store
+package import Topics
+
+/// The description of a stage's loop: its names, its topics and its limits.
+package struct StageForm {
+    /// The name of the stage, which is a part of its Kafka identity and of its directory.
+    package let stage: String
+    /// The number of the loop within the stage. A number is never used for another loop.
+    package var loop = 0
+    /// The name of the consumer group, and the beginning of the names of the loop's clients.
+    package let group: String
+    /// The name of the records that the group reads, such as `orders`.
+    package let input: String
+    /// The topics that the group reads. All of them have the same partitions.
+    package let topics: [TopicName]
+    /// The topics whose offsets the group commits, and which another consumer reads.
+    package var followed: [TopicName] = []
+    /// The topics of the transactions, in the order in which `send` receives them.
+    package let outputs: [TopicName]
+    package let view: TopicViewForm
+    package var viewLimits = Limits()
+    package var producer = ProducerOptions()
+
+    package var batchRecordsMax = RecordBatch.recordsMaxUsual
+    package var batchBytesMax = RecordBatch.bytesMaxUsual
+    /// The most rows and bytes that are committed and not read back. Above either of them the loop takes no records.
+    package var overlayRowsMax = Int.max
+    package var overlayBytesMax = Int.max
+    package var sessionMilliseconds = 10_000
+    package var prefetchKibibytesMax: Int?
+    package var partitionKibibytesMax: Int?
+
+    package init(
+        stage: String, group: String, input: String, topics: [TopicName], outputs: [TopicName],
+        view: TopicViewForm
+    ) {
+        self.stage = stage
+        self.group = group
+        self.input = input
+        self.topics = topics
+        self.outputs = outputs
+        self.view = view
+    }
+}

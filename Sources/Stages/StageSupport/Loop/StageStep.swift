@@ -1,0 +1,20 @@
+/// The steps of a loop after which a process can die. A test receives each step and may end the process there.
+/// The cases of a stage's enum are these requirements, beside the steps that only the stage has.
+package protocol StageStep: Sendable {
+    static var transactionBegun: Self { get }
+    static var offsetsSent: Self { get }
+    static var committed: Self { get }
+    static var viewSettled: Self { get }
+    static var viewOpened: Self { get }
+    static var assigned: Self { get }
+    static var restored: Self { get }
+}
+
+/// The steps of a stage whose transactions take the records of one batch.
+package protocol RecordStep: StageStep {
+    static var batchRead: Self { get }
+    static var lettersSent: Self { get }
+    static var lettersAcknowledged: Self { get }
+    static var decided: Self { get }
+    static var overlaid: Self { get }
+}

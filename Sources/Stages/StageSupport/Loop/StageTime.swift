@@ -1,0 +1,15 @@
+package import Lifecycle
+package import Telemetry
+
+/// The two clocks of a loop. A simulation exchanges them.
+package struct StageTime {
+    /// The steady clock.
+    package let now: () -> Instant
+    /// The machine's clock.
+    package let wall: () -> WallTime
+
+    package init(now: @escaping () -> Instant = { .now() }, wall: @escaping () -> WallTime = { .now() }) {
+        self.now = now
+        self.wall = wall
+    }
+}

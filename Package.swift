@@ -77,6 +77,7 @@ let package = Package(
         cSources("CLibraries/CKafkaPeer", linked: "rdkafka"),
 
         // Foundations.
+        module("Platform/Containers"),
         module("Platform/Telemetry", "CLinux"),
         module("Platform/Lifecycle", "CLinux", "Telemetry"),
         module("Platform/Settings"),
@@ -100,7 +101,7 @@ let package = Package(
         // Speaking to Apple.
         module(
             "Domain/APNs", "LiveActivity", "HTTP2", "JSON", "Cryptography", "TLS", "Lifecycle", "Telemetry",
-            "CLinux"),
+            "Containers", "CLinux"),
 
         // What every stage shares: the topics as they must be, and the catalogue of apps and keys.
         module("Domain/Topics", "Kafka", "Lifecycle", "Telemetry"),
@@ -147,7 +148,7 @@ let package = Package(
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
             "Stages/Scheduler", "StageSupport", "LiveActivity", "Topics", "Kafka", "Store", "JSON",
-            "Cryptography",
+            "Cryptography", "Containers",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
             "Stages/Insight", "StageSupport", "Members", "LiveActivity", "Topics", "Kafka", "Store", "SQLite",
@@ -160,7 +161,7 @@ let package = Package(
             "OneMachine/Broker", "Telemetry", "Lifecycle", "CLinux", "CCRC32C", "CZstd", "CLZ4", "CZlib"),
         module(
             "OneMachine/APNsSimulator", "APNs", "LiveActivity", "HTTP2", "HTTPClient", "HTTPServer", "JSON",
-            "Cryptography", "TLS",
+            "Cryptography", "TLS", "Containers",
             "Lifecycle", "Telemetry", "CLinux"),
 
         // What only tests import.
@@ -219,6 +220,7 @@ let package = Package(
             "Replay"),
 
         // Tests of the foundations.
+        tests("ContainersTests", "Containers", "Simulation"),
         tests("TelemetryTests", "Telemetry"),
         tests("LifecycleTests", "Lifecycle", "Telemetry"),
         tests("SettingsTests", "Settings"),
@@ -279,7 +281,8 @@ let package = Package(
             "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",
             "JSON", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "FanOutTests", "FanOut", "Registry", "LiveActivity", "Store", "JSON", "Simulation", "Telemetry",
+            "FanOutTests", "FanOut", "Registry", "LiveActivity", "Kafka", "Store", "JSON", "Simulation",
+            "Telemetry",
             "ProcessTesting"),
         tests(
             "SchedulerTests", "Scheduler", "StageSupport", "LiveActivity", "Store", "JSON", "Lifecycle",

@@ -1,3 +1,4 @@
+internal import Containers
 package import Lifecycle
 
 /// Actions that depend on time.
@@ -38,12 +39,12 @@ extension Pool {
             endTooLate(PoolTicket(index: Int32(index), generation: requests[index].generation))
         }
         let known = requests
-        let isKept = { (ticket: PoolTicket) in
-            known[Int(ticket.index)].generation == ticket.generation
-                && known[Int(ticket.index)].phase == .waiting
+        let isStale = { (ticket: PoolTicket) in
+            known[Int(ticket.index)].generation != ticket.generation
+                || known[Int(ticket.index)].phase != .waiting
         }
-        again.sweep(isKept)
-        waiting.sweep(isKept)
+        again.removeAll(where: isStale)
+        waiting.removeAll(where: isStale)
     }
 
     // MARK: Connections

@@ -1,3 +1,4 @@
+internal import Containers
 package import Lifecycle
 
 /// The connections and requests of one app in one environment. The pool decides which connection each request
@@ -13,9 +14,10 @@ package struct Pool {
 
     var requests: [PoolRequest] = []
     private var free: [Int32] = []
-    /// Requests that are sent again. They go before new requests.
-    var again = PoolQueue()
-    var waiting = PoolQueue()
+    /// Requests that are sent again. They go before new requests. A ticket whose request has ended is stale. It stays until
+    /// it reaches the head or the pool sweeps the queue.
+    var again = FIFOQueue<PoolTicket>()
+    var waiting = FIFOQueue<PoolTicket>()
     /// Number of requests in each phase that the sweeps look for.
     var waitingCount = 0
     var restingCount = 0

@@ -1,3 +1,4 @@
+internal import Containers
 package import LiveActivity
 
 // Actions of a phone's user. Functions with a Boolean result return whether the action applied.
@@ -23,7 +24,7 @@ extension Phones {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.away)
         phones[number].changesAt = time
-        phoneWakes.insert(.init(time: time, index: Int32(number)))
+        phoneWakes.push(.init(time: time, index: Int32(number)))
     }
 
     package func returnNow(_ number: Int, at time: Int64) { comeBack(number, at: time) }

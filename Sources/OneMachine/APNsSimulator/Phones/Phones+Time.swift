@@ -1,3 +1,4 @@
+internal import Containers
 internal import LiveActivity
 
 // Changes that happen with time.
@@ -5,14 +6,14 @@ internal import LiveActivity
 extension Phones {
     func tick(at time: Int64) {
         if let habits { live(by: habits, at: time) }
-        while let entry = phoneWakes.take(dueAt: time) {
+        while let entry = phoneWakes.pop(where: { $0.time <= time }) {
             let number = Int(entry.index)
             if phones[number].traits.contains(.away), phones[number].changesAt == entry.time {
                 comeBack(number, at: time)
             }
         }
         var left = settings.wakesPerTurn
-        while left > 0, let entry = activityWakes.take(dueAt: time) {
+        while left > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
             left -= 1
             let index = Int(entry.index)
             guard activities[index].wakesAt == entry.time else { continue }
@@ -28,7 +29,7 @@ extension Phones {
     func live(from start: Int64, to end: Int64) {
         var time = start
         while time < end {
-            let due = min(activityWakes.earliest ?? end, phoneWakes.earliest ?? end)
+            let due = min(activityWakes.first?.time ?? end, phoneWakes.first?.time ?? end)
             time = min(end, max(due, time + Int64(Simulator.tickMilliseconds)))
             tick(at: time)
         }
@@ -114,6 +115,6 @@ extension Phones {
         }
         guard next < activity.wakesAt else { return }
         activities[index].wakesAt = next
-        activityWakes.insert(.init(time: next, index: Int32(index)))
+        activityWakes.push(.init(time: next, index: Int32(index)))
     }
 }

@@ -1,3 +1,4 @@
+internal import Containers
 internal import LiveActivity
 
 /// The phones behind the simulated APNs: the content of each screen, and the reasons why a push had no
@@ -38,8 +39,8 @@ package final class Phones {
     var stored: [Int32: AcceptedPush] = [:]
     /// The newest update above the budget, by the activity's index.
     var throttled: [Int32: AcceptedPush] = [:]
-    @safe @exclusivity(unchecked) var activityWakes = WakeHeap()
-    var phoneWakes = WakeHeap()
+    @safe @exclusivity(unchecked) var activityWakes = MinHeap<PhoneWake>()
+    var phoneWakes = MinHeap<PhoneWake>()
 
     var outgoing = OutgoingReports()
     /// Receiver of the phones' reports. Without it, phones send no reports.

@@ -46,7 +46,7 @@ struct ScheduleDecision: Sendable {
         let key = try IdempotencyKey.of(context.headers)
         let root = try context.root()
         let body = ScheduleBody(root, now: context.now)
-        let idempotency = key.map { Schedule.Idempotency(key: $0, fingerprint: Fingerprint.of(root)) }
+        let idempotency = key.map { Schedule.Idempotency(key: $0, fingerprint: BodyDigest.of(root)) }
         let unproven = context.unproven(body.user, body.userProof, proofAt: "userProof")
         var draft = body.draft
         draft.problems += unproven

@@ -19,7 +19,7 @@ struct SendDecision: Sendable {
         let idempotencyKey = try IdempotencyKey.of(context.headers)
         let root = try context.root()
         let draft = draft(root, context)
-        let fingerprint = idempotencyKey.map { _ in Fingerprint.of(root) }
+        let fingerprint = idempotencyKey.map { _ in BodyDigest.of(root) }
         let judge = SendJudge(app: context.app, catalog: context.catalog, now: context.now, fields: fields)
         let judged = try judge.judge(draft, afterReading: context.problems)
         if let time = draft.time {

@@ -1,3 +1,4 @@
+internal import Containers
 package import StageSupport
 
 /// The next entries of a partition, in memory. The other entries are on disk in due order and are read page

@@ -1,7 +1,6 @@
+import Containers
 import Simulation
 import Testing
-
-@testable import Scheduler
 
 @Test func `a heap gives its elements in order, independent of the order of insertion`() {
     var chance = SeededGenerator(1)

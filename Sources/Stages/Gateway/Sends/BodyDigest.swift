@@ -4,7 +4,7 @@ internal import LiveActivity
 
 /// A SHA-256 of a body's content, in hexadecimal. The order of members and white space do not change it, so a
 /// client may encode a retry differently.
-enum Fingerprint {
+enum BodyDigest {
     static func of(_ body: JSONValue) -> String {
         var bytes: [UInt8] = []
         append(body, to: &bytes)

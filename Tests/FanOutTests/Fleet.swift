@@ -1,5 +1,6 @@
 import FanOut
 import JSON
+import Kafka
 import LiveActivity
 import ProcessTesting
 import Registry

@@ -12,7 +12,7 @@ struct ForgettingTests {
     @Test func `old rows leave every table, and young rows stay`() throws {
         let directory = try TemporaryDirectory()
         let file = try ReceiptFile(
-            directory.path, of: Kafka.TopicPartition("receipts", 0), cluster: "here", limits: Limits(),
+            directory.path, of: TopicPartition("receipts", 0), cluster: "here", limits: Limits(),
             boot: BootID.current(), reader: JSONReader())
         let lines = Array("phone\tupdate:a\tu:ann\n".utf8)
         for offset in 0..<1500 as Range<Int64> {

@@ -38,7 +38,7 @@ struct IdleTimeTests {
             place, Applied(offset: offset, asOf: .now(), last: LastRecord(offset: offset - 2, sum: 7)))
     }
 
-    private let place = Kafka.TopicPartition("progress", 0)
+    private let place = TopicPartition("progress", 0)
 
     private func fit(_ offset: Int64, low: Int64, high: Int64, isCompacted: Bool = false) -> ReadFit {
         mark(at: offset).fit(Watermarks(low: low, high: high), of: .progress, isCompacted: isCompacted)

@@ -122,11 +122,11 @@ struct InsightFiles {
         _ = consumer.close()
         let state = "\(directory)/slot-0/insight"
         receipts = try ReceiptFile(
-            "\(state)/receipts-\(lane)", of: Kafka.TopicPartition(bed.layout.name(.receipts), lane),
+            "\(state)/receipts-\(lane)", of: TopicPartition(bed.layout.name(.receipts), lane),
             cluster: cluster, limits: Limits(), boot: BootID.current(),
             reader: JSONReader())
         events = try EventFile(
-            "\(state)/events-\(lane)", of: Kafka.TopicPartition(bed.layout.name(.events), lane),
+            "\(state)/events-\(lane)", of: TopicPartition(bed.layout.name(.events), lane),
             cluster: cluster)
         #expect(receipts.beginning == .resumed)
         #expect(events.beginning == .resumed)

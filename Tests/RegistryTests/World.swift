@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Kafka
 import LiveActivity
 import Simulation
 import Store

@@ -34,7 +34,7 @@ struct DamageTests {
             try file.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
                 try transaction.setApplied(
-                    Applied(offset: Int64(round), asOf: .now()), of: TopicPartition("t", 0))
+                    Applied(offset: Int64(round), asOf: .now()), of: "t", 0)
             }
         }
         try file.close()

@@ -11,7 +11,6 @@ struct HiddenDamageTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/data.mdb" }
     private static let count = 150
-    private static let partition = TopicPartition("t", 0)
 
     private static func key(_ number: Int) -> [UInt8] {
         Array("row \(number / 100)\(number / 10 % 10)\(number % 10)".utf8)
@@ -33,7 +32,7 @@ struct HiddenDamageTests {
                 try transaction.put(Self.key(number).span, value.span, in: table)
             }
             try transaction.put([value].span, [value].span, in: names)
-            try transaction.setApplied(Applied(offset: Int64(value), asOf: .now()), of: Self.partition)
+            try transaction.setApplied(Applied(offset: Int64(value), asOf: .now()), of: "t", 0)
         }
         try file.close()
         return try bytes()

@@ -17,9 +17,8 @@ struct KillTests {
                 [path = path as String, delay = delay as Int] in
                 let file = try KillTests.open(path)
                 let table = file.table("rows")
-                let partition = TopicPartition("t", 0)
                 var offset = try file.read { picture throws(StoreError) in
-                    try picture.applied(partition)?.offset ?? 0
+                    try picture.applied("t", 0)?.offset ?? 0
                 }
                 Foundation.Thread.detachNewThread {
                     usleep(UInt32(delay))
@@ -28,7 +27,7 @@ struct KillTests {
                 while true {
                     offset += 1
                     try file.write { transaction throws(StoreError) in
-                        try transaction.setApplied(Applied(offset: offset, asOf: .now()), of: partition)
+                        try transaction.setApplied(Applied(offset: offset, asOf: .now()), of: "t", 0)
                         for row in 0..<20 {
                             let key = (Int64(row) * 7_919 % 20).bigEndianBytes + offset.bigEndianBytes
                             try transaction.put(key.span, [UInt8](repeating: 3, count: 100).span, in: table)
@@ -39,7 +38,7 @@ struct KillTests {
             let file = try Self.open(path)
             let table = file.table("rows")
             let (applied, count) = try file.read { picture throws(StoreError) in
-                (try picture.applied(TopicPartition("t", 0))?.offset ?? 0, try picture.count(of: table))
+                (try picture.applied("t", 0)?.offset ?? 0, try picture.count(of: table))
             }
             #expect(applied >= last)
             #expect(Int64(count) == applied * 20)

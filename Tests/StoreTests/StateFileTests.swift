@@ -24,7 +24,7 @@ struct StateFileTests {
         try file.write { transaction throws(StoreError) in
             try transaction.put([1].span, [1].span, in: table)
             let applied = Applied(offset: 5, asOf: asOf ?? start)
-            try transaction.setApplied(applied, of: TopicPartition("registry", 3))
+            try transaction.setApplied(applied, of: "registry", 3)
         }
     }
 
@@ -126,7 +126,7 @@ struct StateFileTests {
             try commit(file)
             try file.write { transaction throws(StoreError) in
                 let recent = Applied(offset: 9, asOf: WallTime(milliseconds: start.milliseconds + 2 * day))
-                try transaction.setApplied(recent, of: TopicPartition("starts", 3))
+                try transaction.setApplied(recent, of: "starts", 3)
             }
             try file.close()
         }

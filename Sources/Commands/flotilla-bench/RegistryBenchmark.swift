@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Kafka
 internal import LiveActivity
 internal import Registry
 internal import Store

@@ -24,7 +24,7 @@ enum RegistryThroughKafka {
         var batch = RecordBatch()
         let usage = try Usage.of {
             let restore = LaneRestore(lane)
-            try consumer.assign([PartitionStart(Kafka.TopicPartition(name, 0), .beginning)])
+            try consumer.assign([PartitionStart(TopicPartition(name, 0), .beginning)])
             var read = 0
             while read < count {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 100)

@@ -78,7 +78,7 @@ enum StoreBenchmark {
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
                 try transaction.setApplied(
-                    Applied(offset: Int64(written), asOf: .now()), of: TopicPartition("registry", 0))
+                    Applied(offset: Int64(written), asOf: .now()), of: "registry", 0)
             }
             written += batch.count
         }

@@ -27,6 +27,11 @@ package struct Applied: Sendable, Hashable {
         return head + last.offset.bigEndianBytes + Int64(last.sum).bigEndianBytes
     }
 
+    /// Returns the name, a zero byte, which no topic name contains, and the number.
+    static func key(_ topic: String, _ partition: Int32) -> [UInt8] {
+        Array(topic.utf8) + [0] + Int64(partition).bigEndianBytes
+    }
+
     init?(_ bytes: Span<UInt8>) {
         guard bytes.count == 16 || bytes.count == 32 else { return nil }
         func number(_ offset: Int) -> Int64 { Int64(bigEndianBytes: bytes.extracting(offset..<offset + 8)) }
@@ -39,9 +44,11 @@ package struct Applied: Sendable, Hashable {
 }
 
 extension Picture {
-    /// Returns nil if no record of the partition was applied.
-    package func applied(_ partition: TopicPartition) throws(StoreError) -> Applied? {
-        guard let bytes = try value(of: partition.key.span, in: appliedTable) else { return nil }
+    /// Returns nil if no record of the topic's partition was applied.
+    package func applied(_ topic: String, _ partition: Int32) throws(StoreError) -> Applied? {
+        guard let bytes = try value(of: Applied.key(topic, partition).span, in: appliedTable) else {
+            return nil
+        }
         guard let applied = Applied(bytes) else { throw unreadable }
         return applied
     }

@@ -183,8 +183,10 @@ internal import CLMDB
     }
 
     /// Sets the applied offset. It must be in the transaction that changes the rows (see `Applied`).
-    package mutating func setApplied(_ applied: Applied, of partition: TopicPartition) throws(StoreError) {
-        try put(partition.key.span, applied.bytes.span, in: environment.appliedTable)
+    package mutating func setApplied(
+        _ applied: Applied, of topic: String, _ partition: Int32
+    ) throws(StoreError) {
+        try put(Applied.key(topic, partition).span, applied.bytes.span, in: environment.appliedTable)
     }
 
     private mutating func fail(_ result: Int32, _ action: String) -> StoreError {

@@ -1,6 +1,8 @@
 package import Store
 package import Telemetry
 
+package import struct Kafka.TopicPartition
+
 /// The tokens of one lane and their recipients: one partition of `registry` as tables, with the offset up to
 /// which they are complete. The tables depend only on the newest row of each key in the topic. The order and
 /// repetition of records do not matter. So answers are equal after a restart, a rebuild or a replay.
@@ -56,7 +58,9 @@ package final class Lane {
         beginning = file.beginning
         tables = LaneTables(file)
         names = Names(tables.names)
-        let found = try file.read { picture throws(StoreError) in try picture.applied(partition) }
+        let found = try file.read { picture throws(StoreError) in
+            try picture.applied(partition.topic, partition.partition)
+        }
         applied = found?.offset
         identity = TopicIdentity(found)
         if applied == nil { try empty() }
@@ -73,7 +77,9 @@ package final class Lane {
     /// Forgets the records that were taken and not committed, because they are read again from `start`. The
     /// file stays open.
     package func beginAgain(newsBegins: Int64) throws(StoreError) {
-        let found = try file.read { picture throws(StoreError) in try picture.applied(partition) }
+        let found = try file.read { picture throws(StoreError) in
+            try picture.applied(partition.topic, partition.partition)
+        }
         applied = found?.offset
         identity = TopicIdentity(found)
         pending.removeAll()
@@ -160,7 +166,7 @@ package final class Lane {
                     changes.key(index), value: changes.value(index), isNews: isNews, in: &transaction)
             }
             try writer.settle(isNews: newsStart != nil, &transaction)
-            try transaction.setApplied(now, of: partition)
+            try transaction.setApplied(now, of: partition.topic, partition.partition)
             try tell(writer.changed, transaction.picture)
         }
     }

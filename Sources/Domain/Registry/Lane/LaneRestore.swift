@@ -1,5 +1,7 @@
 package import Store
 
+internal import struct Kafka.TopicPartition
+
 /// The fast restore of an empty lane from the topic. It sorts all changes first, on disk if memory is too
 /// small, and then writes them once in key order. Trees that are filled in order are dense, and each page is
 /// written once instead of once per row.
@@ -134,7 +136,7 @@ package final class LaneRestore {
                 var contests = Contests(tables, topicKeys)
                 for prefix in part { contests.note(prefix: prefix) }
                 try contests.settle(&transaction)
-                if isLast { try transaction.setApplied(now, of: partition) }
+                if isLast { try transaction.setApplied(now, of: partition.topic, partition.partition) }
             }
         } while !rest.isEmpty
     }

@@ -114,7 +114,7 @@ extension ExpanderDecider {
         }
     }
 
-    func place(_ topic: ExpandedTopic, _ partition: Int32) -> Kafka.TopicPartition {
+    func place(_ topic: ExpandedTopic, _ partition: Int32) -> TopicPartition {
         stage.place(topic.name, partition)
     }
 

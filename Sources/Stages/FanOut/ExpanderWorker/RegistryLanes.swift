@@ -168,7 +168,7 @@ final class RegistryLanes {
 
     private func makeLane(_ partition: Int32) throws(StoreError) -> Lane {
         try Lane(
-            "\(directory)/registry-\(partition)", Store.TopicPartition(topic, partition), origin: cluster,
+            "\(directory)/registry-\(partition)", TopicPartition(topic, partition), origin: cluster,
             ageMaxMilliseconds: TopicLayout.deleteRetentionMilliseconds - Self.ageMarginMilliseconds,
             limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)
     }
@@ -186,7 +186,7 @@ final class RegistryLanes {
         var starts: [PartitionStart] = []
         for (partition, offset) in committed {
             guard let entry = try opened(partition) else { continue }
-            let place = Kafka.TopicPartition(topic, partition)
+            let place = TopicPartition(topic, partition)
             try entry.begin(newsBegins: offset ?? entry.lane.applied ?? .max)
             if entry.lane.applied == nil {
                 entry.restore = LaneRestore(
@@ -220,7 +220,7 @@ final class RegistryLanes {
     func serve(_ partition: Int32) {
         served.insert(partition)
         guard held.remove(partition) != nil else { return }
-        consumer.resume([Kafka.TopicPartition(topic, partition)])
+        consumer.resume([TopicPartition(topic, partition)])
     }
 
     /// Reads records of the topic. `commit` applies them and reports the news.
@@ -260,7 +260,7 @@ final class RegistryLanes {
     private func mustEnterFirst() -> Bool {
         for (partition, entry) in entries where isFull(entry) {
             if served.contains(partition) { return true }
-            if held.insert(partition).inserted { consumer.pause([Kafka.TopicPartition(topic, partition)]) }
+            if held.insert(partition).inserted { consumer.pause([TopicPartition(topic, partition)]) }
         }
         return false
     }
@@ -282,7 +282,7 @@ final class RegistryLanes {
 
     /// Takes the end of a partition. A read-committed consumer ends where the oldest open transaction begins.
     /// The lane is complete only at the end of everything that was written.
-    private func reached(_ offset: Int64, _ place: Kafka.TopicPartition) throws {
+    private func reached(_ offset: Int64, _ place: TopicPartition) throws {
         guard let entry = entries[place.partition] else { return }
         entry.taken = max(entry.taken, offset)
         entry.asOf = .now()

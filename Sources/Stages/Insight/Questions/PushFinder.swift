@@ -10,7 +10,7 @@ struct PushFinder {
     private static let chunk: Int64 = 20_000
 
     private let file: Store.Environment
-    private let place: Store.TopicPartition
+    private let place: TopicPartition
     private let reader: JSONReader
 
     init(_ lane: OpenLane, reader: JSONReader) {
@@ -52,7 +52,7 @@ struct PushFinder {
                 if key.count >= 8 { first = Int64(clamping: BigEndian.number(in: key, at: 0)) }
                 return .stop
             }
-            guard let first, let applied = try view.applied(place) else { return nil }
+            guard let first, let applied = try view.applied(place.topic, place.partition) else { return nil }
             return (first, applied.offset)
         }
     }

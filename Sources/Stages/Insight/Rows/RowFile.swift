@@ -12,7 +12,7 @@ final class RowFile: LaneFile {
     private var sweeps = Sweeps()
 
     init(
-        _ directory: String, _ form: any RowForm.Type, of place: Kafka.TopicPartition, ageMax: Int64,
+        _ directory: String, _ form: any RowForm.Type, of place: TopicPartition, ageMax: Int64,
         cluster: String, limits: Limits, boot: BootID
     ) throws(StoreError) {
         let terms = Terms(
@@ -20,8 +20,9 @@ final class RowFile: LaneFile {
         let file = try StateFile(
             directory, terms, tables: RowTable.allCases.map(\.rawValue), limits: limits, now: .now(),
             boot: boot)
-        let own = Store.TopicPartition(place.topic, place.partition)
-        mark = ReadMark(place, try file.read { view throws(StoreError) in try view.applied(own) })
+        mark = ReadMark(
+            place, try file.read { view throws(StoreError) in try view.applied(place.topic, place.partition) }
+        )
         self.form = form
         self.file = file
         pending = PendingRows(file)
@@ -37,10 +38,10 @@ final class RowFile: LaneFile {
 
     func settle() throws {
         let taken = try mark.confirmed(file.environment.path)
-        let own = Store.TopicPartition(mark.place.topic, mark.place.partition)
+        let place = mark.place
         try file.write { transaction throws(StoreError) in
             try pending.apply(to: &transaction)
-            try transaction.setApplied(taken, of: own)
+            try transaction.setApplied(taken, of: place.topic, place.partition)
         }
         mark.entered()
         pending.removeAll()

@@ -21,7 +21,7 @@ final class EventFile: LaneFile {
     private var counts = EventCounts()
     private var forgottenHour: Int64?
 
-    init(_ directory: String, of place: Kafka.TopicPartition, cluster: String) throws {
+    init(_ directory: String, of place: TopicPartition, cluster: String) throws {
         lock = try DirectoryLock(directory)
         let found = try OpenedEvents(directory, origin: "\(cluster) \(place)")
         (database, beginning) = (found.database, found.beginning)

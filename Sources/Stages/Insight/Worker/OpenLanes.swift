@@ -31,7 +31,7 @@ final class OpenLanes: Sendable {
 struct OpenLane: Sendable {
     let partition: Int32
     let receipts: Environment
-    let receiptsPlace: Store.TopicPartition
+    let receiptsPlace: TopicPartition
     /// The path of the SQLite file. Each thread opens it separately.
     let eventsPath: String
     /// The files of rows by topic.
@@ -44,8 +44,7 @@ struct OpenLane: Sendable {
     init(_ files: LaneFiles) {
         partition = files.partition
         receipts = files.receipts.environment
-        let place = files.receipts.mark.place
-        receiptsPlace = Store.TopicPartition(place.topic, place.partition)
+        receiptsPlace = files.receipts.mark.place
         eventsPath = files.events.path
         var rows: [InsightTopic: Environment] = [:]
         for topic in InsightTopic.allCases {

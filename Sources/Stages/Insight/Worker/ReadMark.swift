@@ -17,7 +17,7 @@ enum ReadFit: Equatable {
 
 /// The offset up to which a file has read its partition, and the record that identifies the topic.
 struct ReadMark {
-    let place: Kafka.TopicPartition
+    let place: TopicPartition
     /// The offset of the next record that the file needs.
     private(set) var applied: Int64
     /// The value of `applied` after the taken records are written.
@@ -25,7 +25,7 @@ struct ReadMark {
     private var identity: TopicIdentity
 
     /// - Parameter found: The value in the file.
-    init(_ place: Kafka.TopicPartition, _ found: Applied?) {
+    init(_ place: TopicPartition, _ found: Applied?) {
         self.place = place
         taken = found ?? Applied(offset: 0, asOf: .now())
         identity = TopicIdentity(found)

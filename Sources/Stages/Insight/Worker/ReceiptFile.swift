@@ -24,7 +24,7 @@ final class ReceiptFile: LaneFile {
     private var sweeps = Sweeps()
 
     init(
-        _ directory: String, of place: Kafka.TopicPartition, cluster: String, limits: Limits, boot: BootID,
+        _ directory: String, of place: TopicPartition, cluster: String, limits: Limits, boot: BootID,
         reader: JSONReader
     ) throws(StoreError) {
         let terms = Terms(
@@ -33,8 +33,9 @@ final class ReceiptFile: LaneFile {
         let file = try StateFile(
             directory, terms, tables: ReceiptTable.allCases.map(\.rawValue), limits: limits, now: .now(),
             boot: boot)
-        let own = Store.TopicPartition(place.topic, place.partition)
-        mark = ReadMark(place, try file.read { view throws(StoreError) in try view.applied(own) })
+        mark = ReadMark(
+            place, try file.read { view throws(StoreError) in try view.applied(place.topic, place.partition) }
+        )
         self.file = file
         stored = StoredReceipts(environment: file.environment, reader: reader)
     }
@@ -96,7 +97,7 @@ final class ReceiptFile: LaneFile {
 
     func settle() throws {
         let taken = try mark.confirmed(file.environment.path)
-        let own = Store.TopicPartition(mark.place.topic, mark.place.partition)
+        let place = mark.place
         try file.write { transaction throws(StoreError) in
             writeFinished()
             try transaction.apply(changed, to: file.table(.finished))
@@ -104,7 +105,7 @@ final class ReceiptFile: LaneFile {
             try transaction.apply(changed, to: file.table(.tallies))
             try transaction.apply(receipts, to: file.table(.receipts))
             try transaction.apply(marks, to: file.table(.marks))
-            try transaction.setApplied(taken, of: own)
+            try transaction.setApplied(taken, of: place.topic, place.partition)
         }
         mark.entered()
         batch.removeAll()

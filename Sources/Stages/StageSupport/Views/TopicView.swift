@@ -43,7 +43,7 @@ package final class TopicView {
     /// The most memory that an empty batch keeps. There is one view for each partition.
     private static let roomBytesMax = 1 << 20
 
-    package let place: Kafka.TopicPartition
+    package let place: TopicPartition
     private let file: StateFile
     private let table: Table
     private let derive: TopicViewForm.Derivation?
@@ -71,14 +71,15 @@ package final class TopicView {
         _ form: TopicViewForm, partition: Int32, directory: String, cluster: String,
         deleteRetentionMilliseconds: Int64, limits: Limits, now: WallTime, boot: BootID
     ) throws(StoreError) {
-        let place = Kafka.TopicPartition(form.topic, partition)
+        let place = TopicPartition(form.topic, partition)
         let terms = Terms(
             schema: form.schema, origin: "\(cluster) \(place)",
             ageMaxMilliseconds: deleteRetentionMilliseconds - Self.ageMarginMilliseconds)
         let file = try StateFile(
             directory, terms, tables: [form.table], limits: limits, now: now, boot: boot)
-        let own = Store.TopicPartition(place.topic, place.partition)
-        let found = try file.read { view throws(StoreError) in try view.applied(own) }
+        let found = try file.read { view throws(StoreError) in
+            try view.applied(place.topic, place.partition)
+        }
         self.place = place
         self.file = file
         table = file.table(form.table)
@@ -162,7 +163,6 @@ package final class TopicView {
     /// Writes the pending rows and their offset to the file in one step. If it throws, the rows stay for
     /// the next attempt.
     package func settle(_ each: (Span<UInt8>) -> Void) throws(StoreError) {
-        let own = Store.TopicPartition(place.topic, place.partition)
         taken.last = try identity.confirmed(file.environment.path)
         rows.sort()
         kept.sort()
@@ -171,7 +171,7 @@ package final class TopicView {
             try transaction.apply(kept, to: table)
             try transaction.apply(rows, to: table)
             try transaction.apply(derived, to: table)
-            try transaction.setApplied(taken, of: own)
+            try transaction.setApplied(taken, of: place.topic, place.partition)
         }
         applied = taken.offset
         gap = nil

@@ -95,6 +95,49 @@ import Topics
         try judge(bed)
     }
 
+    @Test func `a stage whose membership another process took is not ready until it has joined again`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
+        let stage = try await Stage(
+            bed, directory: directory.path, { $0.sessionMilliseconds = Self.sessionMilliseconds })
+        try await eventually("the stage is ready") { stage.obstacles.isEmpty }
+        let other = try Consumer(
+            bed.settings,
+            ConsumerOptions(
+                .group(
+                    bed.layout.prefix + "ingest", instanceID: identity, topics: [bed.layout.name(.reports)])),
+            name: "other", log: .silent, metrics: Metrics())
+        try await eventually("the stage reports that it has lost its partitions") {
+            var batch = RecordBatch()
+            for event in other.poll(into: &batch, waitMilliseconds: 10) {
+                if case .offered(let partitions) = event { try? other.assignFromCommitted(partitions) }
+            }
+            return stage.obstacles.contains { $0.contains("were lost") } || stage.failure != nil
+        }
+        _ = other.close()
+        try await eventually("the stage is ready again") { stage.obstacles.isEmpty || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+    }
+
+    @Test func `a stage for which the group has no partition is ready`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let stages = [
+            try await Stage(bed, directory: one.path), try await Stage(bed, directory: two.path),
+        ]
+        try await eventually("both stages are ready") { stages.allSatisfy(\.obstacles.isEmpty) }
+        for stage in stages {
+            #expect(stage.failure == nil)
+            await stage.stop()
+        }
+    }
+
     @Test func `a commit without an answer counts, and the state in memory from before it is dropped`()
         async throws
     {

@@ -5,6 +5,7 @@ internal import IngestTesting
 internal import Kafka
 internal import Lifecycle
 internal import LiveActivity
+internal import StageSupport
 internal import Telemetry
 internal import Topics
 

@@ -8,6 +8,7 @@ internal import KafkaTesting
 internal import Lifecycle
 internal import LiveActivity
 internal import ProcessTesting
+internal import StageSupport
 internal import Telemetry
 internal import Topics
 

@@ -1,11 +1,11 @@
-package import Lifecycle
+internal import Lifecycle
 package import StageSupport
 package import Telemetry
 package import Topics
 
 /// The stage that turns sends into jobs. It has two kinds of loop, each with its own thread. The planner
 /// assigns a version and lanes to each send. The expander walks through the recipients of a lane.
-package final class FanOutService: Stage {
+package final class FanOutService: LoopStage {
     package static let name = "fan-out"
     package static let summary = "turns each send into one job for each token"
     package static let descriptors = StageDescriptors(clients: 10, filesOfLane: 3)
@@ -21,15 +21,14 @@ package final class FanOutService: Stage {
         case expander = 1
     }
 
-    private let settings: FanOutSettings
-    private let environment: StageEnvironment
-    private let onPlannerStep: @Sendable (PlannerStep) -> Void
-    private let onExpanderStep: @Sendable (ExpanderStep) -> Void
-    private let clock: @Sendable () -> WallTime
-    private let settleMilliseconds: Int
-    private let loops: [Loop]
-    private let planner = StageThread(name: "planner")
-    private let expander = StageThread(name: "expander")
+    /// The freed memory that each heap keeps. Kafka client threads have separate heaps. Without a limit,
+    /// memory from their busiest moment was a third of the process.
+    private static let keptBytes: Int32 = 8 << 20
+    /// The size from which allocations are mapped. LMDB allocates lists of 1 and 2 MiB for each file and
+    /// hardly uses them. Mapped and unused, they take no memory.
+    private static let mappedBytes: Int32 = 1 << 20
+
+    package let threads: StageThreads
 
     package convenience init(_ settings: FanOutSettings, in environment: StageEnvironment) {
         self.init(settings, in: environment) { _ in }
@@ -50,67 +49,22 @@ package final class FanOutService: Stage {
         onPlannerStep: @escaping @Sendable (PlannerStep) -> Void,
         onExpanderStep: @escaping @Sendable (ExpanderStep) -> Void = { _ in }
     ) {
-        self.loops = loops
-        self.settings = settings
-        self.environment = environment
-        self.onPlannerStep = onPlannerStep
-        self.onExpanderStep = onExpanderStep
-        self.clock = clock
-        self.settleMilliseconds = settleMilliseconds
-    }
-
-    /// The freed memory that each heap keeps. Kafka client threads have separate heaps. Without a limit,
-    /// memory from their busiest moment was a third of the process.
-    private static let keptBytes: Int32 = 8 << 20
-    /// The size from which allocations are mapped. LMDB allocates lists of 1 and 2 MiB for each file and
-    /// hardly uses them. Mapped and unused, they take no memory.
-    private static let mappedBytes: Int32 = 1 << 20
-
-    private var threads: [StageThread] { loops.map(thread) }
-
-    private func thread(_ loop: Loop) -> StageThread {
-        switch loop {
-        case .planner: planner
-        case .expander: expander
-        }
-    }
-
-    package var obstacles: [String] { threads.flatMap(\.obstacles) }
-
-    package func start(_ context: ServiceContext) async throws {
-        FreedMemory.keep(keptBytes: Self.keptBytes, mappedBytes: Self.mappedBytes)
-        for loop in loops { try await start(loop, context) }
-    }
-
-    private func start(_ loop: Loop, _ context: ServiceContext) async throws {
-        let (settings, environment, onPlannerStep) = (settings, environment, onPlannerStep)
-        let (clock, settle, onExpanderStep) = (clock, settleMilliseconds, onExpanderStep)
-        switch loop {
-        case .planner:
-            try await planner.start(context) { state in
-                let decider = try PlannerDecider(
-                    settings, in: environment,
-                    StageContext(
-                        state: state, log: context.log, metrics: context.metrics,
-                        time: StageTime(wall: clock), onStep: onPlannerStep),
-                    settleMilliseconds: settle)
-                return StageLoop(decider.stage, decider, state: state)
-            }
-        case .expander:
-            try await expander.start(context) { state in
-                let decider = try ExpanderDecider(
-                    settings, in: environment,
-                    StageContext(
-                        state: state, log: context.log, metrics: context.metrics,
-                        time: StageTime(wall: clock), onStep: onExpanderStep),
-                    settleMilliseconds: settle)
-                return StageLoop(decider.stage, decider, state: state)
+        let made = loops.map { loop in
+            switch loop {
+            case .planner:
+                StageThreads.Loop(name: "planner", clock: clock, onStep: onPlannerStep) { context in
+                    try PlannerDecider(
+                        settings, in: environment, context, settleMilliseconds: settleMilliseconds)
+                }
+            case .expander:
+                StageThreads.Loop(name: "expander", clock: clock, onStep: onExpanderStep) { context in
+                    try ExpanderDecider(
+                        settings, in: environment, context, settleMilliseconds: settleMilliseconds)
+                }
             }
         }
-    }
-
-    package func stop(by deadline: Instant) async {
-        for thread in threads { thread.askToStop() }
-        for thread in threads { thread.join() }
+        threads = StageThreads(made) {
+            FreedMemory.keep(keptBytes: Self.keptBytes, mappedBytes: Self.mappedBytes)
+        }
     }
 }

@@ -6,13 +6,14 @@ internal import Telemetry
 internal import Topics
 
 extension InsightLoop {
-    private func partitions(_ partition: Int32) -> [Kafka.TopicPartition] {
-        InsightTopic.allCases.map { Kafka.TopicPartition(layout.name($0.name), partition) }
+    private func partitions(_ partition: Int32) -> [TopicPartition] {
+        InsightTopic.allCases.map { TopicPartition(layout.name($0.name), partition) }
     }
 
     // MARK: Assignments
 
     func hear(_ event: ConsumerEvent) throws {
+        membership.hear(event)
         switch event {
         case .offered(let partitions): takeOver(partitions)
         case .revoked, .lost:
@@ -30,7 +31,7 @@ extension InsightLoop {
         }
     }
 
-    private func topic(of place: Kafka.TopicPartition) -> InsightTopic? {
+    private func topic(of place: TopicPartition) -> InsightTopic? {
         consumer.topics.firstIndex(of: place.topic).flatMap(InsightTopic.init)
     }
 
@@ -50,7 +51,7 @@ extension InsightLoop {
 
     /// Accepts an offered assignment. All topics have the same partitions and members, so all parts of a lane
     /// reach the same member.
-    private func takeOver(_ partitions: [Kafka.TopicPartition]) {
+    private func takeOver(_ partitions: [TopicPartition]) {
         closeAll()
         committed = [:]
         offered = partitions
@@ -112,15 +113,17 @@ extension InsightLoop {
 
     /// Asks for the ends of partitions, and begins those whose ends are known now.
     func begin(at now: Instant) {
-        awaited.ask(by: asker, at: now)
-        for (_, answer) in asker.takeAnswers() {
-            for (place, ends) in awaited.take(answer, at: now) { begin(place, between: ends) }
+        awaited.ask(at: now, asker.ask)
+        for (question, answer) in asker.takeAnswers() {
+            for found in awaited.take(answer, to: question, at: now) {
+                begin(found.partition, between: found.ends)
+            }
         }
         beginAll(at: now)
     }
 
     /// Begins to read a partition of an open lane.
-    private func begin(_ place: Kafka.TopicPartition, between ends: Watermarks) {
+    private func begin(_ place: TopicPartition, between ends: Watermarks) {
         guard let lane = lanes[place.partition], let topic = topic(of: place) else { return }
         let mark = lane.files[topic.rawValue].mark
         switch mark.fit(ends, of: topic.name, isCompacted: layout.isCompacted(topic.name)) {

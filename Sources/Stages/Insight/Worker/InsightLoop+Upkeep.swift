@@ -22,8 +22,8 @@ extension InsightLoop {
         let unread = lanes.values.filter { !$0.isReading }.map(\.partition).sorted().map {
             "lane \($0) waits until the ends of its topics are known"
         }
-        state.setObstacles(
-            offered == nil ? waiting + unread : ["lanes are offered and not taken over yet"])
+        let lanes = offered == nil ? waiting + unread : ["lanes are offered and not taken over yet"]
+        state.setObstacles(membership.problem.map { [$0] } ?? lanes)
     }
 
     /// Takes the errors and statistics of the asker, so that they do not pile up.
@@ -66,7 +66,7 @@ extension InsightLoop {
         var offsets: [OffsetToCommit] = []
         for lane in lanes.values {
             for topic in InsightTopic.allCases {
-                let place = Kafka.TopicPartition(layout.name(topic.name), lane.partition)
+                let place = TopicPartition(layout.name(topic.name), lane.partition)
                 let applied = lane.applied(topic)
                 if committed.updateValue(applied, forKey: place) != applied {
                     offsets.append(OffsetToCommit(place, offset: applied))

@@ -42,8 +42,9 @@ final class InsightLoop: ThreadLoop {
     /// The lanes whose files are open.
     var lanes: [Int32: LaneFiles] = [:]
     /// The partitions that the group offers until they are taken over, and the time of the next try.
-    var offered: [Kafka.TopicPartition]?
+    var offered: [TopicPartition]?
     var nextOffer = Instant.now()
+    var membership = Membership.joining
     /// The assigned lanes that are not open yet, and the times of their next tries.
     var closed: [Int32: Instant] = [:]
     /// The reasons that lanes are closed, for people.
@@ -54,7 +55,7 @@ final class InsightLoop: ThreadLoop {
     var mustBegin = false
     var nextBegin = Instant.now()
     /// The offsets of the last commit.
-    var committed: [Kafka.TopicPartition: Int64] = [:]
+    var committed: [TopicPartition: Int64] = [:]
     /// The open lanes for the threads that answer questions.
     let open: OpenLanes
     /// The time of the cluster's last failure. Until the cluster is surely back, the last record read is not

@@ -7,7 +7,7 @@ extension GroupMember {
     func commitEnds() throws {
         var offsets: [OffsetToCommit] = []
         var reached: [(partition: Int32, topic: Int, offset: Int64)] = []
-        let renews = ends.isRenewalDue(at: .now())
+        let renews = ends.isRenewalDue(at: time.now())
         for part in owned.values where part.isServing {
             for topic in topics.indices {
                 let place = place(topics[topic], part.partition)

@@ -39,7 +39,7 @@ extension GroupMember {
         for place in partitions([partition.partition]) { ends.forget(place) }
         gaps.open[partition] = OpenGaps.Gap(
             question: consumer.ask(.ends([partition])), found: gaps.open[partition]?.found,
-            nextLook: Instant.now().advanced(byMilliseconds: OpenGaps.againMilliseconds))
+            nextLook: time.now().advanced(byMilliseconds: OpenGaps.againMilliseconds))
     }
 
     /// Looks again at the partitions that wait: the operator may have set an offset, or records may be back.

@@ -35,6 +35,7 @@ package final class GroupMember<Part: OwnedPart> {
     let followed: [TopicName]
     let transaction: StageTransaction
     let log: Log
+    let time: StageTime
     private let startedOver: Counter
     private let restoreSeconds: Histogram
     /// Set before the first event.
@@ -45,6 +46,7 @@ package final class GroupMember<Part: OwnedPart> {
     /// The partitions of the newest assignment, by number.
     package var owned: [Int32: Part] = [:]
     private var start = Start.done
+    private var membership = Membership.joining
     private var pauseMilliseconds = 0
     /// Partitions that have what their records need, and whose beginning is not known yet.
     private var complete: Set<Int32> = []
@@ -52,8 +54,10 @@ package final class GroupMember<Part: OwnedPart> {
     var stopped: Set<TopicPartition> = []
     /// Whether positions have changed that the client has to be given.
     private var mustBegin = false
-    var beginnings = Beginnings()
-    var ends = ReachedEnds(now: .now())
+    /// The first offsets of partitions of which the group has committed nothing yet, and the partitions that wait for theirs.
+    private var beginnings: [TopicPartition: Int64] = [:]
+    private var awaited = AwaitedEnds()
+    var ends: ReachedEnds
     var gaps = OpenGaps()
     /// Whether records are in hand that are not committed. Then no end is committed, because they lie below it.
     package var isHoldingRecords = false
@@ -62,7 +66,8 @@ package final class GroupMember<Part: OwnedPart> {
     ///   are committed in this group.
     package init(
         _ consumer: Consumer, layout: TopicLayout, topics: [TopicName], followed: [TopicName] = [],
-        transaction: StageTransaction, log: Log, startedOver: Counter, restoreSeconds: Histogram
+        transaction: StageTransaction, log: Log, time: StageTime, startedOver: Counter,
+        restoreSeconds: Histogram
     ) {
         self.consumer = consumer
         self.layout = layout
@@ -70,6 +75,8 @@ package final class GroupMember<Part: OwnedPart> {
         self.followed = followed
         self.transaction = transaction
         self.log = log
+        self.time = time
+        ends = ReachedEnds(now: time.now())
         self.startedOver = startedOver
         self.restoreSeconds = restoreSeconds
     }
@@ -103,7 +110,8 @@ package final class GroupMember<Part: OwnedPart> {
 
     /// The reasons why records wait, for a person.
     package var obstacles: [String] {
-        owned.values.sorted { $0.partition < $1.partition }.compactMap(\.obstacle)
+        if let problem = membership.problem { return [problem] }
+        return owned.values.sorted { $0.partition < $1.partition }.compactMap(\.obstacle)
     }
 
     /// The number of partitions that wait and do not continue by themselves.
@@ -125,6 +133,7 @@ package final class GroupMember<Part: OwnedPart> {
     // MARK: Events
 
     package func hear(_ event: ConsumerEvent) throws {
+        membership.hear(event)
         switch event {
         case .offered(let partitions): try takeOver(partitions)
         case .revoked, .lost:
@@ -134,7 +143,7 @@ package final class GroupMember<Part: OwnedPart> {
             log.warning(
                 "this process was stopped for a while; it commits nothing of partitions that it has lost",
                 .field("milliseconds", milliseconds))
-        case .end(let partition, let offset): ends.reached(partition, at: offset, now: .now())
+        case .end(let partition, let offset): ends.reached(partition, at: offset, now: time.now())
         case .answered(let id, let answer): try hear(answer, to: id)
         case .committed: break
         case .failed(let failure): try hear(failure)
@@ -152,13 +161,9 @@ package final class GroupMember<Part: OwnedPart> {
 
     private func hear(_ answer: KafkaAnswer, to id: QuestionID) throws {
         if case .asked(id, let numbers) = start { return try hearCommitted(answer, of: numbers) }
-        switch beginnings.take(answer, to: id) {
-        case .learned:
-            mustBegin = true
-            return
-        case .nothing: return
-        case .otherQuestion: break
-        }
+        let found = awaited.take(answer, to: id, at: time.now())
+        for end in found { beginnings[end.partition] = end.ends.low }
+        if !found.isEmpty { mustBegin = true }
         try hearGap(answer, to: id)
     }
 
@@ -169,7 +174,7 @@ package final class GroupMember<Part: OwnedPart> {
     private func takeOver(_ partitions: [TopicPartition]) throws {
         try letGo()
         offered = partitions
-        let now = Instant.now()
+        let now = time.now()
         let parts = Dictionary(grouping: partitions, by: \.partition)
         for (partition, offered) in parts where offered.count == topics.count {
             owned[partition] = Part(partition, at: now)
@@ -196,7 +201,8 @@ package final class GroupMember<Part: OwnedPart> {
         complete = []
         stopped = []
         mustBegin = false
-        beginnings = Beginnings()
+        beginnings = [:]
+        awaited.forgetAll()
         ends.forgetAll()
         gaps = OpenGaps()
     }
@@ -222,7 +228,7 @@ package final class GroupMember<Part: OwnedPart> {
     private func beginLater() {
         pauseMilliseconds = min(
             max(Self.pauseMillisecondsMin, pauseMilliseconds * 2), Self.pauseMillisecondsMax)
-        start = .due(Instant.now().advanced(byMilliseconds: pauseMilliseconds))
+        start = .due(time.now().advanced(byMilliseconds: pauseMilliseconds))
     }
 
     /// Takes the next step, once per turn.
@@ -235,7 +241,7 @@ package final class GroupMember<Part: OwnedPart> {
         switch start {
         case .done: try goOn()
         case .asked: break
-        case .due(let time): if Instant.now() >= time { try askForOffsets() }
+        case .due(let due): if time.now() >= due { try askForOffsets() }
         }
     }
 
@@ -271,7 +277,7 @@ package final class GroupMember<Part: OwnedPart> {
         beginAll()
         guard case .asked = start else { return }
         try owner?.begin(numbers, followed: others)
-        let now = Instant.now()
+        let now = time.now()
         for partition in numbers {
             owned[partition]?.condition = .restoring
             owned[partition]?.restoringSince = now
@@ -291,8 +297,8 @@ package final class GroupMember<Part: OwnedPart> {
             owned[offset.partition.partition]?.begin(at: offset.offset, in: topic)
             if offset.offset == nil { withoutOffset.insert(offset.partition) }
         }
-        beginnings.want(withoutOffset)
-        beginnings.ask(by: consumer, at: .now())
+        awaited.want(withoutOffset, at: time.now())
+        awaited.ask(at: time.now(), consumer.ask)
         return others
     }
 
@@ -344,7 +350,7 @@ package final class GroupMember<Part: OwnedPart> {
         complete.remove(partition)
         owned[partition]?.condition = .serving
         pauseMilliseconds = 0
-        restoreSeconds.observe(Instant.now().seconds(since: part.restoringSince))
+        restoreSeconds.observe(time.now().seconds(since: part.restoringSince))
         owner?.flows(partition)
     }
 
@@ -373,10 +379,10 @@ package final class GroupMember<Part: OwnedPart> {
     }
 
     private func goOn() throws {
-        let now = Instant.now()
+        let now = time.now()
         if mustBegin { beginAll() }
         if mustStartOver { return }
-        beginnings.ask(by: consumer, at: now)
+        awaited.ask(at: now, consumer.ask)
         for partition in complete.sorted() { serve(partition) }
         lookAtGaps(at: now)
         if !isHoldingRecords, ends.isDue(at: now) { try commitEnds() }

@@ -9,8 +9,6 @@ internal import Topics
 /// An interruption leaves nothing behind except perhaps duplicate dead letters, because uncommitted records are read
 /// again.
 package protocol RecordDecider: StageDecider where Step: RecordStep, Part: PositionedPart {
-    var stage: StageClients<Self> { get }
-
     /// Begins a batch, before its first transaction. Returns false if the batch has to be read again later.
     func begin(_ hand: borrowing BatchInHand) -> Bool
     /// Drops the output of the previous transaction.

@@ -7,6 +7,7 @@ package import Topics
 /// The clients of a stage's loop, and what both the loop and its decider use. Pinned to the loop's thread.
 package final class StageClients<Decider: StageDecider> {
     package let form: StageForm
+    let state: LoopState
     package let layout: TopicLayout
     package let log: Log
     package let time: StageTime
@@ -22,24 +23,39 @@ package final class StageClients<Decider: StageDecider> {
     /// The records that one transaction takes.
     package internal(set) var bound: TransactionBound
 
+    /// Takes clients that exist. A simulation makes its own.
+    package init(
+        _ form: StageForm, layout: TopicLayout, _ context: StageContext<Decider.Step>, metrics: StageMetrics,
+        clock: ClusterClock, consumer: Consumer, views: TopicViews, writer: PlainWriter,
+        transaction: StageTransaction
+    ) {
+        self.form = form
+        self.layout = layout
+        self.metrics = metrics
+        (state, log, time, onStep) = (context.state, context.log, context.time, context.onStep)
+        self.clock = clock
+        self.consumer = consumer
+        self.views = views
+        self.writer = writer
+        self.transaction = transaction
+        bound = TransactionBound(recordsMax: form.batchRecordsMax)
+        member = GroupMember(
+            consumer, layout: layout, topics: form.topics, followed: form.followed, transaction: transaction,
+            log: context.log, time: context.time, startedOver: metrics.startedOver,
+            restoreSeconds: metrics.restoreSeconds)
+    }
+
+    /// Makes the clients.
+    ///
     /// - Parameters:
     ///   - settleMilliseconds: the time for which the clocks are watched before an irreversible act.
     ///   - beliefMilliseconds: the time for which a step of a clock has to last until it is believed.
-    package init(
+    package convenience init(
         _ form: StageForm, in environment: StageEnvironment, _ context: StageContext<Decider.Step>,
         metrics: StageMetrics, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
         beliefMilliseconds: Int = ClusterClock.settleMilliseconds
     ) throws {
-        self.form = form
-        self.metrics = metrics
-        (log, time, onStep) = (context.log, context.time, context.onStep)
-        let layout = environment.layout
-        self.layout = layout
-        bound = TransactionBound(recordsMax: form.batchRecordsMax)
-        clock = ClusterClock(
-            now: context.time.now(), settleMilliseconds: settleMilliseconds,
-            beliefMilliseconds: beliefMilliseconds)
-        let (log, all) = (context.log, context.metrics)
+        let (layout, log, all) = (environment.layout, context.log, context.metrics)
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: form.stage, loop: form.loop)
         var options = ConsumerOptions(
@@ -48,20 +64,23 @@ package final class StageClients<Decider: StageDecider> {
         options.sessionMilliseconds = form.sessionMilliseconds
         form.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
         form.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }
-        consumer = try Consumer(kafka, options, name: "\(form.group)-\(form.input)", log: log, metrics: all)
-        views = try TopicViews(
-            form.view, directory: environment.stateDirectory(of: form.stage), limits: form.viewLimits,
-            kafka: kafka, name: "\(form.group)-\(form.view.table)", log: log, metrics: all,
-            numbers: metrics.views)
-        writer = PlainWriter(kafka, layout, name: "\(form.group)-plain", log: log, metrics: all)
-        transaction = StageTransaction(topics: form.outputs.map(layout.name), log: log) {
-            try TransactionalProducer(
-                kafka, form.producer, transactionalID: identity, name: "\(form.group)-transactions",
-                log: log, metrics: all)
-        }
-        member = GroupMember(
-            consumer, layout: layout, topics: form.topics, followed: form.followed, transaction: transaction,
-            log: log, startedOver: metrics.startedOver, restoreSeconds: metrics.restoreSeconds)
+        self.init(
+            form, layout: layout, context, metrics: metrics,
+            clock: ClusterClock(
+                now: context.time.now(), settleMilliseconds: settleMilliseconds,
+                beliefMilliseconds: beliefMilliseconds),
+            consumer: try Consumer(
+                kafka, options, name: "\(form.group)-\(form.input)", log: log, metrics: all),
+            views: try TopicViews(
+                form.view, directory: environment.stateDirectory(of: form.stage), limits: form.viewLimits,
+                kafka: kafka, name: "\(form.group)-\(form.view.table)", log: log, metrics: all,
+                numbers: metrics.views, time: context.time),
+            writer: PlainWriter(kafka, layout, name: "\(form.group)-plain", log: log, metrics: all),
+            transaction: StageTransaction(topics: form.outputs.map(layout.name), log: log) {
+                try TransactionalProducer(
+                    kafka, form.producer, transactionalID: identity, name: "\(form.group)-transactions",
+                    log: log, metrics: all)
+            })
         if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
             throw StageFailure.client(obstacle)
         }

@@ -5,9 +5,11 @@ package import Lifecycle
 ///
 /// The loop reads, keeps the membership and the views, and starts over. The decider decides about the records and
 /// about the work that is due without records.
-package protocol StageDecider: AnyObject {
+package protocol StageDecider: AnyObject, SendableMetatype {
     associatedtype Part: OwnedPart
     associatedtype Step: StageStep
+
+    var stage: StageClients<Self> { get }
 
     // MARK: Readiness
 

@@ -23,7 +23,6 @@ package final class StageLoop<Decider: StageDecider> {
 
     package let stage: StageClients<Decider>
     package let decider: Decider
-    private let state: LoopState
     private var hand: BatchInHand
     /// The time until which more records gather.
     private var gathersUntil: Instant?
@@ -34,10 +33,9 @@ package final class StageLoop<Decider: StageDecider> {
     /// the first records.
     private var nextAsOf: Instant
 
-    package init(_ stage: StageClients<Decider>, _ decider: Decider, state: LoopState) {
-        self.stage = stage
+    package init(_ decider: Decider) {
+        stage = decider.stage
         self.decider = decider
-        self.state = state
         hand = BatchInHand(recordsMax: stage.form.batchRecordsMax, bytesMax: stage.form.batchBytesMax)
         let now = stage.time.now()
         nextUpkeep = now
@@ -52,18 +50,18 @@ package final class StageLoop<Decider: StageDecider> {
     ///
     /// - Returns: the time of the next turn.
     package func turn(at now: Instant) throws -> Wake {
-        let member = stage.member
         if stage.clock.tick(machine: stage.time.wall().milliseconds, at: now) {
             decider.machineClockStepped()
         }
-        try readViews()
-        try decider.readOthers()
-        try member.startOver()
+        try stage.member.startOver()
         if !hand.isTaken, !isSettled { drop() }
         if mayTakeRecords(at: now) {
             if hand.isTaken { try poll() }
             if !hand.isTaken { try takeRecords() }
         }
+        // After the records, so that they do not wait while rows are written to the views.
+        try readViews()
+        try decider.readOthers()
         if now >= nextUpkeep {
             nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
             try upkeep(at: now)
@@ -201,7 +199,7 @@ package final class StageLoop<Decider: StageDecider> {
         if hand.isTaken, !Decider.measuresWaiting { stage.metrics.oldestSeconds.set(0) }
         try decider.upkeep(at: now)
         let blockages = [stage.views.blockage, decider.blockage].compactMap(\.self)
-        state.setObstacles(blockages.map(\.why) + decider.problems + stage.member.obstacles)
+        stage.state.setObstacles(blockages.map(\.why) + decider.problems + stage.member.obstacles)
         stage.metrics.overlay.set(Double(stage.views.overlayRows))
         stage.metrics.blocked.set(Double(stage.member.stuck(isBlocked: !blockages.isEmpty)))
         guard isSettled, now >= nextAsOf else { return }
@@ -213,8 +211,8 @@ package final class StageLoop<Decider: StageDecider> {
 extension StageLoop: ThreadLoop {
     /// Runs until it is asked to stop or cannot continue.
     package func run() throws {
-        defer { state.setObstacles(["stopped"]) }
-        while !state.mustStop { wait(try turn(at: stage.time.now())) }
+        defer { stage.state.setObstacles(["stopped"]) }
+        while !stage.state.mustStop { wait(try turn(at: stage.time.now())) }
         try finish()
     }
 
@@ -222,6 +220,8 @@ extension StageLoop: ThreadLoop {
     private func finish() throws {
         if !hand.isTaken { stage.member.startOverLater() }
         drop()
+        // The rows that have come back since the last turn need not be read at the next start.
+        _ = try stage.views.read()
         try stage.views.keepRepeated()
         decider.finish()
         try stage.member.leave()

@@ -56,6 +56,7 @@ package final class TopicViews {
     private let cluster: String
     private let consumer: Consumer
     private let log: Log
+    private let time: StageTime
     private let metrics: TopicViewMetrics
     /// The owner. It is set before the first call.
     package weak var owner: (any TopicViewsOwner)?
@@ -78,12 +79,13 @@ package final class TopicViews {
     ///   - name: the consumer's name in metrics.
     package init(
         _ form: TopicViewForm, directory: String, limits: Limits, kafka: KafkaSettings, name: String,
-        log: Log, metrics: Metrics, numbers: TopicViewMetrics
+        log: Log, metrics: Metrics, numbers: TopicViewMetrics, time: StageTime
     ) throws {
         self.form = form
         self.directory = directory
         self.limits = limits
         self.log = log
+        self.time = time
         self.metrics = numbers
         boot = try BootID.current()
         var options = ConsumerOptions(.manual)
@@ -224,7 +226,7 @@ package final class TopicViews {
         }
         batch.clear()
         var ended: [Int32] = []
-        var outdated: [(place: Kafka.TopicPartition, text: String)] = []
+        var outdated: [(place: TopicPartition, text: String)] = []
         for event in events {
             switch event {
             case .end(let place, let offset):
@@ -257,7 +259,7 @@ package final class TopicViews {
         guard overlays[partition] != nil, let view = files[partition], view.pending == 0,
             let ends = consumer.knownWatermarks(of: view.place), view.applied >= ends.high
         else { return false }
-        overlays[partition]?.reachedEnd(at: .now())
+        overlays[partition]?.reachedEnd(at: time.now())
         return true
     }
 
@@ -308,7 +310,7 @@ package final class TopicViews {
         if !places.isEmpty { endsQuestion = consumer.ask(.ends(places)) }
     }
 
-    private func refresh(_ ends: [Kafka.TopicPartition: Watermarks]) throws {
+    private func refresh(_ ends: [TopicPartition: Watermarks]) throws {
         for (place, ends) in ends where overlays[place.partition] != nil {
             guard let view = files[place.partition], ends.high <= view.applied else { continue }
             view.reached(view.applied, now: now)
@@ -323,7 +325,7 @@ package final class TopicViews {
     private func block(_ error: StoreError) {
         log.error("no room for the state of this process; its work waits", .field("error", error))
         blockage = Blockage(
-            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds),
+            retryAt: time.now().advanced(byMilliseconds: Self.retryMilliseconds),
             why: error.description)
         owner?.startOverLater()
     }
@@ -350,7 +352,7 @@ package final class TopicViews {
     }
 
     /// Discards the files that no longer fit their topic, all in one start-over.
-    private func discard(_ outdated: [(place: Kafka.TopicPartition, text: String)]) throws {
+    private func discard(_ outdated: [(place: TopicPartition, text: String)]) throws {
         for (place, text) in outdated {
             guard let view = files.removeValue(forKey: place.partition) else { continue }
             log.warning(

@@ -1,0 +1,71 @@
+import Lifecycle
+import StageSupport
+import Testing
+
+@testable import Kafka
+
+/// The ends that a loop waits for, without a client.
+@Suite struct AwaitedEndsTests {
+    private let one = TopicPartition("reports", 1)
+    private let two = TopicPartition("reports", 2)
+    private let ends = Watermarks(low: 3, high: 9)
+
+    private func instant(_ milliseconds: Int) -> Instant {
+        Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
+    }
+
+    /// Asks, and returns the partitions of the question.
+    private func ask(_ awaited: inout AwaitedEnds, as number: UInt64, at time: Int) -> Set<TopicPartition> {
+        var asked: Set<TopicPartition> = []
+        awaited.ask(at: instant(time)) { question in
+            if case .ends(let partitions) = question { asked = Set(partitions) }
+            return QuestionID(number)
+        }
+        return asked
+    }
+
+    @Test func `all partitions that are due are in one question, and none is asked twice`() {
+        var awaited = AwaitedEnds()
+        awaited.want([one, two], at: instant(10))
+        #expect(ask(&awaited, as: 1, at: 9) == [])
+        #expect(ask(&awaited, as: 1, at: 10) == [one, two])
+        #expect(ask(&awaited, as: 2, at: 10) == [])
+        let found = awaited.take(.ends([one: ends]), to: QuestionID(1), at: instant(20))
+        #expect(found.map(\.partition) == [one] && found.map(\.ends) == [ends])
+        #expect(found.map(\.askedAt) == [instant(10)])
+        #expect(!awaited.contains(one) && awaited.contains(two) && !awaited.isEmpty)
+    }
+
+    @Test func `an answer to an earlier question counts for nothing`() {
+        var awaited = AwaitedEnds()
+        awaited.want([one], at: instant(0))
+        #expect(ask(&awaited, as: 1, at: 0) == [one])
+        awaited.want([one], at: instant(5))
+        #expect(awaited.take(.ends([one: ends]), to: QuestionID(1), at: instant(6)) == [])
+        #expect(ask(&awaited, as: 2, at: 6) == [one])
+        #expect(awaited.take(.ends([one: ends]), to: QuestionID(1), at: instant(7)) == [])
+        #expect(awaited.take(.ends([one: ends]), to: QuestionID(2), at: instant(8)).count == 1)
+        awaited.want([two], at: instant(9))
+        #expect(ask(&awaited, as: 3, at: 9) == [two])
+        awaited.forgetAll()
+        #expect(awaited.take(.ends([two: ends]), to: QuestionID(3), at: instant(9)) == [])
+    }
+
+    @Test func `a partition whose question failed is asked for again after a pause`() {
+        var awaited = AwaitedEnds()
+        awaited.want([one], at: instant(0))
+        #expect(ask(&awaited, as: 1, at: 0) == [one])
+        let failure = KafkaAnswer.failed([one, two], KafkaError("ask a leader", .leaderNotAvailable))
+        #expect(awaited.take(failure, to: QuestionID(1), at: instant(100)) == [])
+        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.againMilliseconds - 1) == [])
+        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.againMilliseconds) == [one])
+    }
+
+    @Test func `a question without an answer is asked again`() {
+        var awaited = AwaitedEnds()
+        awaited.want([one], at: instant(0))
+        #expect(ask(&awaited, as: 1, at: 0) == [one])
+        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMilliseconds - 1) == [])
+        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMilliseconds) == [one])
+    }
+}

@@ -3,22 +3,24 @@ import Testing
 @testable import Sender
 
 @Suite struct LaneOfferTests {
-    private func tracks(without missing: JobTopic? = nil) -> [JobTopic: LaneStart.Track] {
-        var tracks: [JobTopic: LaneStart.Track] = [:]
+    private func partitions(without missing: JobTopic? = nil) -> [JobTopic: LanePartitionStart] {
+        var partitions: [JobTopic: LanePartitionStart] = [:]
         for topic in JobTopic.allCases where topic != missing {
-            tracks[topic] = LaneStart.Track(base: Int64(topic.rawValue), note: nil)
+            partitions[topic] = LanePartitionStart(base: Int64(topic.rawValue), metadata: nil)
         }
-        return tracks
+        return partitions
     }
 
     @Test func `a lane with all partitions is served`() {
-        let offer = LaneOffer([3: tracks()])
-        #expect(offer.starts[3]?.tracks.map(\.base) == [0, 1, 2, 3])
+        let offer = LaneOffer([3: partitions()])
+        #expect(offer.starts[3]?.partitions.map(\.base) == [0, 1, 2, 3])
         #expect(offer.lanesWithout.isEmpty)
     }
 
     @Test func `a lane that lacks a partition is left out, and the topic is named`() {
-        let offer = LaneOffer([0: tracks(), 1: tracks(without: .later2m), 2: tracks(without: .later2m)])
+        let offer = LaneOffer([
+            0: partitions(), 1: partitions(without: .later2m), 2: partitions(without: .later2m),
+        ])
         #expect(Array(offer.starts.keys) == [0])
         #expect(offer.lanesWithout == [.later2m: 2])
     }

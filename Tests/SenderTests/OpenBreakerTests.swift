@@ -9,52 +9,53 @@ import Testing
 @Suite struct OpenBreakerTests {
     private static let lanes = 2
 
-    private var core = SenderCore(SenderLimits(), seed: 1)
-    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private var plan = DeliveryPlan(SenderLimits(), seed: 1)
+    private var time = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
     /// Sheets that moved to a tier.
     private var parked: [(lane: Int32, tier: LaterTier)] = []
 
     init() {
-        core.informed()
-        let note = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
-        let tracks = JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) }
-        core.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), tracks: tracks) })
-        for lane in 0..<Self.lanes { core.foundAll(lane: Int32(lane), end: 0, moment) }
+        plan.supersededIsRead()
+        let note = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) }
+        plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), partitions: partitions) })
+        for lane in 0..<Self.lanes { plan.foundAll(lane: Int32(lane), end: 0, at: time) }
     }
 
     private mutating func arrive(_ offsets: Range<Int64>, topic: JobTopic = .usual) throws {
         for lane in 0..<Self.lanes {
             for offset in offsets {
                 let sheet = try SheetRecord.update(
-                    of: "shop", to: "\(lane)-\(offset)", in: "g\(lane)-\(offset)", version: 1, at: moment)
-                core.arrived(sheet, from: topic, lane: Int32(lane), at: offset, moment)
+                    of: "shop", to: "\(lane)-\(offset)", in: "g\(lane)-\(offset)", version: 1, at: time)
+                plan.arrived(sheet, from: topic, lane: Int32(lane), offset: offset, at: time)
             }
         }
-        core.leaveWord(moment)
+        plan.commitMetadata(at: time)
     }
 
     /// Returns the pushes that leave after some time. All writes are stored and all commits succeed.
     private mutating func pushes(after milliseconds: Int, room: Int) -> [UInt64] {
-        moment.now = moment.now.advanced(byMilliseconds: milliseconds)
-        moment.wall += Int64(milliseconds)
-        core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
-        core.turn(moment) { _, _ in .open(room: room) }
+        time.now = time.now.advanced(byMilliseconds: milliseconds)
+        time.unixMilliseconds += Int64(milliseconds)
+        plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
+        plan.turn(at: time) { _, _ in .open(capacity: room) }
         return carryOut()
     }
 
     private mutating func carryOut() -> [UInt64] {
-        let orders = core.orders
-        core.orders.removeAll()
-        for (id, write) in orders.writes {
-            if case .tier(let tier, _) = write.kind, let sheet = write.sheet {
+        let actions = plan.actions
+        plan.actions.removeAll()
+        for (id, write) in actions.writes {
+            if case .tier(let tier, _) = write.content, let sheet = write.sheet {
                 parked.append((sheet.lane.number, tier))
             }
-            core.stored(id, at: Int64(id), moment)
+            plan.stored(id, offset: Int64(id), at: time)
         }
-        let tags = orders.pushes.map(\.tag)
-        if orders.commits.isEmpty { return tags }
-        core.committed(orders.commitNumber, isDone: true, moment)
-        core.turn(moment) { _, _ in .open(room: 0) }
+        let tags = actions.pushes.map(\.tag)
+        if actions.commits.isEmpty { return tags }
+        plan.committed(actions.commitNumber, isDone: true, at: time)
+        plan.turn(at: time) { _, _ in .open(capacity: 0) }
         return tags + carryOut()
     }
 
@@ -62,7 +63,7 @@ import Testing
         for tag in tags {
             let answer = PushAnswer(
                 answered: .appMisconfigured, status: 403, reason: "InvalidProviderToken")
-            core.ended(tag, as: answer, moment)
+            plan.ended(tag, as: answer, at: time)
         }
     }
 
@@ -91,7 +92,7 @@ import Testing
         let first = pushes(after: 1, room: 10)
         #expect(first.count == 1 && parked.isEmpty)
         #expect(pushes(after: 10, room: 10).isEmpty && parked.isEmpty)
-        core.accepted(first[0], moment)
+        plan.accepted(first[0], at: time)
         #expect(pushes(after: 1, room: 10).count == 3 && parked.isEmpty)
     }
 

@@ -11,70 +11,75 @@ private func head(_ event: PushEvent, scope: SheetHead.Scope = .group, version: 
         scope: scope, generation: 0, version: version, event: event, deadline: 10, acceptedAt: 0)
 }
 
-private func verdict(
+private func decision(
     _ answer: PushAnswer, _ event: PushEvent = .update, tries: Int = 1, repeats: Int = 0
-) -> Verdict {
-    RetryRule.verdict(answer, of: head(event), RetryRule.Case(tries: tries, repeats: repeats))
+) -> RetryDecision {
+    RetryRule.decision(
+        after: answer, of: head(event), history: PushHistory(tries: tries, repeats: repeats))
+}
+
+private func decision(after answer: PushAnswer, _ history: PushHistory) -> RetryDecision {
+    RetryRule.decision(after: answer, of: head(.update), history: history)
 }
 
 @Suite struct RetryRuleTests {
     @Test(arguments: Reason.allCases)
-    func `every reason of APNs has a verdict`(reason: Reason) {
+    func `every reason of APNs has a decision`(reason: Reason) {
         let answer = PushAnswer(answered: reason.disposition, status: reason.status, reason: reason.rawValue)
-        let expected: Verdict =
+        let expected: RetryDecision =
             switch reason.disposition {
             case .accepted: .accepted
             case .tokenGone: .rejected(isDead: true)
             case .tokenSuspect: .later(.seconds5, isTry: true)
             case .tokenThrottled, .serverTrouble: .later(.seconds5, isTry: true)
             case .connectionOver: .again(milliseconds: 300)
-            case .requestFaulty: .buried(code: "request_faulty")
-            case .channelGone, .channelLimit: .buried(code: "channel_gone")
+            case .requestFaulty: .deadLetter(code: "request_faulty")
+            case .channelGone, .channelLimit: .deadLetter(code: "channel_gone")
             case .appMisconfigured, .providerTokenExpired, .providerTokenTooMany:
                 .later(.minutes2, isTry: false)
             }
-        #expect(verdict(answer) == expected)
+        #expect(decision(answer) == expected)
     }
 
     @Test func `a start of unknown outcome is not sent again, but an update is`() {
-        #expect(verdict(PushAnswer(.unknown(.connectionLost)), .start) == .unknown)
-        #expect(verdict(PushAnswer(.unknown(.connectionLost))) == .again(milliseconds: 300))
+        #expect(decision(PushAnswer(.unknown(.connectionLost)), .start) == .unknown)
+        #expect(decision(PushAnswer(.unknown(.connectionLost))) == .again(milliseconds: 300))
         #expect(
-            verdict(PushAnswer(.unknown(.connectionLost)), repeats: 1) == .later(.seconds5, isTry: true))
+            decision(PushAnswer(.unknown(.connectionLost)), repeats: 1) == .later(.seconds5, isTry: true))
     }
 
     @Test func `a push that APNs did not process does not use up tries`() {
-        #expect(verdict(PushAnswer(.notProcessed(.refused)), tries: 99) == .again(milliseconds: 100))
+        #expect(decision(PushAnswer(.notProcessed(.refused)), tries: 99) == .again(milliseconds: 100))
     }
 
     @Test func `a job without tries left becomes a dead letter`() {
         let answer = PushAnswer(answered: .serverTrouble, status: 503)
-        #expect(verdict(answer, tries: 3) == .later(.minutes2, isTry: true))
-        #expect(verdict(answer, tries: 6) == .buried(code: "attempts_exhausted"))
+        #expect(decision(answer, tries: 3) == .later(.minutes2, isTry: true))
+        #expect(decision(answer, tries: 6) == .deadLetter(code: "attempts_exhausted"))
     }
 
     @Test func `a wrong token is dead if others were accepted between two refusals`() {
         let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
-        func verdict(_ tier: LaterTier?, accepted: Int?, isOpen: Bool = false) -> Verdict {
-            var known = RetryRule.Case(tries: 2)
+        func decided(in tier: LaterTier?, accepted: Int?, isOpen: Bool = false) -> RetryDecision {
+            var known = PushHistory(tries: 2)
             (known.refusedBefore, known.millisecondsSinceAccepted) = (tier, accepted)
             known.isBreakerOpen = isOpen
-            return RetryRule.verdict(answer, of: head(.update), known)
+            return decision(after: answer, known)
         }
-        #expect(verdict(nil, accepted: 0) == .later(.seconds5, isTry: true))
-        #expect(verdict(.seconds5, accepted: 3_000) == .rejected(isDead: true))
-        #expect(verdict(.seconds5, accepted: 6_000) == .later(.minutes2, isTry: true))
-        #expect(verdict(.minutes2, accepted: 60_000) == .rejected(isDead: true))
-        #expect(verdict(.minutes2, accepted: nil) == .rejected(isDead: false))
-        #expect(verdict(.seconds5, accepted: 0, isOpen: true) == .later(.minutes2, isTry: false))
+        #expect(decided(in: nil, accepted: 0) == .later(.seconds5, isTry: true))
+        #expect(decided(in: .seconds5, accepted: 3_000) == .rejected(isDead: true))
+        #expect(decided(in: .seconds5, accepted: 6_000) == .later(.minutes2, isTry: true))
+        #expect(decided(in: .minutes2, accepted: 60_000) == .rejected(isDead: true))
+        #expect(decided(in: .minutes2, accepted: nil) == .rejected(isDead: false))
+        #expect(decided(in: .seconds5, accepted: 0, isOpen: true) == .later(.minutes2, isTry: false))
     }
 
     @Test func `a token that is refused repeatedly in the short tier uses up its tries`() {
         let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
-        var known = RetryRule.Case(tries: head(.update).attemptsMax - 1, refusedBefore: .seconds5)
-        #expect(RetryRule.verdict(answer, of: head(.update), known) == .later(.minutes2, isTry: true))
+        var known = PushHistory(tries: head(.update).attemptsMax - 1, refusedBefore: .seconds5)
+        #expect(decision(after: answer, known) == .later(.minutes2, isTry: true))
         known.tries += 1
-        #expect(RetryRule.verdict(answer, of: head(.update), known) == .rejected(isDead: false))
+        #expect(decision(after: answer, known) == .rejected(isDead: false))
     }
 
     @Test(arguments: [
@@ -84,8 +89,8 @@ private func verdict(
     func `near its deadline a job waits in the longest tier that still fits`(
         seconds: Int, wanted: LaterTier, expected: LaterTier?
     ) {
-        let moment = Moment(now: Instant(nanoseconds: 0), wall: 1_763_600_000_000)
-        #expect(wanted.longest(before: moment.wall / 1000 + Int64(seconds), at: moment) == expected)
+        let time = CurrentTime(now: Instant(nanoseconds: 0), unixMilliseconds: 1_763_600_000_000)
+        #expect(wanted.longest(before: time.unixMilliseconds / 1000 + Int64(seconds), at: time) == expected)
     }
 }
 
@@ -111,12 +116,12 @@ private func verdict(
         var breaker = Breaker()
         for step in 0..<3 { _ = breaker.misconfigured("InvalidProviderToken", at: at(step)) }
         #expect(breaker.isOpen)
-        let early = breaker.mayProbe(at: at(100))
-        let first = breaker.mayProbe(at: at(5_100))
-        let second = breaker.mayProbe(at: at(5_200))
-        #expect(!early && first && !second)
+        #expect(!breaker.isProbeDue(at: at(100)) && breaker.isProbeDue(at: at(5_100)))
+        breaker.beginProbe()
+        #expect(!breaker.isProbeDue(at: at(5_200)))
         let isStillWrong = breaker.probed(isMended: false, at: at(5_300))
-        let again = breaker.mayProbe(at: at(10_400))
+        let again = breaker.isProbeDue(at: at(10_400))
+        breaker.beginProbe()
         let isMended = breaker.probed(isMended: true, at: at(10_500))
         #expect(!isStillWrong && again && isMended && !breaker.isOpen)
     }
@@ -155,12 +160,13 @@ private func verdict(
 @Suite struct NoteTests {
     @Test func `a commit note reads back, and a damaged one does not`() {
         for note in [
-            CommitNote(receiptsFrom: 42, window: 1_000), CommitNote(receiptsFrom: 0, window: 4, endedAt: 57),
+            CommitMetadata(receiptsFrom: 42, window: 1_000),
+            CommitMetadata(receiptsFrom: 0, window: 4, endedAt: 57),
         ] {
-            #expect(CommitNote(text: note.text) == note)
+            #expect(CommitMetadata(text: note.text) == note)
         }
         for text in ["", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999"] {
-            #expect(CommitNote(text: text) == nil)
+            #expect(CommitMetadata(text: text) == nil)
         }
     }
 
@@ -168,7 +174,7 @@ private func verdict(
         var permits = Permits(limit: 1_000)
         #expect(permits.free == Permits.firstMax, "nothing is stored yet")
         permits.open()
-        #expect(permits.room(holding: 0, isAlone: true) == 1_000)
-        #expect(permits.room(holding: 0, isAlone: false) == 800)
+        #expect(permits.available(holding: 0, isAlone: true) == 1_000)
+        #expect(permits.available(holding: 0, isAlone: false) == 800)
     }
 }

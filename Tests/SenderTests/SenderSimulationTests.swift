@@ -24,7 +24,7 @@ import Testing
         check(trials(1_000), mayDie: false)
     }
 
-    @Test func `core and pools together keep their promises`() {
+    @Test func `plan and pools together keep their promises`() {
         check(trials(100), mayDie: true, isJoined: true)
         check(trials(100), mayDie: false, isJoined: true)
     }

@@ -7,11 +7,11 @@ import Testing
 
 /// One lane in one process with two apps. APNs does not answer one of them.
 @Suite struct SilentAppTests {
-    private static let start = Moment(
-        now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private static let start = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
 
-    private var core: SenderCore
-    private var moment = SilentAppTests.start
+    private var plan: DeliveryPlan
+    private var time = SilentAppTests.start
     private var pushed: [String] = []
     private var roomLeft = 0
     /// The silent app that APNs answers again.
@@ -22,38 +22,40 @@ import Testing
     init() throws {
         var limits = SenderLimits()
         limits.window = 4
-        core = SenderCore(limits, seed: 1)
-        core.informed()
+        plan = DeliveryPlan(limits, seed: 1)
+        plan.supersededIsRead()
         // An earlier owner gave the lane back in order.
-        let note = CommitNote(receiptsFrom: 0, window: limits.window, endedAt: 0)
-        core.assigned([
-            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) })
+        let note = CommitMetadata(receiptsFrom: 0, window: limits.window, endedAt: 0)
+        plan.assigned([
+            LaneStart(
+                lane: 0,
+                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) })
         ])
-        core.foundAll(lane: 0, end: 0, moment)
+        plan.foundAll(lane: 0, end: 0, at: time)
     }
 
     private mutating func arrive(_ apps: String..., topic: JobTopic = .usual, isFirst: Bool = true) throws {
         for (offset, app) in apps.enumerated() {
             let record = try SheetRecord.update(
-                of: app, to: "\(offset)", in: "g\(offset)", version: Int64(offset) + 1, at: moment)
-            core.arrived(record, from: topic, lane: 0, at: Int64(offset), moment)
+                of: app, to: "\(offset)", in: "g\(offset)", version: Int64(offset) + 1, at: time)
+            plan.arrived(record, from: topic, lane: 0, offset: Int64(offset), at: time)
         }
-        if isFirst { core.leaveWord(moment) }
+        if isFirst { plan.commitMetadata(at: time) }
     }
 
     /// Lets time pass in turns. All writes are stored and all commits succeed.
     private mutating func live(milliseconds: Int, roomOfSilent: Int = 0) {
         roomLeft = roomOfSilent
         for _ in 0..<max(1, milliseconds / 100) {
-            moment.now = moment.now.advanced(byMilliseconds: 100)
-            moment.wall += 100
-            core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
+            time.now = time.now.advanced(byMilliseconds: 100)
+            time.unixMilliseconds += 100
+            plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             var room = roomLeft
             let (isSilent, isConnecting) = (isSilent, isConnecting)
-            core.turn(moment) { sheet, _ in
-                guard isSilent(sheet.head.app) else { return .open(room: 100) }
+            plan.turn(at: time) { sheet, _ in
+                guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
                 defer { room = 0 }
-                return isConnecting ? .connecting(room: room) : .open(room: room)
+                return isConnecting ? .connecting(capacity: room) : .open(capacity: room)
             }
             carryOut()
         }
@@ -65,27 +67,27 @@ import Testing
 
     private mutating func carryOut() {
         for _ in 0..<10 {
-            let orders = core.orders
-            core.orders.removeAll()
-            for push in orders.pushes {
+            let actions = plan.actions
+            plan.actions.removeAll()
+            for push in actions.pushes {
                 pushed.append(push.sheet.head.app)
                 if isSilent(push.sheet.head.app) {
                     roomLeft = 0
                 } else {
-                    core.accepted(push.tag, moment)
+                    plan.accepted(push.tag, at: time)
                 }
             }
-            for (id, write) in orders.writes {
-                if case .tier(let tier, let origin) = write.kind {
+            for (id, write) in actions.writes {
+                if case .tier(let tier, let origin) = write.content {
                     moved.append((write.sheet?.head.app ?? "", tier, origin))
                 }
-                core.stored(id, at: Int64(id), moment)
+                plan.stored(id, offset: Int64(id), at: time)
             }
-            if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
+            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
             let (isSilent, isConnecting) = (isSilent, isConnecting)
-            core.turn(moment) { sheet, _ in
-                guard isSilent(sheet.head.app) else { return .open(room: 100) }
-                return isConnecting ? .connecting(room: 0) : .open(room: 0)
+            plan.turn(at: time) { sheet, _ in
+                guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
+                return isConnecting ? .connecting(capacity: 0) : .open(capacity: 0)
             }
         }
     }
@@ -110,7 +112,7 @@ import Testing
 
     @Test func `an app that is alone makes no room`() throws {
         var test = self
-        test.core.isShared = false
+        test.plan.hasSeveralApps = false
         try test.arrive("silent", "silent", "silent", "silent", "silent")
         test.live(milliseconds: 60_000)
         #expect(test.moved.isEmpty)
@@ -179,7 +181,7 @@ import Testing
         test.live(milliseconds: 3_000)
         #expect(test.moved.count == 3)
         #expect(test.pushed == ["silent"], "the first holds up the window while it is in flight")
-        test.core.ended(0, as: PushAnswer(.unknown(.connectionLost)), test.moment)
+        test.plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: test.time)
         test.live(milliseconds: 500)
         #expect(test.moved.count == 4 && test.moved.last?.origin.tries == 1)
         #expect(test.pushed == ["silent", "shop"])

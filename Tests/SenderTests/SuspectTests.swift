@@ -13,12 +13,13 @@ import Testing
     private static let answerMilliseconds = 200
 
     private struct Flight {
-        let push: SenderOrders.Push
+        let push: DeliveryActions.Push
         let answeredAt: Instant
     }
 
-    private var core: SenderCore
-    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private var plan: DeliveryPlan
+    private var time = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
     private var roomOfSuspects = 2
     private var flights: [Flight] = []
     private var isRefused: (Int) -> Bool = { _ in false }
@@ -29,67 +30,69 @@ import Testing
     init() {
         var limits = SenderLimits()
         limits.permitsMax = 1_000
-        core = SenderCore(limits, seed: 1)
-        core.informed()
-        let note = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
-        core.assigned([
-            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) })
+        plan = DeliveryPlan(limits, seed: 1)
+        plan.supersededIsRead()
+        let note = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        plan.assigned([
+            LaneStart(
+                lane: 0,
+                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) })
         ])
-        core.foundAll(lane: 0, end: 0, moment)
+        plan.foundAll(lane: 0, end: 0, at: time)
     }
 
     private mutating func update(_ version: Int64, phones: Int = SuspectTests.phones) throws {
         let record = try SheetRecord.update(
-            of: "shop", to: (0..<phones).map(String.init), in: "g", version: version, at: moment)
-        core.arrived(record, from: .usual, lane: 0, at: offset, moment)
+            of: "shop", to: (0..<phones).map(String.init), in: "g", version: version, at: time)
+        plan.arrived(record, from: .usual, lane: 0, offset: offset, at: time)
         offset += 1
     }
 
     private mutating func live(milliseconds: Int) {
         for _ in 0..<milliseconds / 10 {
-            moment.now = moment.now.advanced(byMilliseconds: 10)
-            moment.wall += 10
-            core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
-            while let flight = flights.first, flight.answeredAt <= moment.now {
+            time.now = time.now.advanced(byMilliseconds: 10)
+            time.unixMilliseconds += 10
+            plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
+            while let flight = flights.first, flight.answeredAt <= time.now {
                 flights.removeFirst()
                 answer(flight.push)
             }
             let suspects = flights.count { $0.push.isSuspect }
             let others = flights.count - suspects
-            core.turn(moment) { _, isSuspect in
-                .open(room: isSuspect ? roomOfSuspects - suspects : Self.room - others)
+            plan.turn(at: time) { _, isSuspect in
+                .open(capacity: isSuspect ? roomOfSuspects - suspects : Self.room - others)
             }
             carryOut()
         }
     }
 
-    private mutating func answer(_ push: SenderOrders.Push) {
+    private mutating func answer(_ push: DeliveryActions.Push) {
         if isRefused(push.line) {
             let refusal = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
-            core.ended(push.tag, as: refusal, moment)
+            plan.ended(push.tag, as: refusal, at: time)
         } else {
-            accepted.append((push.sheet.head.version, push.isSuspect, moment.wall))
-            core.accepted(push.tag, moment)
+            accepted.append((push.sheet.head.version, push.isSuspect, time.unixMilliseconds))
+            plan.accepted(push.tag, at: time)
         }
     }
 
     private mutating func carryOut() {
-        let orders = core.orders
-        core.orders.removeAll()
-        let due = moment.now.advanced(byMilliseconds: Self.answerMilliseconds)
-        flights += orders.pushes.map { Flight(push: $0, answeredAt: due) }
-        for (id, write) in orders.writes {
-            if case .tier = write.kind { moved += write.lines.count }
-            core.stored(id, at: Int64(id), moment)
+        let actions = plan.actions
+        plan.actions.removeAll()
+        let due = time.now.advanced(byMilliseconds: Self.answerMilliseconds)
+        flights += actions.pushes.map { Flight(push: $0, answeredAt: due) }
+        for (id, write) in actions.writes {
+            if case .tier = write.content { moved += write.lines.count }
+            plan.stored(id, offset: Int64(id), at: time)
         }
-        if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
+        if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
     }
 
     private mutating func refuseSome() throws {
         isRefused = { $0 % 4 == 0 }
         try update(1)
         live(milliseconds: 3_000)
-        #expect(core.suspectTokens == 75 && accepted.count == 225)
+        #expect(plan.suspectTokens == 75 && accepted.count == 225)
         isRefused = { _ in false }
         accepted.removeAll()
         moved = 0
@@ -97,7 +100,7 @@ import Testing
 
     @Test mutating func `suspects wait for their connections and do not stop the others`() throws {
         try refuseSome()
-        let began = moment.wall
+        let began = time.unixMilliseconds
         try update(2)
         live(milliseconds: 2_000)
         let others = accepted.filter { !$0.isSuspect }
@@ -109,7 +112,7 @@ import Testing
         try refuseSome()
         try update(2)
         live(milliseconds: 10_000)
-        #expect(accepted.count == Self.phones && core.suspectTokens == 0)
+        #expect(accepted.count == Self.phones && plan.suspectTokens == 0)
         accepted.removeAll()
         try update(3)
         live(milliseconds: 3_000)
@@ -121,7 +124,7 @@ import Testing
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 9,
-            event: .start, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
+            event: .start, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
         // The first push to an installation fails, so that its next start is suspect.
         for (count, refused) in [true, false].enumerated() {
             isRefused = { refused && $0 % 4 == 0 }
@@ -130,35 +133,36 @@ import Testing
             let content = SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
                 to: Array(lines.utf8))
-            core.arrived(try SheetRecord(content, origin: nil), from: .usual, lane: 0, at: offset, moment)
+            plan.arrived(
+                try SheetRecord(content, origin: nil), from: .usual, lane: 0, offset: offset, at: time)
             offset += 1
             live(milliseconds: 3_000)
             #expect(accepted.count { !$0.isSuspect } == 225, "start \(count)")
         }
         live(milliseconds: 10_000)
         #expect(accepted.count == Self.phones)
-        #expect(core.sheetsInHand == 0 && core.countsOfApps == 0)
+        #expect(plan.sheetsInHand == 0 && plan.countsOfApps == 0)
     }
 
     @Test mutating func `suspects beyond the limit go to a tier and count no try`() throws {
-        let many = AppFlow.suspectsMax + 200
+        let many = AppQueues.suspectsMax + 200
         // Accepted pushes keep the breaker closed.
         isRefused = { $0 % 5 < 2 }
         for group in 0..<many / 200 {
             let phones = (0..<500).map { "\(group)-\($0)" }
-            core.arrived(
-                try SheetRecord.update(of: "shop", to: phones, in: "a\(group)", version: 1, at: moment),
-                from: .usual, lane: 0, at: offset, moment)
+            plan.arrived(
+                try SheetRecord.update(of: "shop", to: phones, in: "a\(group)", version: 1, at: time),
+                from: .usual, lane: 0, offset: offset, at: time)
             offset += 1
             live(milliseconds: 4_000)
         }
-        #expect(core.suspectTokens == many)
+        #expect(plan.suspectTokens == many)
         moved = 0
         for group in 0..<many / 200 {
             let phones = (0..<500).filter { $0 % 5 < 2 }.map { "\(group)-\($0)" }
-            core.arrived(
-                try SheetRecord.update(of: "shop", to: phones, in: "b\(group)", version: 2, at: moment),
-                from: .usual, lane: 0, at: offset, moment)
+            plan.arrived(
+                try SheetRecord.update(of: "shop", to: phones, in: "b\(group)", version: 2, at: time),
+                from: .usual, lane: 0, offset: offset, at: time)
             offset += 1
         }
         live(milliseconds: 200)
@@ -169,10 +173,10 @@ import Testing
         try refuseSome()
         roomOfSuspects = 0
         for version in 0..<Int64(SenderLimits().window) + 50 {
-            core.arrived(
+            plan.arrived(
                 try SheetRecord.update(
                     of: "shop", to: [version == 0 ? "0" : "new-\(version)"], in: "h\(version)", version: 1,
-                    at: moment), from: .usual, lane: 0, at: offset, moment)
+                    at: time), from: .usual, lane: 0, offset: offset, at: time)
             offset += 1
         }
         live(milliseconds: 15_000)

@@ -8,19 +8,20 @@ import Testing
 /// A lane whose earlier owner died. The receipts of that owner count, even if successors die before the sheets
 /// are done.
 @Suite struct TakeoverTests {
-    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
-    private var core: SenderCore
+    private var time = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    private var plan: DeliveryPlan
 
     init() {
-        core = SenderCore(SenderLimits(), seed: 1)
-        core.informed()
+        plan = DeliveryPlan(SenderLimits(), seed: 1)
+        plan.supersededIsRead()
     }
 
     private func head() -> SheetHead {
         SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 1,
-            event: .update, deadline: moment.wall / 1000 + 3_600, acceptedAt: moment.wall)
+            event: .update, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
     }
 
     private func sheet(from origin: SheetOrigin? = nil) throws -> SheetRecord {
@@ -35,27 +36,27 @@ import Testing
     /// A receipt for its one job, which was accepted.
     private var accepted: Receipt {
         Receipt(
-            head(), at: Self.place, attempt: 1, writtenAt: moment.wall,
+            head(), at: Self.place, attempt: 1, writtenAt: time.unixMilliseconds,
             [Receipt.Part(.accepted, LineSet(all: 1))])
     }
 
-    private mutating func assign(_ note: CommitNote?, usualFrom base: Int64 = 0) {
-        core.assigned([
+    private mutating func assign(_ note: CommitMetadata?, usualFrom base: Int64 = 0) {
+        plan.assigned([
             LaneStart(
                 lane: 0,
-                tracks: JobTopic.allCases.map { topic in
-                    LaneStart.Track(base: topic == .usual ? base : 0, note: note)
+                partitions: JobTopic.allCases.map { topic in
+                    LanePartitionStart(base: topic == .usual ? base : 0, metadata: note)
                 })
         ])
     }
 
-    private mutating func turn(after milliseconds: Int = 0) -> SenderOrders {
-        moment.now = moment.now.advanced(byMilliseconds: milliseconds)
-        moment.wall += Int64(milliseconds)
-        core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
-        core.turn(moment) { _, _ in .open(room: 10) }
-        defer { core.orders.removeAll() }
-        return core.orders
+    private mutating func turn(after milliseconds: Int = 0) -> DeliveryActions {
+        time.now = time.now.advanced(byMilliseconds: milliseconds)
+        time.unixMilliseconds += Int64(milliseconds)
+        plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
+        plan.turn(at: time) { _, _ in .open(capacity: 10) }
+        defer { plan.actions.removeAll() }
+        return plan.actions
     }
 
     @Test
@@ -64,69 +65,69 @@ import Testing
     {
         // An owner moved the job and died before `receipts` had it. The next owner pushed and committed the
         // first sheet.
-        assign(CommitNote(receiptsFrom: 0, window: 1_000), usualFrom: 1)
-        core.found(accepted, lane: 0)
-        core.foundAll(lane: 0, end: 1, moment)
+        assign(CommitMetadata(receiptsFrom: 0, window: 1_000), usualFrom: 1)
+        plan.found(accepted, lane: 0)
+        plan.foundAll(lane: 0, end: 1, at: time)
         let origin = SheetOrigin(
             topic: Self.place.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2, tries: 1,
-            dueAt: moment.wall)
-        core.arrived(try sheet(from: origin), from: .later5s, lane: 0, at: 0, moment)
+            dueAt: time.unixMilliseconds)
+        plan.arrived(try sheet(from: origin), from: .later5s, lane: 0, offset: 0, at: time)
         _ = turn(after: 10_000)
-        core.foundAll(lane: 0, end: 1, moment)
-        let orders = turn(after: 1)
-        #expect(orders.pushes.isEmpty)
-        #expect(core.sheetsInHand == 0)
+        plan.foundAll(lane: 0, end: 1, at: time)
+        let actions = turn(after: 1)
+        #expect(actions.pushes.isEmpty)
+        #expect(plan.sheetsInHand == 0)
     }
 
-    @Test(arguments: [nil, CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)])
+    @Test(arguments: [nil, CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)])
     mutating func
         `a new owner of a fresh or returned lane commits a note before its first push`(
-            note: CommitNote?
+            note: CommitMetadata?
         ) throws
     {
         assign(note)
-        core.foundAll(lane: 0, end: 0, moment)
-        core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
+        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
         let before = turn(after: 1)
         #expect(before.pushes.isEmpty)
-        #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.note.window > 0 })
+        #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.metadata.window > 0 })
         #expect(
             before.commits.map(\.topic) == JobTopic.allCases, "no other topic waits for its own note later")
-        core.committed(before.commitNumber, isDone: true, moment)
+        plan.committed(before.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
     @Test mutating func `a commit result of an earlier assignment does not count`() throws {
         assign(nil)
-        core.foundAll(lane: 0, end: 0, moment)
-        core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
+        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
         let early = turn(after: 1)
-        core.lost(moment)
+        plan.lost(at: time)
         _ = turn(after: 1)
         assign(nil)
-        core.foundAll(lane: 0, end: 0, moment)
-        core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
+        plan.foundAll(lane: 0, end: 0, at: time)
+        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
         let now = turn(after: 5_000)
         #expect(!now.commits.isEmpty)
-        core.committed(early.commitNumber, isDone: true, moment)
+        plan.committed(early.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.isEmpty)
-        core.committed(now.commitNumber, isDone: true, moment)
+        plan.committed(now.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.count == 1)
     }
 
     @Test mutating func `an owner that returns a lane with waiting sheets names the start of their receipts`()
         throws
     {
-        assign(CommitNote(receiptsFrom: 0, window: 1))
-        core.found(accepted, lane: 0)
-        core.foundAll(lane: 0, end: 1, moment)
+        assign(CommitMetadata(receiptsFrom: 0, window: 1))
+        plan.found(accepted, lane: 0)
+        plan.foundAll(lane: 0, end: 1, at: time)
         // All sheets that the earlier owner may have begun were read, and wait.
-        core.arrived(try sheet(), from: .usual, lane: 0, at: 0, moment)
+        plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
         _ = turn(after: 100)
-        core.revoked(by: moment.now.advanced(byMilliseconds: 10_000), moment)
-        let orders = turn(after: 100)
-        #expect(orders.isLastCommit)
-        let note = orders.commits.first { $0.topic == .usual }?.note
+        plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
+        let actions = turn(after: 100)
+        #expect(actions.isLastCommit)
+        let note = actions.commits.first { $0.topic == .usual }?.metadata
         #expect(note?.receiptsFrom == 0 && note?.endedAt == nil)
     }
 
@@ -135,34 +136,34 @@ import Testing
     {
         var limits = SenderLimits()
         limits.window = 1_000
-        core = SenderCore(limits, seed: 1)
-        core.informed()
-        assign(CommitNote(receiptsFrom: 0, window: 1))
-        core.found(accepted, lane: 0)
-        core.foundAll(lane: 0, end: 5, moment)
+        plan = DeliveryPlan(limits, seed: 1)
+        plan.supersededIsRead()
+        assign(CommitMetadata(receiptsFrom: 0, window: 1))
+        plan.found(accepted, lane: 0)
+        plan.foundAll(lane: 0, end: 5, at: time)
         // Sheets above the earlier owner's window flow while the others wait.
         for offset in 0..<3 {
-            core.arrived(try sheet(), from: .usual, lane: 0, at: Int64(offset), moment)
+            plan.arrived(try sheet(), from: .usual, lane: 0, offset: Int64(offset), at: time)
         }
         var writes: [UInt64] = []
         for _ in 0..<5 {
-            let orders = turn(after: 100)
-            for push in orders.pushes { core.accepted(push.tag, moment) }
-            for (id, _) in orders.writes {
-                core.stored(id, at: Int64(9 + writes.count), moment)
+            let actions = turn(after: 100)
+            for push in actions.pushes { plan.accepted(push.tag, at: time) }
+            for (id, _) in actions.writes {
+                plan.stored(id, offset: Int64(9 + writes.count), at: time)
                 writes.append(id)
             }
-            if !orders.commits.isEmpty { core.committed(orders.commitNumber, isDone: true, moment) }
+            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
         }
         let reads = turn(after: 10_000).reads
-        #expect(reads == [SenderOrders.Read(lane: 0, from: 5)])
+        #expect(reads == [DeliveryActions.ReceiptRead(lane: 0, from: 5)])
     }
 
     @Test mutating func `a topic without jobs does not make a successor read old receipts`() throws {
         assign(nil)
-        core.foundAll(lane: 0, end: 50_000, moment)
-        for topic in JobTopic.allCases { core.reachedEnd(of: topic, lane: 0, at: 0) }
+        plan.foundAll(lane: 0, end: 50_000, at: time)
+        for topic in JobTopic.allCases { plan.reachedEnd(of: topic, lane: 0, at: 0) }
         let commits = turn(after: 2_000).commits
-        #expect(commits.map(\.note.receiptsFrom) == [50_000, 50_000, 50_000, 50_000])
+        #expect(commits.map(\.metadata.receiptsFrom) == [50_000, 50_000, 50_000, 50_000])
     }
 }

@@ -5,20 +5,20 @@ import LiveActivity
 extension SheetRecord {
     /// Returns a sheet with one update to phones of a group.
     static func update(
-        of app: String, to phones: String..., in group: String, version: Int64, at moment: Moment
+        of app: String, to phones: String..., in group: String, version: Int64, at time: CurrentTime
     ) throws -> SheetRecord {
-        try update(of: app, to: phones, in: group, version: version, at: moment)
+        try update(of: app, to: phones, in: group, version: version, at: time)
     }
 
     static func update(
-        of app: String, to phones: [String], in group: String, version: Int64, at moment: Moment,
+        of app: String, to phones: [String], in group: String, version: Int64, at time: CurrentTime,
         deadlineSeconds: Int64 = 3_600
     ) throws -> SheetRecord {
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
             environment: .production, send: "s\(version)", group: group, scope: .group, generation: 0,
-            version: version, event: .update, deadline: moment.wall / 1000 + deadlineSeconds,
-            acceptedAt: moment.wall)
+            version: version, event: .update, deadline: time.unixMilliseconds / 1000 + deadlineSeconds,
+            acceptedAt: time.unixMilliseconds)
         return try SheetRecord(
             SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
@@ -27,11 +27,11 @@ extension SheetRecord {
     }
 }
 
-extension SenderCore {
-    /// Commits the note on the lanes, so that sheets that were read may leave.
-    mutating func leaveWord(_ moment: Moment) {
-        turn(moment) { _, _ in .open(room: 0) }
-        committed(orders.commitNumber, isDone: true, moment)
-        orders.removeAll()
+extension DeliveryPlan {
+    /// Commits the metadata of the lanes, so that sheets that were read may leave.
+    mutating func commitMetadata(at time: CurrentTime) {
+        turn(at: time) { _, _ in .open(capacity: 0) }
+        committed(actions.commitNumber, isDone: true, at: time)
+        actions.removeAll()
     }
 }

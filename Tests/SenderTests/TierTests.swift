@@ -10,14 +10,15 @@ import Testing
 @Suite struct TierTests {
     private static let later = JobTopic.later2m
 
-    private var core: SenderCore
-    private var moment = Moment(now: Instant(nanoseconds: 1_000_000_000_000), wall: 1_763_600_000_000)
+    private var plan: DeliveryPlan
+    private var time = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
     /// The partitions by the topic's number, and the consumer's positions in them.
     private var logs: [[SheetRecord]] = Array(repeating: [], count: JobTopic.allCases.count)
     private var positions = Array(repeating: 0, count: JobTopic.allCases.count)
     private var paused = Array(repeating: true, count: JobTopic.allCases.count)
-    private var resumes: [SenderOrders.Resume] = []
-    private var committed: [JobTopic: SenderOrders.Commit] = [:]
+    private var resumes: [DeliveryActions.PartitionResume] = []
+    private var committed: [JobTopic: DeliveryActions.OffsetCommit] = [:]
     private var receipts: Int64 = 0
     /// Pushes: the app and the milliseconds since the start.
     private var pushed: [(app: String, at: Int64)] = []
@@ -26,22 +27,24 @@ import Testing
     private var answer: PushAnswer?
 
     init() {
-        start = moment.wall
+        start = time.unixMilliseconds
         var limits = SenderLimits()
-        limits.handBytesMax = 64 << 10
-        limits.noteBehindMax = 10
-        core = SenderCore(limits, seed: 1)
-        core.informed()
+        limits.sheetBytesMax = 64 << 10
+        limits.receiptsBehindMax = 10
+        plan = DeliveryPlan(limits, seed: 1)
+        plan.supersededIsRead()
     }
 
     /// - Parameter note: the note of an earlier owner.
     private mutating func assign(
-        _ note: CommitNote = CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        _ note: CommitMetadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
     ) {
-        core.assigned([
-            LaneStart(lane: 0, tracks: JobTopic.allCases.map { _ in LaneStart.Track(base: 0, note: note) })
+        plan.assigned([
+            LaneStart(
+                lane: 0,
+                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) })
         ])
-        core.foundAll(lane: 0, end: receipts, moment)
+        plan.foundAll(lane: 0, end: receipts, at: time)
     }
 
     private mutating func write(
@@ -50,12 +53,12 @@ import Testing
     ) throws {
         let offset = logs[topic.rawValue].count
         var record = try SheetRecord.update(
-            of: app, to: ["\(topic.word)-\(offset)"], in: "g\(topic.word)\(offset)", version: 1, at: moment,
+            of: app, to: ["\(topic.word)-\(offset)"], in: "g\(topic.word)\(offset)", version: 1, at: time,
             deadlineSeconds: deadlineSeconds)
         if let milliseconds {
             let origin = SheetOrigin(
                 topic: JobTopic.usual.word, partition: 0, offset: Int64(1_000_000 + offset),
-                lines: LineSet(all: 1), attempt: 2, dueAt: moment.wall + Int64(milliseconds))
+                lines: LineSet(all: 1), attempt: 2, dueAt: time.unixMilliseconds + Int64(milliseconds))
             record = try SheetRecord(record.content, origin: origin.headerLines)
         }
         logs[topic.rawValue].append(record)
@@ -64,14 +67,14 @@ import Testing
     /// Runs turn by turn. The consumer delivers a few sheets of each partition that is not paused.
     private mutating func live(milliseconds: Int, turn: Int = 50) throws {
         for _ in 0..<milliseconds / turn {
-            moment.now = moment.now.advanced(byMilliseconds: turn)
-            moment.wall += Int64(turn)
-            core.leased(until: moment.now.advanced(byMilliseconds: 5_000))
+            time.now = time.now.advanced(byMilliseconds: turn)
+            time.unixMilliseconds += Int64(turn)
+            plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             for topic in JobTopic.allCases where !paused[topic.rawValue] { deliver(topic) }
-            core.turn(moment) { sheet, _ in
-                sheet.head.app == "keyless" ? .closed(reason: "no_provider_key") : .open(room: 100)
+            plan.turn(at: time) { sheet, _ in
+                sheet.head.app == "keyless" ? .closed(reason: "no_provider_key") : .open(capacity: 100)
             }
-            while try carryOut() { core.turn(moment) { _, _ in .open(room: 0) } }
+            while try carryOut() { plan.turn(at: time) { _, _ in .open(capacity: 0) } }
         }
     }
 
@@ -79,46 +82,46 @@ import Testing
         for _ in 0..<20 {
             let position = positions[topic.rawValue]
             guard position < logs[topic.rawValue].count else {
-                return core.reachedEnd(of: topic, lane: 0, at: Int64(position))
+                return plan.reachedEnd(of: topic, lane: 0, at: Int64(position))
             }
             positions[topic.rawValue] += 1
-            core.arrived(
-                logs[topic.rawValue][position], from: topic, lane: 0, at: Int64(position), moment)
+            plan.arrived(
+                logs[topic.rawValue][position], from: topic, lane: 0, offset: Int64(position), at: time)
         }
     }
 
     private mutating func carryOut() throws -> Bool {
-        let orders = core.orders
-        core.orders.removeAll()
-        for push in orders.pushes {
-            pushed.append((push.sheet.head.app, moment.wall - start))
+        let actions = plan.actions
+        plan.actions.removeAll()
+        for push in actions.pushes {
+            pushed.append((push.sheet.head.app, time.unixMilliseconds - start))
             if let answer {
-                core.ended(push.tag, as: answer, moment)
+                plan.ended(push.tag, as: answer, at: time)
             } else {
-                core.accepted(push.tag, moment)
+                plan.accepted(push.tag, at: time)
             }
         }
-        for (id, write) in orders.writes {
-            guard case .tier(let tier, let origin) = write.kind, let sheet = write.sheet else {
+        for (id, write) in actions.writes {
+            guard case .tier(let tier, let origin) = write.content, let sheet = write.sheet else {
                 receipts += 1
-                core.stored(id, at: receipts - 1, moment)
+                plan.stored(id, offset: receipts - 1, at: time)
                 continue
             }
             let topic = tier.jobs.rawValue
             logs[topic].append(try SheetRecord(sheet.content, origin: origin.headerLines))
-            core.stored(id, at: Int64(logs[topic].count - 1), moment)
+            plan.stored(id, offset: Int64(logs[topic].count - 1), at: time)
         }
-        for flow in orders.pauses { paused[flow.topic.rawValue] = true }
-        for resume in orders.resumes {
+        for flow in actions.pauses { paused[flow.topic.rawValue] = true }
+        for resume in actions.resumes {
             paused[resume.topic.rawValue] = false
             if let from = resume.from { positions[resume.topic.rawValue] = Int(from) }
         }
-        resumes += orders.resumes
-        if !orders.commits.isEmpty {
-            for commit in orders.commits { committed[commit.topic] = commit }
-            core.committed(orders.commitNumber, isDone: true, moment)
+        resumes += actions.resumes
+        if !actions.commits.isEmpty {
+            for commit in actions.commits { committed[commit.topic] = commit }
+            plan.committed(actions.commitNumber, isDone: true, at: time)
         }
-        return !orders.pushes.isEmpty || !orders.writes.isEmpty
+        return !actions.pushes.isEmpty || !actions.writes.isEmpty
     }
 
     private func times(of app: String) -> [Int64] { pushed.filter { $0.app == app }.map(\.at) }
@@ -144,9 +147,9 @@ import Testing
         assign()
         for _ in 0..<500 { try write("keyless", to: Self.later, dueIn: 120_000) }
         try live(milliseconds: 100_000)
-        #expect(core.sheetsInHand == 0)
+        #expect(plan.sheetsInHand == 0)
         #expect(pushed.isEmpty)
-        #expect(core.oldestAcceptedAt == start)
+        #expect(plan.oldestAcceptedAt == start)
     }
 
     @Test mutating func `each sheet is pushed when it is due`() throws {
@@ -205,18 +208,18 @@ import Testing
 
     @Test mutating func `tiers have a share of the memory, and the other topics have the rest`() throws {
         assign()
-        core.suspended()
+        plan.suspended()
         for _ in 0..<500 { try write("shop", to: Self.later, dueIn: 0) }
         for _ in 0..<20 { try write("shop") }
         // Without a lease nothing leaves, so everything that is read stays in hand.
         for _ in 0..<20 {
-            moment.now = moment.now.advanced(byMilliseconds: 50)
+            time.now = time.now.advanced(byMilliseconds: 50)
             for topic in JobTopic.allCases where !paused[topic.rawValue] { deliver(topic) }
-            core.turn(moment) { _, _ in .open(room: 0) }
+            plan.turn(at: time) { _, _ in .open(capacity: 0) }
             _ = try carryOut()
         }
         #expect(paused[Self.later.rawValue] && !paused[JobTopic.usual.rawValue])
-        #expect(core.bytesInHand < 64 << 10)
+        #expect(plan.bytesInHand < 64 << 10)
     }
 
     @Test mutating func `a job whose deadline is in a minute is tried again after 5xx`() throws {
@@ -231,13 +234,13 @@ import Testing
         throws
     {
         receipts = 40
-        assign(CommitNote(receiptsFrom: 0, window: 1_000, endedAt: 40))
+        assign(CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 40))
         for _ in 0..<100 {
             try write("keyless")
             try write("shop")
             try live(milliseconds: 3_000)
         }
-        let note = try #require(committed[Self.later]?.note)
+        let note = try #require(committed[Self.later]?.metadata)
         #expect(note.receiptsFrom >= 40)
     }
 }

@@ -10,6 +10,6 @@ import Testing
         let sheetBytesMax = 1 << 20
         #expect(options.prefetchRecordsMax * sheetBytesMax <= 64 << 20)
         #expect(options.fetchKibibytesMax << 10 <= 4 << 20)
-        #expect(SenderSettings.batchBytesMax <= SenderLimits().handBytesMax / 8)
+        #expect(SenderSettings.batchBytesMax <= SenderLimits().sheetBytesMax / 8)
     }
 }

@@ -79,7 +79,7 @@ import Topics
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers, apps: [.shop, Self.bank])
         try stand.putKey("BANKKEY001", of: Self.bank, isRight: false)
-        let sender = try await RunningSender(stand, slots: "one") { $0.limits.handBytesMax = 1 << 20 }
+        let sender = try await RunningSender(stand, slots: "one") { $0.limits.sheetBytesMax = 1 << 20 }
         for sheet in 0..<20 {
             try stand.write(
                 stand.head(.update, group: "b\(sheet)", of: Self.bank), to: sheet * 250..<sheet * 250 + 250,

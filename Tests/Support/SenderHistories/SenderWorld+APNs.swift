@@ -5,7 +5,7 @@ internal import Simulation
 
 // APNs, and the client in front of it.
 extension SenderWorld {
-    func begin(_ process: WorldProcess, _ push: SenderOrders.Push) {
+    func begin(_ process: WorldProcess, _ push: DeliveryActions.Push) {
         let sheet = push.sheet
         let name = WorldJobName(place: sheet.place, line: sheet.originLine(push.line))
         guard let job = jobs[name] else { return fault("\(name) was never made") }
@@ -119,9 +119,9 @@ extension SenderWorld {
     func end(_ process: WorldProcess, _ flight: WorldProcess.Flight, by answer: PushAnswer) {
         if case .unknown = answer.end { jobs[flight.job]?.doubts += 1 }
         if answer.disposition == .accepted, !answer.isLate {
-            process.core.accepted(flight.tag, moment)
+            process.plan.accepted(flight.tag, at: time)
         } else {
-            process.core.ended(flight.tag, as: answer, moment)
+            process.plan.ended(flight.tag, as: answer, at: time)
         }
     }
 

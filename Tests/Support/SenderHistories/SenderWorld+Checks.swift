@@ -65,7 +65,7 @@ extension SenderWorld {
     }
 
     /// Checks that a receipt is correct.
-    func check(_ receipt: Receipt, _ write: SenderWrite) {
+    func check(_ receipt: Receipt, _ write: RecordToWrite) {
         var named = 0
         for part in receipt.parts {
             named += part.lines.count
@@ -123,7 +123,7 @@ extension SenderWorld {
     }
 
     private var isAtRest: Bool {
-        guard processes.allSatisfy({ $0.flights.isEmpty && $0.queue.isEmpty && $0.core.permitsTaken == 0 })
+        guard processes.allSatisfy({ $0.flights.isEmpty && $0.queue.isEmpty && $0.plan.permitsTaken == 0 })
         else { return false }
         return Self.lanes.allSatisfy { lane in
             JobTopic.allCases.allSatisfy { topic in
@@ -148,12 +148,12 @@ extension SenderWorld {
         if twice > doubtsOfDeaths {
             fault("\(twice) pushes were duplicated, at most \(doubtsOfDeaths) are allowed")
         }
-        for process in processes where process.core.subjectsInHand + process.core.sheetsInHand > 0 {
+        for process in processes where process.plan.subjectsInHand + process.plan.sheetsInHand > 0 {
             fault(
-                "tables are not empty: \(process.core.subjectsInHand) subjects, \(process.core.sheetsInHand) sheets"
+                "tables are not empty: \(process.plan.subjectsInHand) subjects, \(process.plan.sheetsInHand) sheets"
             )
         }
-        for process in processes where process.core.countsOfApps != 0 {
+        for process in processes where process.plan.countsOfApps != 0 {
             fault("counts of an app are not zero")
         }
     }

@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import Sender
 internal import Simulation
 
-// The joined world. The real pools stand between a core and APNs, so that events pass between them in every
+// The joined world. The real pools stand between a plan and APNs, so that events pass between them in every
 // order. Only the network is simulated.
 extension SenderWorld {
     private static let answerMilliseconds = 5_000
@@ -33,7 +33,7 @@ extension SenderWorld {
             process.flights.append(flight)
         } catch {
             let fault: PushFault = error == .stopped ? .stopped : .noConnection
-            process.core.ended(flight.tag, as: PushAnswer(.notProcessed(fault)), moment)
+            process.plan.ended(flight.tag, as: PushAnswer(.notProcessed(fault)), at: time)
         }
     }
 
@@ -227,7 +227,7 @@ extension SenderWorld {
         tell(process, line, request: ticket, answer: PushAnswer(.unknown(.overdue), isLate: true))
     }
 
-    /// Reports an answer to the core as the worker does.
+    /// Reports an answer to the plan as the worker does.
     private func tell(
         _ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket, answer: PushAnswer,
         isKept: Bool = false

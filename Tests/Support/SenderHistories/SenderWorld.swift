@@ -34,7 +34,7 @@ final class SenderWorld {
     private let unrest: Int
     private let load: Int
     /// Records that left a process before it was killed, with their time of arrival.
-    private var late: [(due: Instant, write: SenderWrite)] = []
+    private var late: [(due: Instant, write: RecordToWrite)] = []
     private let reader = JSONReader()
     var version: Int64 = 100
     private var isRebalancing = false
@@ -53,8 +53,8 @@ final class SenderWorld {
         var limits = SenderLimits()
         limits.permitsMax = 5
         limits.window = Int64(1 + random.below(5))
-        limits.noteBehindMax = 3
-        limits.handBytesMax = 12_000
+        limits.receiptsBehindMax = 3
+        limits.sheetBytesMax = 12_000
         self.limits = limits
         unrest = random.below(4)
         load = 12 + random.below(2) * 24
@@ -66,7 +66,7 @@ final class SenderWorld {
     func chance(_ percent: Int) -> Bool { random.below(100) < percent }
     /// Returns true with a probability. In calm it is always true, so that pending work happens at once.
     func likely(_ percent: Int) -> Bool { isCalm || chance(percent) }
-    var moment: Moment { Moment(now: now, wall: wall) }
+    var time: CurrentTime { CurrentTime(now: now, unixMilliseconds: wall) }
 
     private func addProcess() {
         processes.append(WorldProcess(nextProcess, limits, seed: random.next(), at: now))
@@ -119,10 +119,10 @@ final class SenderWorld {
             }
             guard likely(10) else { return }
             process.stoppedAt = nil
-            if now.milliseconds(since: since) > 8_000, process.core.lanesInHand > 0 {
+            if now.milliseconds(since: since) > 8_000, process.plan.lanesInHand > 0 {
                 process.isSuspect = true
                 for index in process.commits.indices { process.commits[index].isBeforeStop = true }
-                process.core.suspended()
+                process.plan.suspended()
             }
         }
         if likely(70) { poll(process) }
@@ -144,15 +144,15 @@ final class SenderWorld {
             process.hasLost = false
             process.epoch += 1
             process.isSuspect = false
-            process.core.lost(moment)
+            process.plan.lost(at: time)
             take(process)
         }
-        process.core.leased(until: process.lease)
+        process.plan.leased(until: process.lease)
         while process.notesRead < notes.count, likely(70) {
-            process.core.noted(notes[process.notesRead], moment)
+            process.plan.superseded(notes[process.notesRead], at: time)
             process.notesRead += 1
         }
-        if process.notesRead == notes.count { process.core.informed() }
+        if process.notesRead == notes.count { process.plan.supersededIsRead() }
         readReceipts(process)
         take(process)
         for lane in process.lanes.sorted() {
@@ -169,21 +169,21 @@ final class SenderWorld {
             let end = kafka.receiptsEnd(start.lane)
             var offset = chance(10) ? max(0, start.offset - 2) : start.offset
             for _ in 0..<1 + random.below(40) where offset < end {
-                if process.reading.take(start.lane, at: offset) { found(process, start.lane, at: offset) }
+                if process.reading.accepts(start.lane, at: offset) { found(process, start.lane, at: offset) }
                 offset += 1
             }
             if offset == end { process.reading.reachedEnd(start.lane, at: end) }
         }
         for whole in process.reading.takeEnded() {
             process.toldUntil[whole.lane] = whole.offset
-            process.core.foundAll(lane: whole.lane, end: whole.offset, moment)
+            process.plan.foundAll(lane: whole.lane, end: whole.offset, at: time)
         }
     }
 
     private func found(_ process: WorldProcess, _ lane: Int32, at offset: Int64) {
         do {
             let receipt = try Receipt.decode(kafka.receipts[Int(lane)][Int(offset)], with: reader)
-            process.core.found(receipt, lane: lane)
+            process.plan.found(receipt, lane: lane)
         } catch {
             fault("a receipt cannot be read: \(error)")
         }
@@ -194,7 +194,7 @@ final class SenderWorld {
             let position = process.positions[place.index]
             if process.paused[place.index] { return }
             guard position < kafka.end(place) else {
-                return process.core.reachedEnd(of: place.topic, lane: place.lane, at: position)
+                return process.plan.reachedEnd(of: place.topic, lane: place.lane, at: position)
             }
             process.positions[place.index] = position + 1
             switch kafka.sheets[place.index][Int(position)] {
@@ -203,9 +203,9 @@ final class SenderWorld {
                 let malformed = MalformedSheet(
                     topic: place.topic, offset: position, error: .noJobs, key: nil, value: [], headers: [],
                     writtenAt: wall)
-                process.core.arrived(malformed, lane: place.lane, moment)
+                process.plan.arrived(malformed, lane: place.lane, at: time)
             case .sheet(let record):
-                process.core.arrived(record, from: place.topic, lane: place.lane, at: position, moment)
+                process.plan.arrived(record, from: place.topic, lane: place.lane, offset: position, at: time)
             }
             // Sometimes the client goes back.
             if chance(2) { process.positions[place.index] = max(0, position - 1) }
@@ -221,7 +221,7 @@ final class SenderWorld {
                 failures += 1
                 // The write is given up, but the record may be stored.
                 if chance(50) { _ = append(write) }
-                process.core.failed(id)
+                process.plan.writeFailed(id)
                 take(process)
                 return
             }
@@ -229,8 +229,8 @@ final class SenderWorld {
         }
     }
 
-    private func append(_ write: SenderWrite) -> Int64 {
-        switch write.kind {
+    private func append(_ write: RecordToWrite) -> Int64 {
+        switch write.content {
         case .receipt:
             guard let receipt = write.receipt else { return -1 }
             check(receipt, write)
@@ -247,7 +247,7 @@ final class SenderWorld {
                 fault("a tier's sheet cannot be read: \(error)")
                 return -1
             }
-        case .letter:
+        case .deadLetter:
             kafka.letters += 1
             return Int64(kafka.letters)
         case .malformed:
@@ -259,7 +259,7 @@ final class SenderWorld {
     private func acknowledge(_ process: WorldProcess) {
         while let (id, offset) = process.stored.first, likely(80) {
             process.stored.removeFirst()
-            process.core.stored(id, at: chance(95) ? offset : nil, moment)
+            process.plan.stored(id, offset: chance(95) ? offset : nil, at: time)
             take(process)
         }
     }
@@ -280,7 +280,7 @@ final class SenderWorld {
 
     private func tell(_ process: WorldProcess, of commit: WorldProcess.PendingCommit, _ isDone: Bool) {
         if isDone, !commit.isBeforeStop { process.isSuspect = false }
-        process.core.committed(commit.number, isDone: isDone, moment)
+        process.plan.committed(commit.number, isDone: isDone, at: time)
         take(process)
     }
 
@@ -294,12 +294,12 @@ final class SenderWorld {
         return true
     }
 
-    private func take(_ commit: SenderOrders.Commit) {
+    private func take(_ commit: DeliveryActions.OffsetCommit) {
         let place = WorldKafka.Place(lane: commit.lane, topic: commit.topic)
         let before = kafka.committed[place.index]?.offset ?? 0
         if commit.offset < before { fault("offset \(commit.offset) was committed after \(before)") }
         checkCommit(place, from: before, to: commit.offset)
-        kafka.committed[place.index] = (commit.offset, commit.note.text)
+        kafka.committed[place.index] = (commit.offset, commit.metadata.text)
     }
 
     // MARK: The group
@@ -312,7 +312,7 @@ final class SenderWorld {
     private func revoke() {
         for process in processes
         where process.stoppedAt == nil && !process.lanes.isEmpty && !process.isLeaving && !process.hasLost {
-            process.core.revoked(by: now.advanced(byMilliseconds: 10_000), moment)
+            process.plan.revoked(by: now.advanced(byMilliseconds: 10_000), at: time)
             process.isLeaving = true
             take(process)
         }
@@ -344,7 +344,7 @@ final class SenderWorld {
                 member.toldUntil[start.lane] = kafka.receiptsEnd(start.lane)
                 for topic in JobTopic.allCases {
                     let place = WorldKafka.Place(lane: start.lane, topic: topic)
-                    member.positions[place.index] = start.tracks[topic.rawValue].base
+                    member.positions[place.index] = start.partitions[topic.rawValue].base
                     member.paused[place.index] = true
                 }
             }
@@ -352,7 +352,7 @@ final class SenderWorld {
             // An assignment proves the ownership of the lanes, as in `AssignmentState`.
             member.isSuspect = false
             member.epoch += 1
-            member.core.assigned(starts)
+            member.plan.assigned(starts)
             take(member)
         }
     }
@@ -396,7 +396,7 @@ final class SenderWorld {
     // MARK: A process
 
     private struct Room: Hashable {
-        let app: AppFlow.Name
+        let app: AppEnvironment
         let isSuspect: Bool
     }
 
@@ -406,7 +406,7 @@ final class SenderWorld {
             return isCalm ? 4 : random.below(4)
         }
         var rooms: [Room: Int] = [:]
-        process.core.turn(moment) { sheet, isSuspect in
+        process.plan.turn(at: time) { sheet, isSuspect in
             if sheet.head.app == "wrong", appFault == .noKey { return .closed(reason: "no_provider_key") }
             let room =
                 isJoined
@@ -414,56 +414,56 @@ final class SenderWorld {
             if rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] == nil {
                 rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] = room
             }
-            return .open(room: room)
+            return .open(capacity: room)
         }
-        for push in process.core.orders.pushes {
+        for push in process.plan.actions.pushes {
             rooms[Room(app: push.sheet.app.name, isSuspect: push.isSuspect), default: 0] -= 1
         }
         if rooms.values.contains(where: { $0 < 0 }) { fault("more pushes than the connections take") }
         take(process)
-        if process.core.permitsTaken > limits.permitsMax { fault("more pushes than permits") }
+        if process.plan.permitsTaken > limits.permitsMax { fault("more pushes than permits") }
     }
 
-    /// Carries out the core's orders.
+    /// Carries out the plan's actions.
     private func take(_ process: WorldProcess) {
-        let orders = process.core.orders
-        process.core.orders.removeAll()
-        for push in orders.pushes { begin(process, push) }
-        if isJoined, !orders.withdrawals.isEmpty { withdrawAll(process) }
-        for tag in orders.withdrawals where !isJoined {
+        let actions = process.plan.actions
+        process.plan.actions.removeAll()
+        for push in actions.pushes { begin(process, push) }
+        if isJoined, !actions.withdrawals.isEmpty { withdrawAll(process) }
+        for tag in actions.withdrawals where !isJoined {
             guard let index = process.flights.firstIndex(where: { $0.tag == tag && $0.fate == .waiting })
             else { continue }
             process.flights.remove(at: index)
-            process.core.ended(tag, as: PushAnswer(.withdrawn), moment)
+            process.plan.ended(tag, as: PushAnswer(.withdrawn), at: time)
         }
-        process.queue += orders.writes
-        for read in orders.reads { process.reading.ask(read.lane, from: read.from) }
-        for flow in orders.pauses {
+        process.queue += actions.writes
+        for read in actions.reads { process.reading.ask(read.lane, from: read.from) }
+        for flow in actions.pauses {
             process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = true
         }
-        for resume in orders.resumes {
+        for resume in actions.resumes {
             let place = WorldKafka.Place(lane: resume.lane, topic: resume.topic)
             process.paused[place.index] = false
             if let from = resume.from { process.positions[place.index] = from }
         }
-        if !orders.commits.isEmpty || orders.isLastCommit {
+        if !actions.commits.isEmpty || actions.isLastCommit {
             let commit = WorldProcess.PendingCommit(
-                number: orders.commitNumber, offsets: orders.commits, epoch: process.epoch)
-            if orders.isLastCommit { process.lastCommit = commit } else { process.commits.append(commit) }
+                number: actions.commitNumber, offsets: actions.commits, epoch: process.epoch)
+            if actions.isLastCommit { process.lastCommit = commit } else { process.commits.append(commit) }
         }
-        if orders.isReleased {
+        if actions.isReleased {
             process.hasReleased = true
-            process.reading.stop()
+            process.reading.forgetAll()
         }
-        for token in orders.deadTokens where token.sheet.head.app == "wrong" && token.reason != "Unregistered"
-        {
+        for token in actions.deadTokens
+        where token.sheet.head.app == "wrong" && token.reason != "Unregistered" {
             fault("a wrong setting costs a token")
         }
-        if process.core.orders.hasAny { take(process) }
+        if process.plan.actions.hasAny { take(process) }
     }
 }
 
-extension SenderOrders {
+extension DeliveryActions {
     fileprivate var hasAny: Bool {
         !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !reads.isEmpty || !pauses.isEmpty
             || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased

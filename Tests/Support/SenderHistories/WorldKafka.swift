@@ -42,10 +42,10 @@ struct WorldKafka {
     func start(_ lane: Int32) -> LaneStart {
         LaneStart(
             lane: lane,
-            tracks: JobTopic.allCases.map { topic in
+            partitions: JobTopic.allCases.map { topic in
                 let found = committed[Place(lane: lane, topic: topic).index]
-                return LaneStart.Track(
-                    base: found?.offset ?? 0, note: found.flatMap { CommitNote(text: $0.note) })
+                return LanePartitionStart(
+                    base: found?.offset ?? 0, metadata: found.flatMap { CommitMetadata(text: $0.note) })
             })
     }
 }

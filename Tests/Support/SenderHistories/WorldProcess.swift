@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import LiveActivity
 internal import Sender
 
-/// A process with a core and the state that its worker holds. A SIGKILL loses all of it.
+/// A process with a plan and the state that its worker holds. A SIGKILL loses all of it.
 final class WorldProcess {
     /// One push in the client.
     struct Flight {
@@ -27,7 +27,7 @@ final class WorldProcess {
     /// Offsets on their way to the group, and the answer on its way back.
     struct PendingCommit {
         let number: Int
-        let offsets: [SenderOrders.Commit]
+        let offsets: [DeliveryActions.OffsetCommit]
         let epoch: Int
         /// Whether it was requested before a stop, so that its answer proves nothing about the time after it.
         var isBeforeStop = false
@@ -35,14 +35,14 @@ final class WorldProcess {
     }
 
     let number: Int
-    var core: SenderCore
+    var plan: DeliveryPlan
     var flights: [Flight] = []
     /// The client's pools, if the world is joined.
     var pools: [WorldPoolName: WorldPool] = [:]
     /// Records on their way, in order, and records that are stored and not acknowledged.
-    var queue: [(id: UInt64, write: SenderWrite)] = []
+    var queue: [(id: UInt64, write: RecordToWrite)] = []
     var stored: [(id: UInt64, offset: Int64)] = []
-    var reading = ReceiptsReading()
+    var reading = ReceiptReadPlan()
     var commits: [PendingCommit] = []
     /// The last commit. The worker waits for its answer.
     var lastCommit: PendingCommit?
@@ -68,7 +68,7 @@ final class WorldProcess {
 
     init(_ number: Int, _ limits: SenderLimits, seed: UInt64, at now: Instant) {
         self.number = number
-        core = SenderCore(limits, seed: seed)
+        plan = DeliveryPlan(limits, seed: seed)
         lastPoll = now
     }
 

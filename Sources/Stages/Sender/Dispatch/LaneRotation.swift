@@ -1,0 +1,69 @@
+/// Sheets that wait to be pushed. The lanes take turns, a few sheets each, and sheets of one lane keep their
+/// order.
+///
+/// Kafka delivers the records of one lane after those of another. In that order the last lane would wait for
+/// all others. If updates come faster than a pass takes, the phones of that lane would never be reached. For
+/// the same reason the next update continues a group's pass through a lane where a newer state interrupted it.
+///
+/// A turn is several sheets, so that their receipts are written in succession and share a request. A receipt
+/// alone is a request and a sync of the broker's disk.
+struct LaneRotation {
+    private var sheets: [Int32: Queue<Sheet>] = [:]
+    private var passes = InterruptedPasses()
+    /// Lanes that have sheets, in their order.
+    private var lanes: [Int32] = []
+    /// The lane whose turn it is, or the next one that has sheets. If a newer state drops all sheets, the
+    /// lanes that wait are still served before those that had their turn.
+    private var turn: Int32 = 0
+    /// Number of sheets that the lane has had in this turn.
+    private var hadInTurn = 0
+    private(set) var count = 0
+
+    private static let sheetsInTurn = 4
+
+    var isEmpty: Bool { count == 0 }
+    var first: Sheet? { firstLane.flatMap { sheets[$0]?.first } }
+    private var firstLane: Int32? { lanes.first { $0 >= turn } ?? lanes.first }
+
+    /// - Parameter seed: for subjects.
+    mutating func append(_ sheet: Sheet, seed: UInt64) {
+        let lane = sheet.lane.number
+        if sheets[lane, default: Queue()].isEmpty {
+            lanes.insert(lane, at: lanes.firstIndex { $0 > lane } ?? lanes.endIndex)
+        }
+        sheets[lane, default: Queue()].append(sheet)
+        count += 1
+        if passes.isContinued(by: sheet, seed: seed) { sheets[lane]?.moveLastBeforeYieldingSheets() }
+    }
+
+    /// Marks the passes of sheets that a newer state overtakes. The caller drops them afterwards.
+    mutating func interrupt(_ overtaken: [Sheet], seed: UInt64) { passes.interrupt(overtaken, seed: seed) }
+
+    /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any line was
+    /// sent.
+    mutating func removeFirst() {
+        guard let lane = firstLane, let sheet = first else { return }
+        sheets[lane]?.removeFirst()
+        count -= 1
+        let isEmpty = sheets[lane]?.isEmpty != false
+        if isEmpty { lanes.removeAll { $0 == lane } }
+        if lane != turn { (turn, hadInTurn) = (lane, 0) }
+        if sheet.isBegun { hadInTurn += 1 }
+        if isEmpty || hadInTurn >= Self.sheetsInTurn { (turn, hadInTurn) = (lane + 1, 0) }
+    }
+
+    /// Moves the first sheet behind the others of its lane, because lines before its first cursor are left.
+    mutating func putBackFirst() {
+        guard let sheet = first else { return }
+        sheet.beginAgain()
+        sheets[sheet.lane.number]?.append(sheet)
+        count += 1
+        removeFirst()
+    }
+
+    mutating func removeAll(where isOut: (Sheet) -> Bool) {
+        for lane in lanes { sheets[lane]?.removeAll(where: isOut) }
+        lanes.removeAll { sheets[$0]?.isEmpty != false }
+        count = lanes.reduce(0) { $0 + (sheets[$1]?.count ?? 0) }
+    }
+}

@@ -1,0 +1,103 @@
+internal import LiveActivity
+
+/// The permits and subjects that lines hold.
+///
+/// A push leaves only with a permit, and only one push at a time may be under way for a subject. A line whose
+/// subject is held is blocked until the holder frees it.
+struct LineClaims {
+    private(set) var permits: Permits
+    private var subjects = SubjectTable()
+    private var blocked: [UInt64: [QueuedLine]] = [:]
+    private let seed: UInt64
+
+    init(permitsMax: Int, seed: UInt64) {
+        permits = Permits(limit: permitsMax)
+        self.seed = seed
+    }
+
+    var subjectsHeld: Int { subjects.count }
+
+    // MARK: Permits
+
+    /// Lifts the first limit of permits, because a record was stored.
+    mutating func recordStored() { permits.open() }
+
+    /// Returns how many more permits an app may take.
+    func permitsFor(_ app: AppQueues, isAlone: Bool) -> Int {
+        permits.available(holding: app.permits, isAlone: isAlone)
+    }
+
+    /// Takes a permit for the line. Returns the number of newly taken permits.
+    @discardableResult
+    mutating func takePermit(_ sheet: Sheet, _ line: Int) -> Int {
+        guard sheet.states[line].reserved == .nothing else { return 0 }
+        sheet.reserve(.permit, for: line)
+        takePermits(1, for: sheet.app)
+        return 1
+    }
+
+    /// Takes permits that the caller has noted on the lines.
+    mutating func takePermits(_ count: Int, for app: AppQueues) {
+        permits.take(count)
+        app.permits += count
+    }
+
+    mutating func givePermit(_ sheet: Sheet, _ line: Int) {
+        guard sheet.states[line].reserved != .nothing else { return }
+        sheet.reserve(.nothing, for: line)
+        permits.give()
+        sheet.app.permits -= 1
+    }
+
+    /// Ends lines whose outcomes are stored, and frees what they hold.
+    mutating func finish(_ sheet: Sheet, _ lines: LineSet) {
+        var given = 0
+        for range in lines.ranges {
+            for line in range {
+                guard sheet.move(line, on: .finished) else { continue }
+                if sheet.states[line].reserved != .nothing {
+                    sheet.reserve(.nothing, for: line)
+                    given += 1
+                }
+                freeSubject(sheet, line)
+            }
+        }
+        permits.give(given)
+        sheet.app.permits -= given
+    }
+
+    // MARK: Subjects
+
+    /// Holds the subject of an ordinary line. Returns false if another line holds it.
+    mutating func holdSubject(_ subject: UInt64) -> Bool { subjects.insert(subject) }
+
+    mutating func holdSubject(_ sheet: Sheet, _ line: Int) {
+        sheet.nameSubjects(seed: seed)
+        guard !sheet.states[line].holdsSubject, subjects.insert(sheet.subjects[line]) else { return }
+        sheet.setHoldsSubject(true, line)
+    }
+
+    /// Whether another push to the line's subject is under way.
+    func isSubjectBusy(_ sheet: Sheet, _ line: Int) -> Bool {
+        sheet.nameSubjects(seed: seed)
+        return !sheet.states[line].holdsSubject && subjects.contains(sheet.subjects[line])
+    }
+
+    /// Lets a line wait until its subject is free.
+    mutating func block(_ sheet: Sheet, _ line: Int) {
+        guard sheet.move(line, on: .subjectIsBusy) else { return }
+        blocked[sheet.subjects[line], default: []].append(QueuedLine(sheet: sheet, line: line))
+    }
+
+    /// Frees the line's subject, so that another push to it may leave.
+    mutating func freeSubject(_ sheet: Sheet, _ line: Int) {
+        guard sheet.states[line].holdsSubject else { return }
+        sheet.setHoldsSubject(false, line)
+        subjects.remove(sheet.subjects[line])
+        if blocked.isEmpty { return }
+        for next in blocked.removeValue(forKey: sheet.subjects[line]) ?? []
+        where next.sheet.isInHand && next.sheet.states[next.line].stage == .blocked {
+            next.sheet.app.requeue(next)
+        }
+    }
+}

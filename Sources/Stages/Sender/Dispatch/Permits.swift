@@ -1,0 +1,41 @@
+/// The limit of pushes without a stored outcome. A SIGKILL can duplicate at most this many pushes.
+struct Permits: Sendable {
+    private(set) var limit: Int
+    private let limitMax: Int
+    private(set) var taken = 0
+    /// Share of an app while other apps have work: four times what it leaves free. The first app that gets no
+    /// answers leaves a fifth to the others, and the second leaves a ninth.
+    static let shareOfFree = 4
+
+    /// Limit before the first record is stored. Until then the time is uncertain, so a push may be too late,
+    /// or its provider token may carry a wrong date.
+    static let firstMax = 20
+
+    init(limit: Int) {
+        limitMax = limit
+        self.limit = min(limit, Self.firstMax)
+    }
+
+    /// Lifts the first limit, because a record was stored.
+    mutating func open() { limit = limitMax }
+
+    var free: Int { limit - taken }
+
+    /// Returns how many more permits an app may take.
+    ///
+    /// - Parameter held: permits that the app holds.
+    func available(holding held: Int, isAlone: Bool) -> Int {
+        if isAlone { return free }
+        return max(0, min(free, (Self.shareOfFree * (free + held)) / (Self.shareOfFree + 1) - held))
+    }
+
+    mutating func take(_ count: Int = 1) {
+        taken += count
+        precondition(taken <= limit, "more permits are taken than exist")
+    }
+
+    mutating func give(_ count: Int = 1) {
+        taken -= count
+        precondition(taken >= 0, "a permit was given back twice")
+    }
+}

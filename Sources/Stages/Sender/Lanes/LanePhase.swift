@@ -1,0 +1,76 @@
+internal import Lifecycle
+
+/// The phase of an assigned lane, from the takeover to the return.
+enum LanePhase: Sendable, Hashable {
+    /// The lane was lost and came back while pushes of the earlier assignment are still in flight.
+    case awaitingOrphan
+    case readingReceipts
+    /// An earlier owner may still have pushes in flight. Its sheets wait, and later sheets flow.
+    case settling(until: Instant)
+    /// The receipts that were written during the settling are being read.
+    case rereadingReceipts
+    case open
+    /// The lane is being given up in order. Pushes in flight finish.
+    case releasing(TakeoverProgress)
+    /// The lane belongs to another process. Pushes in flight finish, and their receipts are written.
+    ///
+    /// Until `transfersUntil` the next owner still reads records that transfer jobs.
+    case orphaned(TakeoverProgress, transfersUntil: Instant)
+
+    /// The progress of the takeover. A lane that is given up keeps the progress that it had.
+    var progress: TakeoverProgress {
+        switch self {
+        case .awaitingOrphan, .readingReceipts: .receiptsUnread
+        case .settling, .rereadingReceipts: .receiptsRead
+        case .open: .settled
+        case .releasing(let progress), .orphaned(let progress, _): progress
+        }
+    }
+
+    /// Whether new pushes may be begun.
+    var mayPush: Bool {
+        switch self {
+        case .settling, .rereadingReceipts, .open: true
+        case .awaitingOrphan, .readingReceipts, .releasing, .orphaned: false
+        }
+    }
+
+    /// Whether sheets of the earlier owner have to wait, because its pushes may be in flight.
+    var waitsForEarlierOwner: Bool {
+        switch self {
+        case .settling, .rereadingReceipts: true
+        case .awaitingOrphan, .readingReceipts, .open, .releasing, .orphaned: false
+        }
+    }
+
+    /// Whether the lane belongs to another process, or soon will. Nothing new is begun, and the next owner
+    /// takes over failed pushes.
+    var isLeaving: Bool {
+        switch self {
+        case .releasing, .orphaned: true
+        case .awaitingOrphan, .readingReceipts, .settling, .rereadingReceipts, .open: false
+        }
+    }
+
+    /// The phase after the receipts that were asked for are read.
+    ///
+    /// - Parameter isUnsettled: whether an earlier owner may still have pushes in flight.
+    func afterReceipts(isUnsettled: Bool, settlesAt: Instant) -> LanePhase {
+        switch self {
+        case .readingReceipts: isUnsettled ? .settling(until: settlesAt) : .open
+        case .rereadingReceipts: .open
+        case .releasing(.receiptsUnread): .releasing(.receiptsRead)
+        case .orphaned(.receiptsUnread, let until): .orphaned(.receiptsRead, transfersUntil: until)
+        case .awaitingOrphan, .settling, .open, .releasing, .orphaned: self
+        }
+    }
+}
+
+/// The progress of a takeover.
+enum TakeoverProgress: Sendable, Hashable {
+    case receiptsUnread
+    /// The receipts were read, so that metadata for a successor is our own.
+    case receiptsRead
+    /// All pushes of earlier owners have ended.
+    case settled
+}

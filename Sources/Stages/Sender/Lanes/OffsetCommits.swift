@@ -1,0 +1,58 @@
+internal import Lifecycle
+
+/// The offsets that the group was asked to commit. At most one request waits for its answer, except that the
+/// last commit overtakes an earlier request.
+struct OffsetCommits {
+    private enum Request: Sendable, Hashable {
+        case none
+        case pending([DeliveryActions.OffsetCommit])
+        /// The commit before the partitions go back.
+        case last
+    }
+
+    /// The meaning of an answer.
+    enum Answer {
+        /// The answer belongs to an earlier assignment, or a last commit has overtaken its request. So it says
+        /// nothing about the offsets that were asked for since.
+        case outdated
+        case lastIsDone
+        case refused
+        case done([DeliveryActions.OffsetCommit])
+    }
+
+    private var request = Request.none
+    /// Number of the newest request.
+    private var number = 0
+    /// Time of the next commit of advanced offsets.
+    private(set) var nextDue = Instant(nanoseconds: 0)
+
+    var isIdle: Bool { request == .none }
+    var isLastAsked: Bool { request == .last }
+
+    mutating func postpone(until due: Instant) { nextDue = due }
+
+    mutating func ask(
+        for offsets: [DeliveryActions.OffsetCommit], isLast: Bool, into actions: inout DeliveryActions
+    ) {
+        if offsets.isEmpty, !isLast { return }
+        number += 1
+        // The order of the commits decides the order in which lanes begin.
+        actions.commits = offsets.sorted { ($0.lane, $0.topic.rawValue) < ($1.lane, $1.topic.rawValue) }
+        actions.commitNumber = number
+        if isLast { actions.isLastCommit = true }
+        request = isLast ? .last : .pending(actions.commits)
+    }
+
+    mutating func answered(_ answered: Int, isDone: Bool) -> Answer {
+        guard answered == number else { return .outdated }
+        defer { request = .none }
+        switch request {
+        case .last: return .lastIsDone
+        case .pending(let offsets): return isDone ? .done(offsets) : .refused
+        case .none: return isDone ? .done([]) : .refused
+        }
+    }
+
+    /// Forgets the request, because the lanes are gone.
+    mutating func forget() { request = .none }
+}

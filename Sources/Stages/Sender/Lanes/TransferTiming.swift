@@ -1,0 +1,10 @@
+/// The time at which a record may be written that transfers jobs to another attempt or owner. Such a record
+/// is a tier's record, or the release of a start's intent. A process must not write it for a lane that may
+/// belong to another process.
+enum TransferTiming: Sendable, Hashable {
+    case now
+    /// The record waits for a lease.
+    case later
+    /// The next owner reads the jobs from the same offset, so the record must not be written.
+    case never
+}

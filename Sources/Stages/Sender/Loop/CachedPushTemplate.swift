@@ -1,0 +1,29 @@
+internal import APNs
+internal import LiveActivity
+
+/// A request, and the values from which it was made.
+struct CachedPushTemplate {
+    let template: PushTemplate
+    private let profile: PushProfile
+    private let topic: String
+    private let priority: Int
+    private let expiration: Int64
+    private let collapseID: String?
+    private let body: [UInt8]
+
+    init(_ template: PushTemplate, _ profile: PushProfile, of sheet: Sheet) {
+        self.template = template
+        self.profile = profile
+        (topic, priority) = (sheet.head.topic, sheet.head.priority)
+        (expiration, collapseID) = (sheet.head.expiration, sheet.head.collapseID)
+        body = sheet.content.body
+    }
+
+    /// Returns whether the pushes of a sheet would be the same except for their tokens and ids.
+    func fits(_ profile: PushProfile, _ sheet: Sheet) -> Bool {
+        let head = sheet.head
+        return !head.isBroadcast && head.topic == topic && head.priority == priority
+            && head.expiration == expiration && head.collapseID == collapseID && self.profile == profile
+            && sheet.content.body == body
+    }
+}

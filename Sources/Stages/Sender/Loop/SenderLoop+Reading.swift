@@ -1,0 +1,57 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+internal import Topics
+
+// Paused and resumed partitions.
+extension SenderLoop {
+    /// Limit of a seek. The library answers it without a broker.
+    private static let seekMilliseconds = 250
+
+    func pause(_ flows: [DeliveryActions.PartitionPause]) {
+        let partitions = flows.map { partition(of: $0.topic, lane: $0.lane) }
+        toResume.subtract(partitions)
+        consumer.pause(partitions)
+    }
+
+    func resume(_ resumes: [DeliveryActions.PartitionResume]) {
+        var ready: [TopicPartition] = []
+        for resume in resumes {
+            let partition = partition(of: resume.topic, lane: resume.lane)
+            if let from = resume.from { toSeek[partition] = from }
+            if toSeek[partition] == nil { ready.append(partition) } else { toResume.insert(partition) }
+        }
+        if !ready.isEmpty { consumer.resume(ready) }
+        seek()
+    }
+
+    /// Seeks partitions to the offsets where they were left, and resumes them. If a seek fails, the
+    /// partitions stay paused. Resumed without the seek, the library would skip sheets.
+    func seek() {
+        guard !toResume.isEmpty, loop.now >= nextSeek else { return }
+        let starts = toResume.compactMap { partition in
+            toSeek[partition].map { PartitionStart(partition, .offset($0)) }
+        }
+        do {
+            try consumer.seek(starts, withinMilliseconds: Self.seekMilliseconds)
+        } catch {
+            nextSeek = loop.now.advanced(byMilliseconds: Self.seekMilliseconds)
+            log.warning(
+                "reading of a tier cannot continue now; the sender tries again", .field("error", error))
+            return
+        }
+        consumer.resume(Array(toResume))
+        for partition in toResume { toSeek[partition] = nil }
+        toResume.removeAll()
+    }
+
+    /// Forgets the seeks, because the assignment is over.
+    func forgetSeeks() {
+        toSeek.removeAll()
+        toResume.removeAll()
+    }
+
+    private func partition(of topic: JobTopic, lane: Int32) -> TopicPartition {
+        TopicPartition(layout.name(topic.topic), lane)
+    }
+}

@@ -1,0 +1,103 @@
+internal import LiveActivity
+internal import StageSupport
+internal import Telemetry
+
+/// The stage's metrics. They are looked up once and used for each record.
+struct SenderMetrics {
+    private let metrics: Metrics
+    private let outcomes: [ReceiptOutcome: Counter]
+    private let answered: SendAge
+    private let pushed: SendAge
+    let batchSeconds: Histogram
+    let inFlight: Gauge
+    let oldestSeconds: Gauge
+    let sheets: Gauge
+    let bytes: Gauge
+    let clockAhead: Gauge
+    let suspectTokens: Gauge
+    let deadTokens: Counter
+    let written: Counter
+    let writeFailures: Counter
+
+    init(_ metrics: Metrics) {
+        self.metrics = metrics
+        outcomes = Dictionary(
+            uniqueKeysWithValues: ReceiptOutcome.allCases.map { outcome in
+                (
+                    outcome,
+                    metrics.counter(
+                        "flotilla_sender_records_total",
+                        help: "jobs by outcome, and marks on their way",
+                        labels: ["outcome": outcome.rawValue])
+                )
+            })
+        answered = SendAge(metrics, at: .answered)
+        pushed = SendAge(metrics, at: .pushed)
+        batchSeconds = metrics.histogram(
+            "flotilla_sender_batch_seconds",
+            help: "one turn of a loop: sheets taken, pushes sent, records written")
+        inFlight = metrics.gauge(
+            "flotilla_sender_in_flight",
+            help: "taken permits: pushes whose outcome is not stored yet")
+        oldestSeconds = metrics.gauge(
+            "flotilla_sender_oldest_seconds", help: "age of the oldest accepted send in hand")
+        sheets = metrics.gauge("flotilla_sender_sheets", help: "sheets in hand")
+        bytes = metrics.gauge("flotilla_sender_hand_bytes", help: "memory of the sheets in hand")
+        clockAhead = metrics.gauge(
+            "flotilla_sender_clock_ahead_seconds",
+            help: "this machine's clock minus the cluster's, by which jobs expire; below 0 it is behind")
+        suspectTokens = metrics.gauge(
+            "flotilla_sender_suspect_tokens",
+            help: "remembered tokens that APNs refused the last time")
+        deadTokens = metrics.counter(
+            "flotilla_sender_dead_tokens_total", help: "tokens reported as dead")
+        written = metrics.counter(
+            "flotilla_sender_written_total", help: "records stored: receipts, later tiers, dead letters")
+        writeFailures = metrics.counter(
+            "flotilla_sender_write_failures_total", help: "records that were not stored and are written again"
+        )
+        for code in Self.deadLetterCodes { _ = deadLetters(code) }
+    }
+
+    func count(_ receipt: Receipt) {
+        for part in receipt.parts {
+            outcomes[part.outcome]?.add(part.lines.count)
+            guard part.outcome == .accepted else { continue }
+            answered.observe(acceptedAt: receipt.acceptedAt, now: receipt.at, jobs: part.lines.count)
+        }
+    }
+
+    /// Counts pushes. Neighbors nearly always belong to one sheet and then cost one entry.
+    func count(_ pushes: [DeliveryActions.Push], at now: Int64) {
+        var first = 0
+        for index in pushes.indices
+        where index + 1 == pushes.count || pushes[index + 1].sheet !== pushes[first].sheet {
+            pushed.observe(acceptedAt: pushes[first].sheet.head.acceptedAt, now: now, jobs: index + 1 - first)
+            first = index + 1
+        }
+    }
+
+    /// The reasons that the sender gives itself. Their series exist from the start, because `increase` does not
+    /// count the first value of a new series.
+    private static let deadLetterCodes = [
+        "request_faulty", "channel_gone", "attempts_exhausted", "header_faulty", "token_unreadable",
+    ]
+
+    func deadLetters(_ code: String) -> Counter {
+        metrics.counter(
+            "flotilla_sender_dead_letters_total", help: "jobs in the dead letters, by reason",
+            labels: ["code": code])
+    }
+
+    /// Makes the series of an app's breakers with 0, so that a query finds them before a breaker opens.
+    func breakersExist(of app: App) {
+        for environment in app.environments { _ = breaker(app.id, environment.rawValue) }
+    }
+
+    func breaker(_ app: String, _ environment: String) -> Gauge {
+        metrics.gauge(
+            "flotilla_sender_breaker_open",
+            help: "1 while an app's pushes are paused because its setting is wrong",
+            labels: ["app": app, "environment": environment])
+    }
+}

@@ -1,0 +1,90 @@
+internal import APNs
+package import Lifecycle
+package import StageSupport
+internal import Telemetry
+package import Topics
+
+/// The stage that pushes, as a part of a process. Its event loops share only the provider and the clock.
+package final class SenderService: Stage {
+    package static let name = "sender"
+    package static let summary = "pushes jobs to APNs, and writes a receipt for each"
+    package static let descriptors = StageDescriptors(clients: 4)
+    package static let topics: [TopicName] = [
+        .catalog, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m, .receipts, .superseded, .reports,
+        .deadLetters,
+    ]
+
+    private struct Parts: Sendable {
+        var loops: [LoopOwned<SenderLoop>] = []
+        var keys: ProviderKeyWatch
+    }
+
+    private let settings: SenderSettings
+    private let environment: StageEnvironment
+    private let shared = SharedSenderState()
+    private let started = Started<Parts>()
+
+    package init(_ settings: SenderSettings, in environment: StageEnvironment) {
+        self.settings = settings
+        self.environment = environment
+        shared.set(["it is starting"], of: 0)
+    }
+
+    package var obstacles: [String] { shared.obstacles }
+
+    package func start(_ context: ServiceContext) async throws {
+        FreedMemory.keep()
+        let destination = PushDestination(settings, standIn: environment.standIn?.served)
+        let shared = shared
+        let tokens = ProviderTokens(destination.keys, metrics: context.metrics) {
+            shared.providerClocks(at: $0)
+        }
+        for problem in tokens.reload() {
+            context.log.error(
+                "provider key cannot be used; correct its file", .field("problem", problem.description))
+        }
+        let provider = try Provider(
+            destination.apns, tokens: tokens, metrics: context.metrics, log: context.log)
+        var parts = Parts(keys: ProviderKeyWatch(tokens))
+        try await parts.keys.start(context)
+        do {
+            for number in 0..<settings.loops {
+                parts.loops.append(try startLoop(number, with: provider, in: context))
+            }
+        } catch {
+            for loop in parts.loops { await loop.stop { $0.end() } }
+            await parts.keys.stop(by: .now())
+            throw error
+        }
+        started.put(parts)
+    }
+
+    private func startLoop(
+        _ number: Int, with provider: Provider, in context: ServiceContext
+    ) throws -> LoopOwned<SenderLoop> {
+        let (settings, environment, shared) = (settings, environment, shared)
+        return try LoopOwned(thread: "sender-\(number)") {
+            let sender = try SenderLoop(
+                number, settings, in: environment, provider: provider, on: $0.loop, shared: shared,
+                context: context)
+            try sender.begin()
+            return sender
+        }
+    }
+
+    package func stop(by deadline: Instant) async {
+        guard let parts = started.take() else { return }
+        await withTaskGroup(of: Void.self) { group in
+            for loop in parts.loops {
+                group.addTask {
+                    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                        let isRunning = loop.execute { $0.stop(by: deadline) { done.resume() } }
+                        if !isRunning { done.resume() }
+                    }
+                }
+            }
+        }
+        for loop in parts.loops { await loop.stop { $0.end() } }
+        await parts.keys.stop(by: deadline)
+    }
+}

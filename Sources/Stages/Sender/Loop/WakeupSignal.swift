@@ -1,0 +1,55 @@
+internal import Kafka
+internal import Lifecycle
+
+/// A signal that rings when a queue of Kafka may have records. Polling each queue in every turn would cost as
+/// much as the pushes of a small turn.
+final class WakeupSignal: EventHandler {
+    private let descriptor: Int32
+    private(set) var isRinging = true
+    /// Nil after the sender is gone. The loop may report the descriptor for a moment longer.
+    private unowned(safe) var sender: SenderLoop?
+
+    init(of descriptor: Int32, for sender: SenderLoop) {
+        self.descriptor = descriptor
+        self.sender = sender
+    }
+
+    func register(on loop: EventLoop) throws { try loop.register(descriptor, for: .readable, self) }
+
+    func deregister(from loop: EventLoop) {
+        loop.deregister(descriptor)
+        sender = nil
+    }
+
+    /// Notes that the queue has more records, or may have.
+    func ring() {
+        isRinging = true
+        sender?.hook()
+    }
+
+    /// Returns whether to poll now, and stops the ringing.
+    func answer() -> Bool {
+        defer { isRinging = false }
+        return isRinging
+    }
+
+    func ready(_ readiness: Readiness) { ring() }
+    func loopEnds() {}
+}
+
+/// The wakeups of a loop, one for each queue.
+struct WakeupSignals {
+    let jobs: WakeupSignal
+    let receipts: WakeupSignal
+    let notes: WakeupSignal
+    var deliveries: WakeupSignal
+
+    init(of sender: SenderLoop) {
+        jobs = WakeupSignal(of: sender.consumer.descriptor, for: sender)
+        receipts = WakeupSignal(of: sender.receipts.descriptor, for: sender)
+        notes = WakeupSignal(of: sender.notes.descriptor, for: sender)
+        deliveries = WakeupSignal(of: sender.writer.descriptor, for: sender)
+    }
+
+    var all: [WakeupSignal] { [jobs, receipts, notes, deliveries] }
+}

@@ -1,0 +1,42 @@
+package import APNs
+
+/// The end of a push, as the worker reports it to the plan.
+package struct PushAnswer: Sendable, Hashable {
+    package var end: PushEnd
+    /// The answer of APNs; nil if it did not answer.
+    package var status: Int?
+    package var reason: String?
+    package var disposition: Disposition?
+    /// The time since which the token is dead, in milliseconds since 1970, if APNs gives one.
+    package var timestamp: Int64?
+    package var retryAfterSeconds: Int?
+    /// Whether this is the final answer to a push that was reported as unknown before.
+    package var isLate: Bool
+
+    package init(_ end: PushEnd, isLate: Bool = false) {
+        self.end = end
+        self.isLate = isLate
+    }
+
+    package init(
+        answered disposition: Disposition, status: Int, reason: String? = nil, timestamp: Int64? = nil,
+        retryAfterSeconds: Int? = nil, isLate: Bool = false
+    ) {
+        end = .answered
+        self.status = status
+        self.reason = reason
+        self.disposition = disposition
+        self.timestamp = timestamp
+        self.retryAfterSeconds = retryAfterSeconds
+        self.isLate = isLate
+    }
+
+    /// The reason in one word, for receipts and headers.
+    var word: String? {
+        switch end {
+        case .answered: reason ?? disposition.map(\.rawValue)
+        case .notProcessed(let fault), .unknown(let fault): fault.rawValue
+        case .withdrawn: nil
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package import LiveActivity
+
+/// A record that the plan wants stored. Its sheet keeps the content until it is stored.
+package struct RecordToWrite {
+    package enum Content {
+        /// Final outcomes, and marks such as intents and moves.
+        case receipt([Receipt.Part])
+        /// Jobs that continue in a tier.
+        case tier(LaterTier, SheetOrigin)
+        /// Jobs for the dead letters, because a person should see them.
+        case deadLetter(code: String)
+        /// A record that is not a sheet, as it was read.
+        case malformed(MalformedSheet)
+    }
+
+    package let content: Content
+    /// Its sheet; nil for a record that is not a sheet.
+    package let sheet: Sheet?
+    /// The sheet's lines that the record is about.
+    package let lines: LineSet
+    let laneInHand: Lane
+    /// Milliseconds since 1970.
+    package let writtenAt: Int64
+    /// The last answer of APNs about jobs that move to a tier or to the dead letters.
+    package let status: Int?
+    package let reason: String?
+    /// End of `receipts` when the record was ordered. Later receipts about its jobs lie at or above it.
+    let receiptsFrom: Int64
+    /// For a tier's record: number of our sheets in the tier whose offsets were unknown; nil while an earlier
+    /// owner may still write there.
+    let unknownBefore: Int?
+    /// Whether it was written before and that copy may be stored too.
+    var isRepeated = false
+
+    init(
+        _ content: Content, of sheet: Sheet?, lines: LineSet, in lane: Lane, at time: CurrentTime,
+        status: Int?, reason: String?
+    ) {
+        (self.content, self.sheet, self.lines, laneInHand) = (content, sheet, lines, lane)
+        (self.status, self.reason, writtenAt) = (status, reason, time.unixMilliseconds)
+        receiptsFrom = lane.receiptsEnd
+        if case .tier(let tier, _) = content, lane.isSettled {
+            unknownBefore = lane[tier.jobs].sheetsWithoutOffset
+        } else {
+            unknownBefore = nil
+        }
+    }
+
+    package var lane: Int32 { laneInHand.number }
+
+    /// Whether it transfers jobs to a tier.
+    var isTransfer: Bool { if case .tier = content { true } else { false } }
+
+    /// The receipt; nil for other records.
+    package var receipt: Receipt? {
+        guard case .receipt(let parts) = content, let sheet else { return nil }
+        return Receipt(sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: writtenAt, parts)
+    }
+
+    /// The value of the header `to`. It is empty for marks on the way of a push, but not for moves, because
+    /// people ask for jobs that wait in a tier.
+    package var addressees: [UInt8] {
+        guard case .receipt(let parts) = content, let sheet,
+            parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved })
+        else { return [] }
+        return sheet.content.addressees(lines, sheet.index)
+    }
+}

@@ -1,0 +1,20 @@
+package import Lifecycle
+
+/// The current time. Waits and ages use the steady clock, deadlines and stamps use the cluster's clock.
+package struct CurrentTime: Sendable, Hashable {
+    /// The steady clock.
+    package var now: Instant
+    package var unixMilliseconds: Int64
+    /// Milliseconds since 1970 that have surely passed. Nothing expires before it.
+    package var passedUnixMilliseconds: Int64
+
+    /// - Parameter passed: nil if `unixMilliseconds` is certain.
+    package init(now: Instant, unixMilliseconds: Int64, passed: Int64? = nil) {
+        self.now = now
+        self.unixMilliseconds = unixMilliseconds
+        passedUnixMilliseconds = passed ?? unixMilliseconds
+    }
+
+    /// Returns whether a deadline has passed, in seconds since 1970.
+    func isPast(deadline seconds: Int64) -> Bool { passedUnixMilliseconds / 1000 >= seconds }
+}

@@ -1,0 +1,46 @@
+internal import Lifecycle
+internal import LiveActivity
+
+// Sheets and lines of an app that waits for APNs make room for other apps.
+extension DeliveryPlan {
+    mutating func evict(by availability: (Sheet, _ isSuspect: Bool) -> PushAvailability) {
+        guard eviction.isDue(at: time.now) else { return }
+        for app in queues.apps where app.areSuspectsStuck(at: time.now) { moveStuckSuspects(of: app) }
+        let mustMove = eviction.judge(queues.apps, at: time.now) { app in
+            guard let sheet = sheets.first(where: { $0.app === app && $0.isSendable }) else { return false }
+            if case .connecting = availability(sheet, false) { return true }
+            return false
+        }
+        guard mustMove else { return }
+        for sheet in sheets.all
+        where sheet.undecided > 0 && sheet.lane.hasBegun(sheet)
+            && eviction.mustMakeRoom(sheet, memory: sheets.memory)
+        {
+            let tier = eviction.tier(for: sheet, at: time.now)
+            decideWaiting(sheet, as: .later(tier, tries: sheet.tries, status: nil, reason: "apns_silent"))
+        }
+    }
+
+    /// Moves lines to a tier if the suspect connections take nothing and other sheets wait behind the lines.
+    private mutating func moveStuckSuspects(of app: AppQueues) {
+        var waiting = app.takeAllSuspects()
+        while let next = waiting.first {
+            waiting.removeFirst()
+            guard next.isQueued else { continue }
+            if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
+                moveSuspect(next.sheet, next.line)
+            } else {
+                app.putBackSuspect(next)
+            }
+        }
+    }
+
+    /// Moves a line that waits for the suspect connections to a tier. The move does not count as a try. The
+    /// reason stays, so that an earlier refusal of the token is still known.
+    mutating func moveSuspect(_ sheet: Sheet, _ line: Int) {
+        let tries = sheet.tries + Int(sheet.states[line].tries)
+        let reason = sheet.reason ?? "suspects_wait"
+        let tier = eviction.tier(for: sheet, at: time.now)
+        decide(sheet, line, as: .later(tier, tries: tries, status: nil, reason: reason))
+    }
+}

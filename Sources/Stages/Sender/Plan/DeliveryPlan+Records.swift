@@ -1,0 +1,88 @@
+internal import Lifecycle
+internal import LiveActivity
+
+// The records of outcomes, and the effects of their acknowledgements.
+extension DeliveryPlan {
+    /// Writes decided outcomes that are due.
+    mutating func writeOutcomes() {
+        for sheet in records.takeDue(at: time.now, permits: claims.permits) {
+            let transfers = lanes.transferTiming(of: sheet.lane, at: time.now)
+            let forgotten = records.write(sheet, transfers: transfers, at: time, into: &actions)
+            forget(sheet, forgotten)
+        }
+    }
+
+    /// Writes the sheets and records that waited for a lease, if this is allowed now.
+    mutating func writeTransfers() {
+        for id in records.takeTransfers(of: lanes, at: time.now) { writeFailed(id) }
+    }
+
+    /// Handles a record that is not stored, or may not be. It is written again.
+    package mutating func writeFailed(_ id: UInt64) {
+        let unwanted = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
+        if let unwanted, let sheet = unwanted.sheet { forget(sheet, unwanted.lines) }
+    }
+
+    /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
+    package mutating func allWritesFailed() { for id in records.unacknowledgedIDs { writeFailed(id) } }
+
+    /// Handles a record that is stored.
+    ///
+    /// - Parameter offset: the record's offset in its partition; nil if it is unknown.
+    package mutating func stored(_ id: UInt64, offset: Int64?, at time: CurrentTime) {
+        self.time = time
+        claims.recordStored()
+        guard let write = records.acknowledge(id) else { return }
+        let lane = write.laneInHand
+        switch write.content {
+        case .malformed(let malformed): lane[malformed.topic].finished(malformed.offset)
+        case .receipt(let parts):
+            if let offset { lane.wroteReceipt(at: offset) }
+            if let sheet = write.sheet { receiptIsStored(parts, of: sheet, lines: write.lines) }
+        case .tier(let tier, let origin):
+            if write.isRepeated || write.sheet?.needsLedger == true {
+                lane[tier.jobs].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
+            }
+            if let offset, let unknown = write.unknownBefore {
+                lane[tier.jobs].wrote(at: offset, unknownBefore: unknown)
+            }
+            writeReceipt(.moved, for: write, reason: write.reason, dueAt: origin.dueAt)
+        case .deadLetter(let code): writeReceipt(.rejected, for: write, reason: write.reason ?? code)
+        }
+    }
+
+    private mutating func receiptIsStored(_ parts: [Receipt.Part], of sheet: Sheet, lines: LineSet) {
+        if parts.first?.outcome == .intent { return intentIsStored(sheet, lines) }
+        if sheet.needsLedger {
+            sheet.lane.ledger.note(
+                sheet.place, attempt: sheet.attempt, parts, isNews: sheet.originLines != nil)
+        }
+        claims.finish(sheet, lines)
+        removeIfDone(sheet)
+    }
+
+    /// Lets starts leave whose intent is stored.
+    private mutating func intentIsStored(_ sheet: Sheet, _ lines: LineSet) {
+        lines.forEachLine { line in
+            guard sheet.states[line].stage == .storingIntent else { return }
+            sheet.reserve(.permitAndIntent, for: line)
+            sheet.app.requeue(QueuedLine(sheet: sheet, line: line))
+        }
+        if sheet.lane.isLeaving {
+            lines.forEachLine { abandon(sheet, $0) }
+        } else {
+            dropIfStale(sheet)
+        }
+    }
+
+    /// Writes the receipt for jobs that are now stored in another topic.
+    private mutating func writeReceipt(
+        _ outcome: ReceiptOutcome, for write: RecordToWrite, reason: String?, dueAt: Int64? = nil
+    ) {
+        guard let sheet = write.sheet else { return }
+        let part = Receipt.Part(
+            outcome, sheet.originLines(of: write.lines), status: write.status, reason: reason, dueAt: dueAt)
+        records.order(
+            .receipt([part]), of: sheet, lines: write.lines, in: write.laneInHand, at: time, into: &actions)
+    }
+}

@@ -1,0 +1,106 @@
+internal import Lifecycle
+internal import LiveActivity
+
+// The arrival of sheets, and newer versions.
+extension DeliveryPlan {
+    /// Handles a sheet that was read.
+    package mutating func arrived(
+        _ record: SheetRecord, from topic: JobTopic, lane number: Int32, offset: Int64, at time: CurrentTime
+    ) {
+        self.time = time
+        guard let lane = lanes.lane(number, taking: offset, from: topic) else { return }
+        guard lane[topic].takes(record, at: time) else { return lanes.sheetIsNotDue() }
+        guard lane[topic].began(offset) else { return }
+        let head = record.head
+        let group = head.group.map { versions.fingerprint(app: head.app, group: $0) }
+        let app = queues.app(AppEnvironment(app: head.app, environment: head.environment))
+        let sheet = Sheet(record, topic, at: offset, in: lane, of: app, group: group)
+        sheets.add(sheet)
+        begin(lanes.append(sheet))
+    }
+
+    /// Handles a record that cannot be read as a sheet.
+    package mutating func arrived(_ malformed: MalformedSheet, lane number: Int32, at time: CurrentTime) {
+        self.time = time
+        let topic = malformed.topic
+        guard let lane = lanes.lane(number, taking: malformed.offset, from: topic),
+            !lane[topic].isWaiting, lane[topic].began(malformed.offset)
+        else { return }
+        records.order(
+            .malformed(malformed), of: nil, lines: LineSet(), in: lane, at: time, into: &actions)
+    }
+
+    /// Begins sheets that may be begun, in order.
+    mutating func begin(_ sheets: [Sheet]) { for sheet in sheets { begin(sheet) } }
+
+    private mutating func begin(_ sheet: Sheet) {
+        let lane = sheet.lane
+        sheet.needsLedger = sheet.originLines != nil || sheet.offset < lane[sheet.topic].touchedBelow
+        if sheet.needsLedger, lane.ledger.knows(sheet.place) {
+            lane[sheet.topic].wroteReceipt(about: sheet.offset, from: lane[sheet.topic].receiptsFrom)
+            takeOverOutcomes(of: sheet)
+        }
+        sheet.ledgerRevision = lane.ledger.revision
+        sheet.nameActivities(seed: seed)
+        if let group = sheet.group { sheets.begin(sheet, of: group) }
+        if let group = versions.merge(sheet) { dropStaleSheets(of: group) }
+        dropIfStale(sheet)
+        if sheet.unfinished == 0 { return sheets.remove(sheet) }
+        if sheet.undecided == 0 { return }
+        sheet.app.enqueue(sheet, seed: seed)
+    }
+
+    /// Takes over the outcomes that an earlier owner stored.
+    private mutating func takeOverOutcomes(of sheet: Sheet) {
+        for line in 0..<sheet.lineCount {
+            switch sheet.recordedProgress(of: line) {
+            case .notRecorded: break
+            case .done: skip(sheet, line)
+            case .intentStored:
+                if sheet.head.event == .start, sheet.head.onUnknownStart == .skip {
+                    decide(sheet, line, as: .final(.unknown, status: nil, reason: "interrupted"))
+                }
+            }
+        }
+    }
+
+    /// Takes over outcomes of the sheet's jobs that a duplicate has stored since the sheet began.
+    mutating func takeOverNews(of sheet: Sheet) {
+        sheet.ledgerRevision = sheet.lane.ledger.revision
+        guard sheet.lane.ledger.knows(sheet.place) else { return }
+        for line in 0..<sheet.lineCount
+        where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line) }
+        removeIfDone(sheet)
+    }
+
+    // MARK: Newer versions
+
+    mutating func dropStaleSheets(of group: Fingerprint) {
+        // A sheet leaves the list when it is dropped, so the loop needs a copy.
+        let list = sheets.sheets(of: group)
+        interruptPasses(of: list)
+        for sheet in list { dropIfStale(sheet) }
+    }
+
+    /// Marks passes that a newer state interrupts. The sheets of the newer state continue them.
+    private func interruptPasses(of sheets: [Sheet]) {
+        var overtaken = sheets.filter { sheet in
+            sheet.lineCount > 1 && sheet.isQueued && !sheet.isOver && sheet.isOfPass
+                && versions.staleness(of: sheet) == .newer
+        }
+        // The phones of one group may belong to two environments.
+        while let app = overtaken.first?.app {
+            app.interrupt(overtaken.filter { $0.app === app }, seed: seed)
+            overtaken.removeAll { $0.app === app }
+        }
+    }
+
+    /// Drops the unsent lines of a sheet that a newer send or a cancellation replaces. Returns whether the
+    /// sheet is stale.
+    @discardableResult
+    mutating func dropIfStale(_ sheet: Sheet) -> Bool {
+        guard sheet.undecided > 0, let staleness = versions.staleness(of: sheet) else { return false }
+        decideWaiting(sheet, as: .final(.superseded, status: nil, reason: staleness.rawValue))
+        return true
+    }
+}

@@ -1,0 +1,176 @@
+package import Lifecycle
+package import LiveActivity
+
+/// The plan of all deliveries of one event loop, as a value without I/O. Its inputs are sheets that were read,
+/// answers of APNs, acknowledged records, assigned and revoked partitions, and the time. After each call,
+/// `actions` holds the actions for the loop.
+///
+/// The plan decides nothing itself. It passes each event to the values that decide, and keeps them consistent.
+///
+/// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
+/// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
+/// duplicates at most as many pushes as there are permits.
+package struct DeliveryPlan {
+    package let limits: SenderLimits
+    let seed: UInt64
+    package var actions = DeliveryActions()
+    /// Time of the current event.
+    var time = CurrentTime(now: Instant(nanoseconds: 0), unixMilliseconds: 0)
+
+    var lanes: LaneOwnership
+    var sheets: SheetsInHand
+    var versions: KnownVersions
+    var queues = DispatchQueues()
+    var claims: LineClaims
+    var suspects = SuspectSubjects()
+    var eviction = SheetEviction()
+    var records: OutcomeRecords
+
+    /// - Parameter seed: makes fingerprints unpredictable, so that no caller can choose two names that
+    ///   collide.
+    package init(_ limits: SenderLimits, seed: UInt64) {
+        self.limits = limits
+        self.seed = seed
+        lanes = LaneOwnership(limits)
+        sheets = SheetsInHand(bytesMax: limits.sheetBytesMax)
+        versions = KnownVersions(seed: seed)
+        claims = LineClaims(permitsMax: limits.permitsMax, seed: seed)
+        records = OutcomeRecords(waitMilliseconds: limits.receiptMilliseconds)
+    }
+
+    // MARK: The clock
+
+    /// Handles due timers, sends permitted pushes, writes and commits. The loop calls it after each event or
+    /// after many of them.
+    ///
+    /// - Parameter availability: returns how many pushes of a sheet's app the connections take now.
+    package mutating func turn(
+        at time: CurrentTime, availability: (Sheet, _ isSuspect: Bool) -> PushAvailability
+    ) {
+        self.time = time
+        lanes.settle(at: time.now, into: &actions)
+        retryDueLines()
+        writeTransfers()
+        dispatch(by: availability)
+        evict(by: availability)
+        writeOutcomes()
+        lanes.commit(at: time.now, into: &actions)
+        lanes.steer(memory: &sheets.memory, at: time.now, into: &actions)
+        lanes.release(at: time.now, into: &actions)
+    }
+
+    /// Returns the time of the next turn if no event comes before, or nil if no timer runs.
+    ///
+    /// It is mutating although it changes nothing. A getter works on a copy of the whole plan and costs as
+    /// much as a small turn.
+    package mutating func nextTurn() -> Instant? {
+        var next = min(records.nextDue, lanes.nextDue())
+        if let due = queues.earliestRetry { next = min(next, due) }
+        return next == .distantFuture ? nil : next
+    }
+
+    // MARK: Lanes
+
+    /// Sets the end of the lease. A time in the past stops pushes.
+    package mutating func leased(until end: Instant) { lanes.lease.extend(until: end) }
+
+    /// Handles a suspension of the process so long that the lanes may belong to another process. No push
+    /// leaves without a lease. Offsets are committed, new or not, to see whether the group still accepts
+    /// them.
+    package mutating func suspended() { lanes.lease.suspend() }
+
+    /// Handles lanes that the group assigned. Reading begins with `actions.resumes`.
+    package mutating func assigned(_ starts: [LaneStart]) { lanes.assigned(starts, into: &actions) }
+
+    /// Handles a record of `receipts` that was read for `actions.reads`.
+    package mutating func found(_ receipt: Receipt, lane number: Int32) {
+        lanes.found(receipt, lane: number)
+    }
+
+    /// Handles the end of `receipts`: everything up to the end at the time of the request was read.
+    package mutating func foundAll(lane number: Int32, end: Int64, at time: CurrentTime) {
+        self.time = time
+        begin(lanes.foundAll(lane: number, end: end, at: time.now, into: &actions))
+    }
+
+    /// Gives up the lanes at the group's request. Pushes in flight finish, and the next owner takes the rest.
+    package mutating func revoked(by deadline: Instant, at time: CurrentTime) {
+        self.time = time
+        for lane in lanes.beginRelease(by: deadline) { abandonSheets(of: lane) }
+    }
+
+    /// Handles lanes that already belong to another process.
+    package mutating func lost(at time: CurrentTime) {
+        self.time = time
+        for lane in lanes.lost(at: time.now) { abandonSheets(of: lane) }
+        lanes.letGo(at: time.now, into: &actions)
+    }
+
+    /// Handles the result of the commits with this number.
+    package mutating func committed(_ number: Int, isDone: Bool, at time: CurrentTime) {
+        self.time = time
+        begin(lanes.committed(number, isDone: isDone, at: time.now, into: &actions))
+    }
+
+    /// Handles the end of a topic's partition: everything below the offset was read.
+    package mutating func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
+        lanes.reachedEnd(of: topic, lane: number, at: offset)
+    }
+
+    /// Handles that everything that was fetched was passed on.
+    package mutating func readAllFetched() { lanes.readAllFetched() }
+
+    /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.
+    package func position(of topic: JobTopic, lane number: Int32) -> Int64? {
+        lanes.position(of: topic, lane: number)
+    }
+
+    /// Handles a gap: the topic no longer has the sheets below the offset.
+    package mutating func skipped(to offset: Int64, of topic: JobTopic, lane number: Int32) {
+        lanes.skipped(to: offset, of: topic, lane: number)
+    }
+
+    // MARK: Versions
+
+    /// Handles a record of `superseded`.
+    package mutating func superseded(_ note: SupersededNote, at time: CurrentTime) {
+        self.time = time
+        if let group = versions.merge(note) { dropStaleSheets(of: group) }
+    }
+
+    /// Handles the end of `superseded`: the known versions are complete.
+    package mutating func supersededIsRead() { versions.complete() }
+}
+
+extension DeliveryPlan {
+    /// Whether there may be sheets of several apps, or of several environments of one app, read or unread.
+    package var hasSeveralApps: Bool {
+        get { eviction.hasSeveralApps }
+        set { eviction.hasSeveralApps = newValue }
+    }
+
+    // MARK: For metrics
+
+    package var permitsTaken: Int { claims.permits.taken }
+    package var bytesInHand: Int { sheets.memory.bytes }
+    package var sheetsInHand: Int { sheets.count }
+    package var lanesInHand: Int { lanes.count }
+    package var subjectsInHand: Int { claims.subjectsHeld }
+    /// Permits and intents that the apps hold.
+    package var countsOfApps: Int { queues.apps.reduce(0) { $0 + $1.counts } }
+    package var leasedUntil: Instant { lanes.lease.until }
+    /// Acceptance time of the oldest send that is in hand or waits in a tier, in milliseconds since 1970.
+    package var oldestAcceptedAt: Int64? {
+        [sheets.oldestAcceptedAt, lanes.oldestAcceptedAtInTiers].compactMap { $0 }.min()
+    }
+    /// Number of remembered tokens that APNs refused the last time.
+    package var suspectTokens: Int { suspects.count }
+    /// Reasons why pushes do not flow, as text.
+    package var readinessProblems: [String] {
+        var list: [String] = []
+        if !versions.isComplete { list.append("superseded is being read") }
+        let reading = lanes.takeoversUnderWay
+        if reading > 0 { list.append("receipts of \(reading) lanes are being read") }
+        return list
+    }
+}

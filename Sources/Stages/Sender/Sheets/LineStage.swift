@@ -1,0 +1,88 @@
+/// The stage in the life of a line: one job of a sheet in this process. `after` is the table of transitions.
+/// README.md shows it as a diagram.
+enum LineStage: Sendable, Hashable {
+    /// The line waits for its turn in the order of its sheet.
+    case unsent
+    /// The line waits for another turn, outside the order of its sheet.
+    case requeued
+    /// The intent of a start is being written.
+    case storingIntent
+    /// Another push to the same subject is under way.
+    case blocked
+    /// The line waits for the time of its next try.
+    case backingOff
+    case pushing(PushStage)
+    /// The outcome is known and is not written yet.
+    case decided
+    /// The record with the outcome is being written.
+    case recording
+    case done
+}
+
+/// The stage in the life of a push: from its departure to its final answer.
+enum PushStage: Sendable, Hashable {
+    case inFlight
+    /// The request has passed its deadline, and the final answer is still to come. Until then no other push
+    /// may use the token.
+    case overdue
+}
+
+/// An event in the life of a line.
+enum LineEvent: Sendable, Hashable {
+    /// The line takes another turn: its wait has ended, its intent is stored, or it waits for suspect
+    /// connections.
+    case requeued
+    case intentOrdered
+    case subjectIsBusy
+    case pushLeft
+    case pushIsOverdue
+    /// The push has ended and is tried again later.
+    case backedOff
+    case decided
+    case recordOrdered
+    /// The record is stored, or the next owner of the lane takes over the job.
+    case finished
+}
+
+extension LineStage {
+    /// Returns the stage after an event; nil if the event has no effect in this stage.
+    ///
+    /// It is inlined, because every push needs it several times, with an event that the compiler then knows.
+    @inline(__always)
+    func after(_ event: LineEvent) -> LineStage? {
+        switch (self, event) {
+        case (.unsent, .requeued), (.storingIntent, .requeued), (.blocked, .requeued),
+            (.backingOff, .requeued), (.pushing, .requeued):
+            .requeued
+        case (.unsent, .intentOrdered), (.requeued, .intentOrdered): .storingIntent
+        case (.unsent, .subjectIsBusy), (.requeued, .subjectIsBusy), (.backingOff, .subjectIsBusy): .blocked
+        case (.unsent, .pushLeft), (.requeued, .pushLeft): .pushing(.inFlight)
+        case (.pushing(.inFlight), .pushIsOverdue): .pushing(.overdue)
+        case (.pushing, .backedOff): .backingOff
+        case (.unsent, .decided), (.requeued, .decided), (.storingIntent, .decided), (.blocked, .decided),
+            (.backingOff, .decided), (.pushing, .decided):
+            .decided
+        case (.decided, .recordOrdered): .recording
+        case (.decided, .finished), (.recording, .finished): .done
+        default: nil
+        }
+    }
+
+    /// Whether the line waits for a turn.
+    var isQueued: Bool { self == .unsent || self == .requeued }
+
+    /// Whether no push of the line is under way, and none is about to leave.
+    var isWaiting: Bool {
+        switch self {
+        case .unsent, .requeued, .blocked, .backingOff: true
+        case .storingIntent, .pushing, .decided, .recording, .done: false
+        }
+    }
+
+    var isDecided: Bool {
+        switch self {
+        case .decided, .recording, .done: true
+        case .unsent, .requeued, .storingIntent, .blocked, .backingOff, .pushing: false
+        }
+    }
+}

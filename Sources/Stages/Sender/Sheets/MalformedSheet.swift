@@ -1,0 +1,31 @@
+package import LiveActivity
+
+/// A record of a jobs topic that cannot be read as a sheet.
+package struct MalformedSheet: Sendable {
+    package struct RecordHeader: Sendable, Hashable {
+        package let name: [UInt8]
+        package let value: [UInt8]?
+
+        package init(name: [UInt8], value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var topic: JobTopic
+    package var offset: Int64
+    package var error: SheetError
+    package var key: [UInt8]?
+    package var value: [UInt8]?
+    package var headers: [RecordHeader]
+    package var writtenAt: Int64
+
+    package init(
+        topic: JobTopic, offset: Int64, error: SheetError, key: [UInt8]?, value: [UInt8]?,
+        headers: [RecordHeader],
+        writtenAt: Int64
+    ) {
+        (self.topic, self.offset, self.error) = (topic, offset, error)
+        (self.key, self.value, self.headers, self.writtenAt) = (key, value, headers, writtenAt)
+    }
+}

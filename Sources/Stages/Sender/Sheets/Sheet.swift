@@ -1,0 +1,362 @@
+package import APNs
+internal import Lifecycle
+package import LiveActivity
+
+/// A sheet in hand. Sheets are read as units, but each line is decided separately.
+///
+/// It is a class, because many tables point to it and its lines change with every push.
+package final class Sheet {
+    package let topic: JobTopic
+    package let offset: Int64
+    package let head: SheetHead
+    package let index: SheetIndex
+    @safe @exclusivity(unchecked) package private(set) var content: SheetContent
+    /// A strong reference, because access to an unowned one costs more than all other bookkeeping of a push.
+    /// A lane that is let go has dropped its sheets.
+    let lane: Lane
+    package let app: AppQueues
+    /// The position where its jobs were first stored.
+    package let place: JobPlace
+    /// The line numbers of its jobs at that position; nil if the sheet is still there.
+    let originLines: [Int]?
+    package let attempt: Int
+    let tries: Int
+    let reason: String?
+    /// Fingerprint of the group, if the send names one.
+    let group: Fingerprint?
+    /// The request. The loop makes it when the first line leaves.
+    @safe @exclusivity(unchecked) package var template: PushTemplate?
+
+    // MARK: Lines
+
+    /// Access is unchecked here, and for template, content and counts. Only one thread uses them, nothing
+    /// that is called meanwhile touches them, and every push accesses them several times. The checks cost a
+    /// sixth of the plan's time.
+    @safe @exclusivity(unchecked) private(set) var states: [LineState]
+    /// Number of lines that are not done.
+    @safe @exclusivity(unchecked) private(set) var unfinished: Int
+    /// Number of lines that are not decided.
+    @safe @exclusivity(unchecked) private(set) var undecided: Int
+    /// The subject of each line: only one push at a time may be under way for a subject. It is empty until
+    /// the first line leaves.
+    @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
+    /// The activity of each line, for sends to a recipient's scope.
+    private(set) var activities: [Fingerprint] = []
+    /// Lines before the cursor are not unsent, except those that were passed over.
+    @safe @exclusivity(unchecked) var cursor = 0
+    /// Whether it continues a pass that was broken off, ahead of earlier sheets of the same update.
+    private(set) var continuesPass = false
+    /// Lines before this one were passed over. They leave after the lines behind it.
+    private(set) var passedOver = 0
+
+    // MARK: Outcomes
+
+    /// Lines that APNs accepted, and whose outcome is not written yet.
+    @safe @exclusivity(unchecked) private var accepted = LineBits()
+    /// The other lines that are decided and not written yet.
+    private var otherOutcomes: [(outcome: LineOutcome, lines: LineBits)] = []
+
+    // MARK: Its place in the plan
+
+    /// Its index among the sheets in hand; -1 after it has left the hand.
+    package internal(set) var slot = -1
+    /// Its index among the sheets of its group; -1 if it is not in the list.
+    fileprivate var indexInGroup = -1
+    /// Whether an earlier owner may have begun it, or a duplicate of it may exist.
+    var needsLedger = false
+    /// The revision of the ledger with which its lines were compared.
+    var ledgerRevision = 0
+    /// Whether the connections were asked about it and can push it.
+    var isSendable = false
+    /// Whether a line of it has had its turn and was not dropped.
+    var isBegun = false
+    /// Whether it is in the queue of its app.
+    var isQueued = false
+    /// Whether it is among the sheets with outcomes that are not written.
+    var awaitsRecord = false
+    /// Whether a line of it is left to the next owner of the lane. Then its offset is not finished here.
+    var isAbandoned = false
+    @safe @exclusivity(unchecked) private var pushName: UInt64 = 0
+
+    init(
+        _ record: SheetRecord, _ topic: JobTopic, at offset: Int64, in lane: Lane, of app: AppQueues,
+        group: Fingerprint?
+    ) {
+        (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
+        (head, index, content) = (record.head, record.index, record.content)
+        if let origin = record.origin {
+            place = JobPlace(topic: origin.topic, partition: origin.partition, offset: origin.offset)
+            var lines: [Int] = []
+            origin.lines.forEachLine { lines.append($0) }
+            originLines = lines
+            (attempt, tries, reason) = (origin.attempt, origin.tries, origin.reason)
+        } else {
+            place = JobPlace(topic: topic.word, partition: lane.number, offset: offset)
+            originLines = nil
+            (attempt, tries, reason) = (1, 0, nil)
+        }
+        states = Array(repeating: LineState(), count: record.index.lines.count)
+        unfinished = states.count
+        undecided = states.count
+    }
+
+    package var lineCount: Int { states.count }
+    var isInHand: Bool { slot >= 0 }
+    /// Whether no line of the sheet waits for a turn or can wait for one later.
+    var isOver: Bool { undecided == 0 || isAbandoned }
+
+    /// Approximate memory of the sheet, in bytes.
+    var memory: Int { content.bytes + states.count * 48 + 1_024 }
+
+    /// Frees the content of a sheet that has left the hand.
+    func freeContent() {
+        template = nil
+        content = SheetContent(body: [], apns: [], flotilla: [], to: [])
+    }
+
+    // MARK: Names of lines
+
+    /// Returns the tag of a push.
+    package func tag(of line: Int) -> UInt64 { UInt64(slot) << 16 | UInt64(line) }
+
+    /// Returns the `apns-id` of a push of one of its jobs. It is the same whenever this attempt is made, so
+    /// that a duplicated push can be found. The last two groups are the attempt and the line.
+    package func pushID(of line: Int) -> PushID {
+        if pushName == 0 {
+            let text = "\(place.topic)/\(place.partition)/\(place.offset)"
+            pushName = Fingerprint(seed: 0, text).high | 1
+        }
+        return PushID(high: pushName, low: UInt64(attempt & 0xFFFF) << 48 | UInt64(originLine(line)))
+    }
+
+    /// Returns a part of a line as text.
+    package func text(_ part: Range<Int32>) -> String {
+        String(decoding: content.to[Int(part.lowerBound)..<Int(part.upperBound)], as: UTF8.self)
+    }
+
+    package func bytes(_ part: Range<Int32>) -> ArraySlice<UInt8> {
+        content.to[Int(part.lowerBound)..<Int(part.upperBound)]
+    }
+
+    /// Returns the number that the line had on the sheet where its job was first stored.
+    package func originLine(_ line: Int) -> Int { originLines?[line] ?? line }
+
+    /// Returns the first numbers of many lines.
+    func originLines(of lines: LineSet) -> LineSet {
+        guard let originLines else { return lines }
+        var set = LineSet()
+        lines.forEachLine { set.append(originLines[$0]) }
+        return set
+    }
+
+    /// Returns the origin of its jobs, for a dead letter that a person may send again.
+    package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
+        SheetOrigin(
+            topic: place.topic, partition: place.partition, offset: place.offset,
+            lines: originLines(of: lines), attempt: attempt, tries: tries, dueAt: 0, reason: reason)
+    }
+
+    /// Returns the origin of its jobs in a tier.
+    func origin(
+        of lines: LineSet, in tier: LaterTier, tries: Int, reason: String?, at time: CurrentTime
+    ) -> SheetOrigin {
+        SheetOrigin(
+            topic: place.topic, partition: place.partition, offset: place.offset,
+            lines: originLines(of: lines), attempt: min(attempt + 1, SheetOrigin.attemptMax), tries: tries,
+            dueAt: time.unixMilliseconds + Int64(tier.waitMilliseconds), reason: reason)
+    }
+
+    /// Computes the subjects once: the activity of each line, or the installation of a start.
+    @inline(__always)
+    func nameSubjects(seed: UInt64) { if subjects.isEmpty { computeSubjects(seed: seed) } }
+
+    private func computeSubjects(seed: UInt64) {
+        subjects.reserveCapacity(states.count)
+        unsafe content.to.withUnsafeBytes { bytes in
+            for line in index.lines {
+                var builder = FingerprintBuilder(seed: seed)
+                let place = head.event == .start ? line.installation : line.subject
+                unsafe builder.add(
+                    UnsafeRawBufferPointer(
+                        rebasing: bytes[Int(place.lowerBound)..<Int(place.upperBound)]))
+                builder.add(app.number)
+                subjects.append(builder.made.high)
+            }
+        }
+    }
+
+    /// Computes the activities, by the scope that orders their versions.
+    func nameActivities(seed: UInt64) {
+        guard head.scope == .recipient, head.event != .start else { return }
+        let group = Fingerprint(seed: seed, head.group ?? "")
+        unsafe content.to.withUnsafeBytes { bytes in
+            for line in index.lines {
+                var builder = FingerprintBuilder(seed: group.high ^ app.number)
+                unsafe builder.add(
+                    UnsafeRawBufferPointer(
+                        rebasing: bytes[Int(line.subject.lowerBound)..<Int(line.subject.upperBound)]))
+                activities.append(builder.made)
+            }
+        }
+    }
+}
+
+// MARK: The life of its lines
+
+extension Sheet {
+    /// Moves a line to its next stage. Returns false if the event has no effect in its stage.
+    @inline(__always) @discardableResult
+    func move(_ line: Int, on event: LineEvent) -> Bool {
+        let before = states[line]
+        guard let next = before.stage.after(event) else { return false }
+        states[line].stage = next
+        switch event {
+        case .recordOrdered: return true
+        case .finished: unfinished -= 1
+        case .decided:
+            undecided -= 1
+            countWaitingStart(line, before: before)
+        case .requeued, .intentOrdered, .subjectIsBusy, .pushLeft, .pushIsOverdue, .backedOff:
+            countWaitingStart(line, before: before)
+        }
+        return true
+    }
+
+    /// Notes that the record of decided lines is ordered.
+    func recordOrdered(_ lines: LineSet) {
+        for range in lines.ranges { for line in range { move(line, on: .recordOrdered) } }
+    }
+
+    /// Moves an ordinary line with its first push. The caller has checked that it is unsent, and has taken a
+    /// permit and its subject.
+    func pushOrdinary(_ line: Int) {
+        states[line].stage = .pushing(.inFlight)
+        states[line].reserved = .permit
+        states[line].holdsSubject = true
+    }
+
+    @inline(__always)
+    func reserve(_ reserved: LineReservation, for line: Int) {
+        let before = states[line]
+        states[line].reserved = reserved
+        countWaitingStart(line, before: before)
+    }
+
+    /// Chooses the connections of a line.
+    func setSuspect(_ isSuspect: Bool, _ line: Int) {
+        let before = states[line]
+        if before.isSuspect == isSuspect { return }
+        states[line].isSuspect = isSuspect
+        countWaitingStart(line, before: before)
+    }
+
+    func setProbe(_ isProbe: Bool, _ line: Int) { states[line].isProbe = isProbe }
+    func setHoldsSubject(_ holds: Bool, _ line: Int) { states[line].holdsSubject = holds }
+    func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
+    func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
+
+    /// Keeps the app's counts of starts that need room on its connections.
+    @inline(__always)
+    private func countWaitingStart(_ line: Int, before: LineState) {
+        if head.event == .start { countStart(line, before: before) }
+    }
+
+    private func countStart(_ line: Int, before: LineState) {
+        let now = states[line]
+        if before.awaitsConnection == now.awaitsConnection, before.isSuspect == now.isSuspect { return }
+        if before.awaitsConnection { app.countWaitingStarts(-1, isSuspect: before.isSuspect) }
+        if now.awaitsConnection { app.countWaitingStarts(1, isSuspect: now.isSuspect) }
+    }
+
+    // MARK: Outcomes that are not written
+
+    /// Number of lines that are decided and not written.
+    var unwrittenLines: Int { otherOutcomes.reduce(accepted.count) { $0 + $1.lines.count } }
+
+    func addAccepted(_ line: Int) { accepted.insert(line) }
+
+    /// Adds a decided line. Lines with the same outcome share a record.
+    func add(_ outcome: LineOutcome, for line: Int) {
+        for index in otherOutcomes.indices.reversed() where otherOutcomes[index].outcome == outcome {
+            otherOutcomes[index].lines.insert(line)
+            return
+        }
+        var lines = LineBits()
+        lines.insert(line)
+        otherOutcomes.append((outcome, lines))
+    }
+
+    /// Takes out all lines that wait to be written.
+    func takeOutcomes() -> (accepted: LineBits, others: [(outcome: LineOutcome, lines: LineBits)]) {
+        defer {
+            accepted.removeAll()
+            otherOutcomes.removeAll(keepingCapacity: true)
+        }
+        return (accepted, otherOutcomes)
+    }
+
+    /// Puts lines back whose record may not be written yet.
+    func putBack(_ outcome: LineOutcome, _ lines: LineBits) { otherOutcomes.append((outcome, lines)) }
+
+    // MARK: Order
+
+    /// Whether its lines need only a permit, room on the connections and a free subject. Starts also need an
+    /// intent, and jobs from a tier may have a duplicate.
+    var isPlain: Bool { head.event != .start && originLines == nil }
+
+    /// Whether it is a part of an update to a whole group that the next update replaces.
+    var isOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.conflate }
+
+    /// Lets the pass continue ahead of earlier sheets of the same update.
+    func continuePass(_ continues: Bool) { continuesPass = continues }
+
+    /// Lets the pass continue at a line. The lines before it come last.
+    func continuePass(at line: Int) {
+        continuesPass = true
+        (cursor, passedOver) = (line, line)
+    }
+
+    /// Returns to the lines that were passed over.
+    func beginAgain() {
+        continuesPass = false
+        (cursor, passedOver) = (0, 0)
+    }
+
+    func isUnsent(_ line: Int) -> Bool { states[line].stage == .unsent }
+
+    // MARK: Earlier attempts
+
+    /// Returns what `receipts` say about a line's job.
+    func recordedProgress(of line: Int) -> ReceiptLedger.RecordedProgress {
+        lane.ledger.progress(of: originLine(line), at: place, attempt: attempt)
+    }
+
+    /// Whether APNs refused the sheet's tokens before. Such jobs use the suspect connections.
+    var isSuspect: Bool { refusedBefore != nil }
+
+    /// The tier in which the sheet waited after that refusal.
+    var refusedBefore: LaterTier? {
+        guard reason.flatMap(Reason.init(text:))?.disposition == .tokenSuspect else { return nil }
+        return topic.tier
+    }
+}
+
+/// The sheets in hand of one group, in no order. A group may have thousands, which come and go one by one.
+final class GroupSheets {
+    private(set) var sheets: [Sheet] = []
+
+    func add(_ sheet: Sheet) {
+        sheet.indexInGroup = sheets.count
+        sheets.append(sheet)
+    }
+
+    func remove(_ sheet: Sheet) {
+        let index = sheet.indexInGroup
+        guard index >= 0 else { return }
+        sheet.indexInGroup = -1
+        let last = sheets.removeLast()
+        guard last !== sheet else { return }
+        sheets[index] = last
+        last.indexInGroup = index
+    }
+}

@@ -1,0 +1,49 @@
+/// The memory of the sheets in hand, and the topics that may be read. At a limit, reading pauses until half
+/// of it is free.
+struct SheetMemory: Sendable {
+    /// Divisor for the share of tiers. They have a limit because the sheets of an app in trouble come back
+    /// through them again and again.
+    private static let shareOfTiers = 4
+
+    private let bytesMax: Int
+    private(set) var bytes = 0
+    private var bytesOfTiers = 0
+    private var isFull = false
+    private var isOverfull = false
+    private var isFullOfTiers = false
+
+    init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+    mutating func add(_ bytes: Int, of topic: JobTopic) {
+        self.bytes += bytes
+        if topic.tier != nil { bytesOfTiers += bytes }
+    }
+
+    mutating func remove(_ bytes: Int, of topic: JobTopic) {
+        self.bytes -= bytes
+        if topic.tier != nil { bytesOfTiers -= bytes }
+    }
+
+    /// Compares the memory with the limits. Returns whether the answer of `isFull` has changed for a topic.
+    mutating func checkLimits() -> Bool {
+        let before = (isFull, isOverfull, isFullOfTiers)
+        isFull = Self.isFull(isFull, bytes, of: bytesMax)
+        isFullOfTiers = Self.isFull(isFullOfTiers, bytesOfTiers, of: bytesMax / Self.shareOfTiers)
+        isOverfull = bytes > bytesMax + bytesMax / 4
+        return before != (isFull, isOverfull, isFullOfTiers)
+    }
+
+    /// Returns whether there is no room for more sheets of a topic. Urgent sheets have a quarter more than
+    /// the others.
+    func isFull(for topic: JobTopic) -> Bool {
+        switch topic {
+        case .urgent: isOverfull
+        case .usual: isFull
+        case .later5s, .later2m: isFull || isFullOfTiers
+        }
+    }
+
+    private static func isFull(_ was: Bool, _ bytes: Int, of bytesMax: Int) -> Bool {
+        was ? bytes * 2 >= bytesMax : bytes > bytesMax
+    }
+}

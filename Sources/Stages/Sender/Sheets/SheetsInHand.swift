@@ -1,0 +1,78 @@
+internal import LiveActivity
+
+/// The sheets that were read and are not finished, by slot and by group.
+///
+/// The counts of lanes and apps, and the memory, change only here. A tag of a push names a slot, so that a slot
+/// is reused only after its sheet has finished.
+struct SheetsInHand {
+    private var slots: [Sheet?] = []
+    private var freeSlots: [Int] = []
+    private var groups: [Fingerprint: GroupSheets] = [:]
+    var memory: SheetMemory
+
+    init(bytesMax: Int) { memory = SheetMemory(bytesMax: bytesMax) }
+
+    var count: Int { slots.count - freeSlots.count }
+    var all: [Sheet] { slots.compactMap { $0 } }
+    /// Acceptance time of the oldest send, in milliseconds since 1970.
+    var oldestAcceptedAt: Int64? { slots.lazy.compactMap { $0?.head.acceptedAt }.min() }
+
+    func first(where isWanted: (Sheet) -> Bool) -> Sheet? {
+        slots.lazy.compactMap { $0 }.first(where: isWanted)
+    }
+
+    /// Returns the line of a push in a stage; nil if the push is in another stage, or its sheet is finished.
+    func push(tagged tag: UInt64, in stage: PushStage) -> (sheet: Sheet, line: Int)? {
+        let (slot, line) = (Int(tag >> 16), Int(tag & 0xFFFF))
+        guard slot < slots.count, let sheet = slots[slot], line < sheet.lineCount,
+            sheet.states[line].stage == .pushing(stage)
+        else { return nil }
+        return (sheet, line)
+    }
+
+    /// Returns the begun sheets of a group.
+    func sheets(of group: Fingerprint) -> [Sheet] { groups[group]?.sheets ?? [] }
+
+    mutating func add(_ sheet: Sheet) {
+        if let slot = freeSlots.popLast() {
+            slots[slot] = sheet
+            sheet.slot = slot
+        } else {
+            sheet.slot = slots.count
+            slots.append(sheet)
+        }
+        memory.add(sheet.memory, of: sheet.topic)
+        sheet.lane.sheets += 1
+        sheet.app.sheets += 1
+    }
+
+    /// Notes a begun sheet, which a newer version of its group can supersede.
+    mutating func begin(_ sheet: Sheet, of group: Fingerprint) {
+        let list: GroupSheets
+        if let known = groups[group] {
+            list = known
+        } else {
+            list = GroupSheets()
+            groups[group] = list
+        }
+        list.add(sheet)
+    }
+
+    /// Removes a sheet whose lines are all done.
+    mutating func remove(_ sheet: Sheet) {
+        guard sheet.isInHand else { return }
+        if !sheet.isAbandoned { sheet.lane[sheet.topic].finished(sheet.offset) }
+        memory.remove(sheet.memory, of: sheet.topic)
+        slots[sheet.slot] = nil
+        freeSlots.append(sheet.slot)
+        sheet.slot = -1
+        sheet.lane.sheets -= 1
+        sheet.app.sheets -= 1
+        if sheet.app.sheets == 0 { sheet.app.silence.end() }
+        if let group = sheet.group, let list = groups[group] {
+            list.remove(sheet)
+            if list.sheets.isEmpty { groups[group] = nil }
+        }
+        sheet.freeContent()
+    }
+}

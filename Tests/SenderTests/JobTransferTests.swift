@@ -1,0 +1,74 @@
+import APNs
+import Lifecycle
+import LiveActivity
+import Testing
+
+@testable import Sender
+
+/// A process that was stopped with a push in hand. Another owner may have done the job that it would move to
+/// a tier.
+@Suite struct JobTransferTests {
+    private var time = CurrentTime(
+        now: Instant(nanoseconds: 1_000_000_000_000), unixMilliseconds: 1_763_600_000_000)
+    private var plan = DeliveryPlan(SenderLimits(), seed: 1)
+
+    private var push: UInt64 = 0
+
+    /// Sends one push that fails after a stop, so that its job has to move to a tier.
+    init() throws {
+        plan.supersededIsRead()
+        plan.assigned([
+            LaneStart(
+                lane: 0, partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: nil) }
+            )
+        ])
+        plan.foundAll(lane: 0, end: 0, at: time)
+        let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time)
+        plan.arrived(record, from: .usual, lane: 0, offset: 0, at: time)
+        plan.commitMetadata(at: time)
+        push = try #require(turn(isLeased: true, after: 0).pushes.first).tag
+        plan.suspended()
+        plan.ended(
+            push, as: PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"),
+            at: time)
+    }
+
+    private mutating func turn(isLeased: Bool, after milliseconds: Int = 100) -> DeliveryActions {
+        time.now = time.now.advanced(byMilliseconds: milliseconds)
+        time.unixMilliseconds += Int64(milliseconds)
+        if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
+        plan.turn(at: time) { _, _ in .open(capacity: 10) }
+        defer { plan.actions.removeAll() }
+        return plan.actions
+    }
+
+    private func movesOf(_ actions: DeliveryActions) -> Int {
+        actions.writes.count { if case .tier = $0.write.content { true } else { false } }
+    }
+
+    @Test mutating func `nothing moves to a tier before the group confirms the lane`() {
+        for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
+        #expect(movesOf(turn(isLeased: true)) == 1)
+        #expect(turn(isLeased: true).writes.isEmpty, "once")
+    }
+
+    @Test mutating func `no job of a lost lane moves to a tier`() {
+        #expect(turn(isLeased: false).writes.isEmpty)
+        plan.lost(at: time)
+        for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
+        #expect(plan.sheetsInHand == 0)
+    }
+
+    @Test mutating func `a failed move to a tier is not tried again without a lease`() throws {
+        let id = try #require(turn(isLeased: true).writes.first?.id)
+        plan.suspended()
+        plan.writeFailed(id)
+        for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
+        #expect(turn(isLeased: true).writes.map(\.id) == [id])
+        plan.suspended()
+        plan.writeFailed(id)
+        plan.lost(at: time)
+        for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
+        #expect(plan.sheetsInHand == 0)
+    }
+}

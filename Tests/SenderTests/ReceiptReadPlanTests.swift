@@ -1,0 +1,106 @@
+import LiveActivity
+import Simulation
+import Testing
+
+@testable import Sender
+
+/// A consumer as the library has it, under `ReceiptReadPlan`: it is assigned anew whenever a lane is added, brings
+/// records in pieces and some of them twice, while others write behind the end that was asked for, the cluster deletes
+/// what is old, and now and then does not say where a lane ends.
+@Suite struct ReceiptReadPlanTests {
+    private struct Lane {
+        /// Offsets with a record: the ends of transactions are none.
+        var records: [Int64] = []
+        var begin: Int64 = 0
+        var end: Int64 = 0
+
+        mutating func write(_ random: inout SeededGenerator) {
+            if random.below(5) > 0 { records.append(end) }
+            end += 1
+        }
+    }
+
+    private func live(_ seed: UInt64) -> [String] {
+        var random = SeededGenerator(seed)
+        var faults: [String] = []
+        var reading = ReceiptReadPlan()
+        var lanes = Array(repeating: Lane(), count: 3)
+        for lane in lanes.indices { for _ in 0..<random.below(30) { lanes[lane].write(&random) } }
+        var positions: [Int32: Int64] = [:]
+        var wanted: [Int32: (from: Int64, end: Int64?)] = [:]
+        var found: [Int32: [Int64]] = [:]
+        for _ in 0..<200 {
+            let lane = Int32(random.below(lanes.count))
+            switch random.below(13) {
+            case 0:
+                wanted[lane] = (Int64(random.below(Int(lanes[Int(lane)].end) + 1)), nil)
+                found[lane] = []
+                reading.ask(lane, from: wanted[lane]?.from ?? 0)
+            case 1:
+                if random.below(8) == 0 {
+                    reading.forgetAll()
+                    (wanted, found, positions) = ([:], [:], [:])
+                }
+            case 2, 3: lanes[Int(lane)].write(&random)
+            case 4, 5:
+                let fresh = reading.lanesWithoutEnd
+                // A lane whose leader is away is asked for again, and the others begin.
+                for lane in fresh where random.below(6) != 0 {
+                    let (low, end) = (lanes[Int(lane)].begin, lanes[Int(lane)].end)
+                    reading.begin(lane, low: low, high: end)
+                    wanted[lane]?.end = end
+                }
+                if fresh.isEmpty { continue }
+                positions = [:]
+                for start in reading.starts { positions[start.lane] = start.offset }
+            case 6:
+                let begin = lanes[Int(lane)].begin
+                lanes[Int(lane)].begin += Int64(random.below(Int(lanes[Int(lane)].end - begin) + 1))
+            default:
+                guard let position = positions[lane] else { continue }
+                if position < lanes[Int(lane)].begin {
+                    _ = reading.receiptsWereDeleted(lane)
+                    positions[lane] = nil
+                    continue
+                }
+                let next = max(lanes[Int(lane)].begin, position - Int64(random.below(2)))
+                let goal = min(lanes[Int(lane)].end, next + Int64(random.below(9)))
+                for offset in next..<max(next, goal) where lanes[Int(lane)].records.contains(offset) {
+                    if reading.accepts(lane, at: offset) { found[lane, default: []].append(offset) }
+                }
+                positions[lane] = max(next, goal)
+                if positions[lane] == lanes[Int(lane)].end {
+                    reading.reachedEnd(lane, at: lanes[Int(lane)].end)
+                }
+            }
+            for whole in reading.takeEnded() {
+                guard let want = wanted.removeValue(forKey: whole.lane), let end = want.end else {
+                    faults.append("lane \(whole.lane) ends though nobody waits for it")
+                    continue
+                }
+                let lane = lanes[Int(whole.lane)]
+                let all = lane.records.filter {
+                    $0 >= want.from && $0 < end
+                        && ($0 >= lane.begin || found[whole.lane]?.contains($0) == true)
+                }
+                if whole.offset != end || found[whole.lane] != all {
+                    faults.append(
+                        "lane \(whole.lane) from \(want.from) to \(end): \(found[whole.lane] ?? []), not \(all)"
+                    )
+                }
+            }
+        }
+        return faults
+    }
+
+    @Test
+    func `every record before the end that was asked for is found, once, and none is missed that is there`() {
+        var seeds = SystemRandomNumberGenerator()
+        for _ in 0..<trials(500) {
+            let seed = testSeed ?? seeds.next()
+            let faults = live(seed)
+            #expect(faults.isEmpty, "TEST_SEED=\(seed): \(faults.prefix(3))")
+            if !faults.isEmpty { return }
+        }
+    }
+}

@@ -81,7 +81,7 @@ package final class StageLoop<Decider: StageDecider> {
     private func mayTakeRecords(at now: Instant) -> Bool {
         guard isFull, isSettled else {
             fullSince = nil
-            return gathersUntil.map { now >= $0 } ?? true
+            return !isSettled || gathersUntil.map { now >= $0 } ?? true
         }
         guard let since = fullSince, now.milliseconds(since: since) >= Self.fullMilliseconds else {
             fullSince = fullSince ?? now
@@ -155,9 +155,12 @@ package final class StageLoop<Decider: StageDecider> {
         if stage.views.isOpening { return Wake(at: now) }
         let soon = now.advanced(byMilliseconds: Self.troubleMilliseconds)
         if !isSettled { return Wake(at: soon) }
-        if stage.member.isRestoring { return Wake(at: soon, or: [.records, .views]) }
         if fullSince != nil { return Wake(at: min(soon, due?.at ?? soon), or: .views) }
         if !hand.isTaken { return Wake(at: now) }
+        if stage.member.isRestoring {
+            let sources: Wake.Sources = gathersUntil == nil ? [.records, .views] : .views
+            return Wake(at: min(soon, due?.at ?? soon), or: sources)
+        }
         if let gathersUntil { return Wake(at: gathersUntil, or: []) }
         let idle = Wake(at: now.advanced(byMilliseconds: Self.idleMilliseconds))
         guard let due, due.at < idle.at else { return idle }

@@ -101,7 +101,8 @@ struct OpenAPITests {
     /// The source reads a field of a body as `object["name"]`.
     @Test func `every field that the gateway reads is in the document`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Stages/Gateway")
+            .deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Sources/Stages/Gateway")
         let files = [
             "Sends/SendBody.swift", "Netmera/NetmeraBulk.swift", "Netmera/NetmeraUpdate.swift",
             "Schedules/ScheduleBody.swift", "Schedules/SendTime.swift", "Netmera/NetmeraDefinition.swift",
@@ -129,7 +130,8 @@ struct OpenAPITests {
     /// Only few answers have some of the fields. The source writes a field as `json.field("name"`.
     @Test func `every field that an answer may have is in the document`() throws {
         let gateway = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Stages/Gateway")
+            .deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Sources/Stages/Gateway")
         var count = 0
         let files = try #require(FileManager.default.enumerator(at: gateway, includingPropertiesForKeys: nil))
         for case let file as URL in files where file.pathExtension == "swift" {

@@ -20,8 +20,8 @@ import Testing
     init() throws {
         plan.supersededIsRead()
         // An earlier owner may have begun the first sheet and no other.
-        let note = CommitMetadata(receiptsFrom: 0, window: 1, endedAt: 0)
-        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) }
+        let metadata = CommitMetadata(receiptsFrom: 0, window: 1, endedAt: 0)
+        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
         plan.assigned([LaneStart(lane: 0, partitions: partitions)])
         plan.foundAll(lane: 0, end: 0, at: time)
         try arrive([0], in: "first", version: 1)

@@ -16,8 +16,8 @@ import Testing
 
     private mutating func assignAll() {
         plan.supersededIsRead()
-        let note = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
-        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) }
+        let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        let partitions = JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) }
         plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), partitions: partitions) })
         for lane in 0..<Self.lanes { plan.foundAll(lane: Int32(lane), end: 0, at: time) }
     }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Sender
 
-/// A consumer as the library has it, under `ReceiptReadPlan`: it is assigned anew whenever a lane is added, brings
-/// records in pieces and some of them twice, while others write behind the end that was asked for, the cluster deletes
-/// what is old, and now and then does not say where a lane ends.
+/// A consumer under `ReceiptReadPlan`, as the library behaves. It is assigned again whenever a lane is added, and it
+/// reports records in pieces and some of them twice. Meanwhile others write behind the end that was asked for, the
+/// cluster deletes old records, and sometimes it does not report the end of a lane.
 @Suite struct ReceiptReadPlanTests {
     private struct Lane {
-        /// Offsets with a record: the ends of transactions are none.
+        /// Offsets with a record. The end of a transaction takes an offset without a record.
         var records: [Int64] = []
         var begin: Int64 = 0
         var end: Int64 = 0
@@ -35,7 +35,7 @@ import Testing
             case 0:
                 wanted[lane] = (Int64(random.below(Int(lanes[Int(lane)].end) + 1)), nil)
                 found[lane] = []
-                reading.ask(lane, from: wanted[lane]?.from ?? 0)
+                reading.ask(lane: lane, from: wanted[lane]?.from ?? 0)
             case 1:
                 if random.below(8) == 0 {
                     reading.forgetAll()
@@ -47,7 +47,7 @@ import Testing
                 // A lane whose leader is away is asked for again, and the others begin.
                 for lane in fresh where random.below(6) != 0 {
                     let (low, end) = (lanes[Int(lane)].begin, lanes[Int(lane)].end)
-                    reading.begin(lane, low: low, high: end)
+                    reading.begin(lane: lane, low: low, high: end)
                     wanted[lane]?.end = end
                 }
                 if fresh.isEmpty { continue }
@@ -59,23 +59,23 @@ import Testing
             default:
                 guard let position = positions[lane] else { continue }
                 if position < lanes[Int(lane)].begin {
-                    _ = reading.receiptsWereDeleted(lane)
+                    _ = reading.receiptsWereDeleted(lane: lane)
                     positions[lane] = nil
                     continue
                 }
                 let next = max(lanes[Int(lane)].begin, position - Int64(random.below(2)))
                 let goal = min(lanes[Int(lane)].end, next + Int64(random.below(9)))
                 for offset in next..<max(next, goal) where lanes[Int(lane)].records.contains(offset) {
-                    if reading.accepts(lane, at: offset) { found[lane, default: []].append(offset) }
+                    if reading.accepts(lane: lane, at: offset) { found[lane, default: []].append(offset) }
                 }
                 positions[lane] = max(next, goal)
                 if positions[lane] == lanes[Int(lane)].end {
-                    reading.reachedEnd(lane, at: lanes[Int(lane)].end)
+                    reading.reachedEnd(lane: lane, at: lanes[Int(lane)].end)
                 }
             }
             for whole in reading.takeEnded() {
                 guard let want = wanted.removeValue(forKey: whole.lane), let end = want.end else {
-                    faults.append("lane \(whole.lane) ends though nobody waits for it")
+                    faults.append("lane \(whole.lane) ends although no read waits for it")
                     continue
                 }
                 let lane = lanes[Int(whole.lane)]
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `every record before the end that was asked for is found, once, and none is missed that is there`() {
+    func `each existing record before the requested end is found exactly once`() {
         var seeds = SystemRandomNumberGenerator()
         for _ in 0..<trials(500) {
             let seed = testSeed ?? seeds.next()

@@ -103,18 +103,18 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
         var breaker = Breaker()
         for step in 0..<1_000 {
             breaker.accepted(9, at: at(step))
-            let opens = breaker.wrongToken("BadDeviceToken", at: at(step))
+            let opens = breaker.wrongToken(because: "BadDeviceToken", at: at(step))
             #expect(!opens)
         }
         var other = Breaker()
-        let opened = (0..<30).map { other.wrongToken("BadDeviceToken", at: at($0)) }
+        let opened = (0..<30).map { other.wrongToken(because: "BadDeviceToken", at: at($0)) }
         #expect(opened.firstIndex(of: true) == Breaker.wrongTokensMin - 1 && other.isOpen)
         #expect(opened.filter { $0 }.count == 1)
     }
 
     @Test func `one push probes the setting and closes the breaker`() {
         var breaker = Breaker()
-        for step in 0..<3 { _ = breaker.misconfigured("InvalidProviderToken", at: at(step)) }
+        for step in 0..<3 { _ = breaker.misconfigured(because: "InvalidProviderToken", at: at(step)) }
         #expect(breaker.isOpen)
         #expect(!breaker.isProbeDue(at: at(100)) && breaker.isProbeDue(at: at(5_100)))
         breaker.beginProbe()
@@ -130,13 +130,13 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
 @Suite struct SupersededTests {
     private func view(update: Int64, end: Int64, cancelled: [String] = []) -> SupersededView {
         var view = SupersededView(seed: 1)
-        _ = view.note(
+        _ = view.merge(
             SupersededNote(app: "shop", group: "g", update: update, end: end, cancelled: cancelled))
         return view
     }
 
     private func staleness(_ head: SheetHead, in view: SupersededView) -> Staleness? {
-        view.staleness(of: head, view.name(app: "shop", group: "g"))
+        view.staleness(of: head, group: view.fingerprint(app: "shop", group: "g"))
     }
 
     @Test func `a newer update drops an update, only an END drops a start, and nothing drops an END`() {
@@ -157,13 +157,13 @@ private func decision(after answer: PushAnswer, _ history: PushHistory) -> Retry
     }
 }
 
-@Suite struct NoteTests {
-    @Test func `a commit note reads back, and a damaged one does not`() {
-        for note in [
+@Suite struct CommitMetadataTests {
+    @Test func `commit metadata reads back, and a damaged one does not`() {
+        for metadata in [
             CommitMetadata(receiptsFrom: 42, window: 1_000),
             CommitMetadata(receiptsFrom: 0, window: 4, endedAt: 57),
         ] {
-            #expect(CommitMetadata(text: note.text) == note)
+            #expect(CommitMetadata(text: metadata.text) == metadata)
         }
         for text in ["", "2 1 1", "1 1", "1 x 1", "1 -1 4", "1 1 9999999999"] {
             #expect(CommitMetadata(text: text) == nil)

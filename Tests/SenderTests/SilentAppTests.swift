@@ -25,11 +25,11 @@ import Testing
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
         // An earlier owner gave the lane back in order.
-        let note = CommitMetadata(receiptsFrom: 0, window: limits.window, endedAt: 0)
+        let metadata = CommitMetadata(receiptsFrom: 0, window: limits.window, endedAt: 0)
         plan.assigned([
             LaneStart(
                 lane: 0,
-                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) })
+                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
         ])
         plan.foundAll(lane: 0, end: 0, at: time)
     }

@@ -32,11 +32,11 @@ import Testing
         limits.permitsMax = 1_000
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
-        let note = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        let metadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
         plan.assigned([
             LaneStart(
                 lane: 0,
-                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) })
+                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
         ])
         plan.foundAll(lane: 0, end: 0, at: time)
     }

@@ -40,12 +40,12 @@ import Testing
             [Receipt.Part(.accepted, LineSet(all: 1))])
     }
 
-    private mutating func assign(_ note: CommitMetadata?, usualFrom base: Int64 = 0) {
+    private mutating func assign(_ metadata: CommitMetadata?, usualFrom base: Int64 = 0) {
         plan.assigned([
             LaneStart(
                 lane: 0,
                 partitions: JobTopic.allCases.map { topic in
-                    LanePartitionStart(base: topic == .usual ? base : 0, metadata: note)
+                    LanePartitionStart(base: topic == .usual ? base : 0, metadata: metadata)
                 })
         ])
     }
@@ -81,18 +81,19 @@ import Testing
 
     @Test(arguments: [nil, CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)])
     mutating func
-        `a new owner of a fresh or returned lane commits a note before its first push`(
-            note: CommitMetadata?
+        `a new owner of a fresh or returned lane commits metadata before its first push`(
+            metadata: CommitMetadata?
         ) throws
     {
-        assign(note)
+        assign(metadata)
         plan.foundAll(lane: 0, end: 0, at: time)
         plan.arrived(try sheet(), from: .usual, lane: 0, offset: 0, at: time)
         let before = turn(after: 1)
         #expect(before.pushes.isEmpty)
         #expect(before.commits.contains { $0.topic == .usual && $0.offset == 0 && $0.metadata.window > 0 })
         #expect(
-            before.commits.map(\.topic) == JobTopic.allCases, "no other topic waits for its own note later")
+            before.commits.map(\.topic) == JobTopic.allCases,
+            "no other topic waits for its own metadata later")
         plan.committed(before.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.count == 1)
     }
@@ -127,8 +128,8 @@ import Testing
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
         let actions = turn(after: 100)
         #expect(actions.isLastCommit)
-        let note = actions.commits.first { $0.topic == .usual }?.metadata
-        #expect(note?.receiptsFrom == 0 && note?.endedAt == nil)
+        let metadata = actions.commits.first { $0.topic == .usual }?.metadata
+        #expect(metadata?.receiptsFrom == 0 && metadata?.endedAt == nil)
     }
 
     @Test mutating func `the last receipts of an earlier owner are read, although they lie before ours`()

@@ -35,14 +35,14 @@ import Testing
         plan.supersededIsRead()
     }
 
-    /// - Parameter note: the note of an earlier owner.
+    /// - Parameter metadata: the metadata of an earlier owner.
     private mutating func assign(
-        _ note: CommitMetadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
+        _ metadata: CommitMetadata = CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 0)
     ) {
         plan.assigned([
             LaneStart(
                 lane: 0,
-                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: note) })
+                partitions: JobTopic.allCases.map { _ in LanePartitionStart(base: 0, metadata: metadata) })
         ])
         plan.foundAll(lane: 0, end: receipts, at: time)
     }
@@ -240,7 +240,7 @@ import Testing
             try write("shop")
             try live(milliseconds: 3_000)
         }
-        let note = try #require(committed[Self.later]?.metadata)
-        #expect(note.receiptsFrom >= 40)
+        let metadata = try #require(committed[Self.later]?.metadata)
+        #expect(metadata.receiptsFrom >= 40)
     }
 }

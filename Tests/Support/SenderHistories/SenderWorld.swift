@@ -163,16 +163,18 @@ final class SenderWorld {
     /// Delivers some of the requested receipts as a consumer does: in pieces, and some of them twice.
     private func readReceipts(_ process: WorldProcess) {
         for lane in process.reading.lanesWithoutEnd where process.lanes.contains(lane) {
-            process.reading.begin(lane, low: 0, high: kafka.receiptsEnd(lane))
+            process.reading.begin(lane: lane, low: 0, high: kafka.receiptsEnd(lane))
         }
         for start in process.reading.starts where process.lanes.contains(start.lane) {
             let end = kafka.receiptsEnd(start.lane)
             var offset = chance(10) ? max(0, start.offset - 2) : start.offset
             for _ in 0..<1 + random.below(40) where offset < end {
-                if process.reading.accepts(start.lane, at: offset) { found(process, start.lane, at: offset) }
+                if process.reading.accepts(lane: start.lane, at: offset) {
+                    found(process, start.lane, at: offset)
+                }
                 offset += 1
             }
-            if offset == end { process.reading.reachedEnd(start.lane, at: end) }
+            if offset == end { process.reading.reachedEnd(lane: start.lane, at: end) }
         }
         for whole in process.reading.takeEnded() {
             process.toldUntil[whole.lane] = whole.offset
@@ -242,7 +244,7 @@ final class SenderWorld {
             let place = WorldKafka.Place(
                 lane: write.lane, topic: tier == .seconds5 ? .later5s : .later2m)
             var content = sheet.content
-            content.to = sheet.content.lines(write.lines, sheet.index)
+            content.to = sheet.content.lines(write.lines, by: sheet.index)
             do { return try kafka.append(content, origin: origin, to: place) } catch {
                 fault("a tier's sheet cannot be read: \(error)")
                 return -1
@@ -437,7 +439,7 @@ final class SenderWorld {
             process.plan.ended(tag, as: PushAnswer(.withdrawn), at: time)
         }
         process.queue += actions.writes
-        for read in actions.reads { process.reading.ask(read.lane, from: read.from) }
+        for read in actions.reads { process.reading.ask(lane: read.lane, from: read.from) }
         for flow in actions.pauses {
             process.paused[WorldKafka.Place(lane: flow.lane, topic: flow.topic).index] = true
         }

@@ -11,7 +11,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     subscript(key: Key) -> Value? { young[key] ?? old[key] }
 
-    mutating func set(_ key: Key, _ value: Value) {
+    mutating func set(_ value: Value, for key: Key) {
         if young.count >= halfMax, young[key] == nil {
             old = young
             young = [:]
@@ -28,7 +28,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func update(
         _ key: Key, otherwise fresh: @autoclosure () -> Value, _ change: (inout Value) -> Void
     ) {
-        if young[key] == nil { set(key, old[key] ?? fresh()) }
+        if young[key] == nil { set(old[key] ?? fresh(), for: key) }
         change(&young[key, default: fresh()])
     }
 }

@@ -43,7 +43,7 @@ struct Breaker: Sendable {
     }
 
     /// Counts a wrong token. Returns whether this opens the breaker.
-    mutating func wrongToken(_ reason: String, at now: Instant) -> Bool {
+    mutating func wrongToken(because reason: String, at now: Instant) -> Bool {
         advanceWindow(to: now)
         current.wrong += 1
         let wrong = current.wrong + previous.wrong
@@ -51,10 +51,10 @@ struct Breaker: Sendable {
         guard wrong >= Self.wrongTokensMin, Double(wrong) >= Self.wrongShare * Double(all) else {
             return false
         }
-        return open(reason, now)
+        return open(because: reason, at: now)
     }
 
-    mutating func misconfigured(_ reason: String, at now: Instant) -> Bool {
+    mutating func misconfigured(because reason: String, at now: Instant) -> Bool {
         advanceWindow(to: now)
         current.misconfigured += 1
         let count = current.misconfigured + previous.misconfigured
@@ -62,10 +62,10 @@ struct Breaker: Sendable {
         guard count >= Self.misconfiguredMin, Double(count) >= Self.wrongShare * Double(all) else {
             return false
         }
-        return open(reason, now)
+        return open(because: reason, at: now)
     }
 
-    private mutating func open(_ reason: String, _ now: Instant) -> Bool {
+    private mutating func open(because reason: String, at now: Instant) -> Bool {
         let isNew = cause == nil
         cause = reason
         isProbing = false

@@ -39,7 +39,7 @@ struct DispatchQueues {
     }
 
     /// Lets a line wait for the time of its next try.
-    mutating func backOff(_ sheet: Sheet, _ line: Int, until due: Instant) {
+    mutating func backOff(_ sheet: Sheet, line: Int, until due: Instant) {
         backingOff.add(QueuedLine(sheet: sheet, line: line), at: due)
     }
 

@@ -29,7 +29,7 @@ struct LineClaims {
 
     /// Takes a permit for the line. Returns the number of newly taken permits.
     @discardableResult
-    mutating func takePermit(_ sheet: Sheet, _ line: Int) -> Int {
+    mutating func takePermit(_ sheet: Sheet, line: Int) -> Int {
         guard sheet.states[line].reserved == .nothing else { return 0 }
         sheet.reserve(.permit, for: line)
         takePermits(1, for: sheet.app)
@@ -42,7 +42,7 @@ struct LineClaims {
         app.permits += count
     }
 
-    mutating func givePermit(_ sheet: Sheet, _ line: Int) {
+    mutating func givePermit(_ sheet: Sheet, line: Int) {
         guard sheet.states[line].reserved != .nothing else { return }
         sheet.reserve(.nothing, for: line)
         permits.give()
@@ -50,7 +50,7 @@ struct LineClaims {
     }
 
     /// Ends lines whose outcomes are stored, and frees what they hold.
-    mutating func finish(_ sheet: Sheet, _ lines: LineSet) {
+    mutating func finish(_ sheet: Sheet, lines: LineSet) {
         var given = 0
         for range in lines.ranges {
             for line in range {
@@ -59,7 +59,7 @@ struct LineClaims {
                     sheet.reserve(.nothing, for: line)
                     given += 1
                 }
-                freeSubject(sheet, line)
+                freeSubject(sheet, line: line)
             }
         }
         permits.give(given)
@@ -71,28 +71,32 @@ struct LineClaims {
     /// Holds the subject of an ordinary line. Returns false if another line holds it.
     mutating func holdSubject(_ subject: UInt64) -> Bool { subjects.insert(subject) }
 
-    mutating func holdSubject(_ sheet: Sheet, _ line: Int) {
+    mutating func holdSubject(_ sheet: Sheet, line: Int) {
         sheet.nameSubjects(seed: seed)
         guard !sheet.states[line].holdsSubject, subjects.insert(sheet.subjects[line]) else { return }
-        sheet.setHoldsSubject(true, line)
+        sheet.setHoldsSubject(true, for: line)
     }
 
     /// Whether another push to the line's subject is under way.
-    func isSubjectBusy(_ sheet: Sheet, _ line: Int) -> Bool {
+    func isSubjectBusy(_ sheet: Sheet, line: Int) -> Bool {
         sheet.nameSubjects(seed: seed)
         return !sheet.states[line].holdsSubject && subjects.contains(sheet.subjects[line])
     }
 
     /// Lets a line wait until its subject is free.
-    mutating func block(_ sheet: Sheet, _ line: Int) {
+    mutating func block(_ sheet: Sheet, line: Int) {
         guard sheet.move(line, on: .subjectIsBusy) else { return }
         blocked[sheet.subjects[line], default: []].append(QueuedLine(sheet: sheet, line: line))
     }
 
     /// Frees the line's subject, so that another push to it may leave.
-    mutating func freeSubject(_ sheet: Sheet, _ line: Int) {
-        guard sheet.states[line].holdsSubject else { return }
-        sheet.setHoldsSubject(false, line)
+    @inline(__always)
+    mutating func freeSubject(_ sheet: Sheet, line: Int) {
+        if sheet.states[line].holdsSubject { freeHeldSubject(sheet, line: line) }
+    }
+
+    private mutating func freeHeldSubject(_ sheet: Sheet, line: Int) {
+        sheet.setHoldsSubject(false, for: line)
         subjects.remove(sheet.subjects[line])
         if blocked.isEmpty { return }
         for next in blocked.removeValue(forKey: sheet.subjects[line]) ?? []

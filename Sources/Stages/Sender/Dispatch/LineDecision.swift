@@ -38,7 +38,7 @@ extension DeliveryPlan {
         if time.isPast(deadline: sheet.head.deadline) {
             return .endSheet(.final(.expired, status: nil, reason: sheet.reason))
         }
-        switch duplicateProgress(of: sheet, line) {
+        switch duplicateProgress(of: sheet, line: line) {
         case .notStarted: break
         case .underWay: return .block
         case .done: return .skip
@@ -46,7 +46,7 @@ extension DeliveryPlan {
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.final(.superseded, status: nil, reason: staleness.rawValue))
         }
-        if versions.isOutdated(sheet, line) {
+        if versions.isOutdated(sheet, line: line) {
             return .endLine(.final(.superseded, status: nil, reason: Staleness.newer.rawValue))
         }
         var isProbe = state.isProbe
@@ -56,7 +56,7 @@ extension DeliveryPlan {
             guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(cause: app.breaker.cause) }
             isProbe = true
         }
-        if claims.isSubjectBusy(sheet, line) { return .block }
+        if claims.isSubjectBusy(sheet, line: line) { return .block }
         let isSuspect = state.isSuspect || sheet.isSuspect || suspects.contains(sheet.subjects[line])
         guard state.reserved != .nothing || permits > 0 else { return .stuck }
         let capacity: Int

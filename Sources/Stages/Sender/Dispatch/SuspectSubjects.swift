@@ -9,6 +9,6 @@ struct SuspectSubjects {
     var count: Int { refused.count }
 
     func contains(_ subject: UInt64) -> Bool { refused.count > 0 && refused[subject] != nil }
-    mutating func refused(_ subject: UInt64) { refused.set(subject, true) }
+    mutating func refused(_ subject: UInt64) { refused.set(true, for: subject) }
     mutating func accepted(_ subject: UInt64) { refused.remove(subject) }
 }

@@ -51,8 +51,8 @@ final class Lane {
     /// Takes over a receipt of an earlier owner.
     func found(_ receipt: Receipt) {
         hasFoundReceipts = true
-        if isPast(receipt) { return ledger.notePast(receipt.place, receipt.parts) }
-        ledger.note(receipt.place, attempt: receipt.attempt, receipt.parts, isNews: true)
+        if isPast(receipt) { return ledger.recordPast(receipt.parts, of: receipt.place) }
+        ledger.record(receipt.parts, of: receipt.place, attempt: receipt.attempt, isNews: true)
     }
 
     /// Whether a receipt is about a first attempt of a sheet below the committed offset. Only a duplicate of
@@ -104,7 +104,7 @@ final class Lane {
     /// Returns whether sheets wait for our own metadata. While an earlier owner settles, sheets above its
     /// window wait for it. All sheets wait for it if the earlier owner's metadata does not say that pushes
     /// are in flight.
-    func waitsForMetadata(_ topic: JobTopic, window: Int64) -> Bool {
+    func waitsForMetadata(of topic: JobTopic, window: Int64) -> Bool {
         let partition = self[topic]
         if partition.ahead.isEmpty { return false }
         if partition.needsOwnMetadata { return true }
@@ -119,7 +119,7 @@ final class Lane {
     ///
     /// - Parameter isEnding: whether nothing is in flight any more.
     func metadata(of topic: JobTopic, window: Int64, isEnding: Bool) -> CommitMetadata {
-        let from = self[topic].receiptsForSuccessor(topic, end: receiptsEnd)
+        let from = self[topic].receiptsForSuccessor(of: topic, end: receiptsEnd)
         let partition = self[topic]
         // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them
         // begin.

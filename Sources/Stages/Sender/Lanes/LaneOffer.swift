@@ -1,7 +1,7 @@
-/// The lanes that the group offers, and where they begin.
+/// The lanes that the group offers, with their starts.
 ///
-/// A leader of the group that does not know one of the topics yet offers lanes without their partition of it. Such a lane
-/// is left out: the group offers it again when its leader knows the topic.
+/// A leader of the group that does not know a topic yet offers lanes without their partition of it. Such a lane is
+/// left out. The group offers it again when its leader knows the topic.
 package struct LaneOffer: Sendable, Hashable {
     /// Lanes that have a partition of each jobs topic.
     package private(set) var starts: [Int32: LaneStart] = [:]

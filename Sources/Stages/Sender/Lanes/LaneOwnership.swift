@@ -4,8 +4,8 @@ internal import LiveActivity
 /// The lanes of this process: their takeover, their offsets and their return.
 ///
 /// A lane is owned, or it is an orphan: it belongs to another process, and pushes of ours are still in flight.
-/// A lane that comes back waits until its orphan is drained. Sheets begin only within a window that our own
-/// committed metadata, or that of the earlier owner, tells a successor.
+/// A lane that comes back waits until its orphan is drained. Sheets begin only within a window that a successor
+/// finds in committed metadata: in ours, or in the earlier owner's.
 struct LaneOwnership {
     private let limits: SenderLimits
     private var lanes: [Int32: Lane] = [:]
@@ -97,7 +97,7 @@ struct LaneOwnership {
             actions.events.append(.settling(lane: number, milliseconds: limits.settleMilliseconds))
         case .awaitingOrphan, .readingReceipts, .rereadingReceipts, .releasing, .orphaned: return []
         }
-        for topic in JobTopic.allCases { begun += takeGranted(of: lane, topic) }
+        for topic in JobTopic.allCases { begun += takeGranted(of: lane, topic: topic) }
         return begun
     }
 
@@ -146,11 +146,11 @@ struct LaneOwnership {
         sheet.lane[sheet.topic].append(sheet)
         sheetsAhead += 1
         steering.change()
-        return takeGranted(of: sheet.lane, sheet.topic)
+        return takeGranted(of: sheet.lane, topic: sheet.topic)
     }
 
     /// Returns the sheets of a topic that begin, in order. Sheets that wait for the earlier owner are held.
-    private mutating func takeGranted(of lane: Lane, _ topic: JobTopic) -> [Sheet] {
+    private mutating func takeGranted(of lane: Lane, topic: JobTopic) -> [Sheet] {
         guard lane.mayPush else { return [] }
         var begun: [Sheet] = []
         while let sheet = lane[topic].takeGranted() {
@@ -259,7 +259,7 @@ struct LaneOwnership {
             // If nothing was begun, the earlier owner's metadata stays valid.
             guard lane.hasReadReceipts else { continue }
             for topic in JobTopic.allCases {
-                offsets.append(offset(of: lane, topic, isEnding: lane.isDrained))
+                offsets.append(offset(of: lane, topic: topic, isEnding: lane.isDrained))
             }
         }
         commits.ask(for: offsets, isLast: true, into: &actions)
@@ -283,30 +283,30 @@ struct LaneOwnership {
         for lane in lanes.values {
             let isFirst = lane.needsFirstMetadata
             for topic in JobTopic.allCases
-            where hasNews(lane, topic, isDue: isDue) || confirms && lane.hasReadReceipts
-                || lane.waitsForMetadata(topic, window: limits.window)
-                || isFirst && lane[topic].needsOwnMetadata || isDue && isMetadataOld(lane, topic)
+            where hasNews(of: lane, topic: topic, isDue: isDue) || confirms && lane.hasReadReceipts
+                || lane.waitsForMetadata(of: topic, window: limits.window)
+                || isFirst && lane[topic].needsOwnMetadata || isDue && isMetadataOld(of: lane, topic: topic)
             {
-                offsets.append(offset(of: lane, topic, isEnding: false))
+                offsets.append(offset(of: lane, topic: topic, isEnding: false))
             }
         }
         commits.ask(for: offsets, isLast: false, into: &actions)
     }
 
-    private func hasNews(_ lane: Lane, _ topic: JobTopic, isDue: Bool) -> Bool {
+    private func hasNews(of lane: Lane, topic: JobTopic, isDue: Bool) -> Bool {
         lane[topic].tracker.base > lane[topic].committed && (isDue || !lane[topic].ahead.isEmpty)
     }
 
     /// Whether a successor would read many more receipts than needed. This also covers a topic without
     /// traffic, which has no other reason to commit.
-    private func isMetadataOld(_ lane: Lane, _ topic: JobTopic) -> Bool {
+    private func isMetadataOld(of lane: Lane, topic: JobTopic) -> Bool {
         let old = lane[topic].committedReceiptsFrom + limits.receiptsBehindMax
         guard lane.phase == .open, lane.receiptsEnd > old else { return false }
         return lane.metadata(of: topic, window: limits.window, isEnding: false).receiptsFrom > old
     }
 
     private func offset(
-        of lane: Lane, _ topic: JobTopic, isEnding: Bool
+        of lane: Lane, topic: JobTopic, isEnding: Bool
     ) -> DeliveryActions.OffsetCommit {
         DeliveryActions.OffsetCommit(
             lane: lane.number, topic: topic, offset: lane[topic].tracker.base,
@@ -327,7 +327,7 @@ struct LaneOwnership {
             for commit in offsets {
                 guard let lane = lanes[commit.lane] else { continue }
                 lane[commit.topic].committed(commit.offset, with: commit.metadata)
-                begun += takeGranted(of: lane, commit.topic)
+                begun += takeGranted(of: lane, topic: commit.topic)
             }
             return begun
         }

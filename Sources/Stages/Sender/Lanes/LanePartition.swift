@@ -60,7 +60,7 @@ struct LanePartition {
 
     /// Whether sheets that an earlier owner began or wrote to a tier may be unfinished. This includes sheets
     /// that are unread or held back.
-    func owesToEarlierOwner(_ topic: JobTopic) -> Bool {
+    func owesToEarlierOwner(topic: JobTopic) -> Bool {
         if let ownFrom, tracker.base >= ownFrom { return false }
         if let caughtUpAt, tracker.unfinished == 0 || tracker.base >= caughtUpAt { return false }
         return topic.tier != nil || tracker.base < touchedBelow
@@ -85,7 +85,7 @@ struct LanePartition {
 
     mutating func append(_ sheet: Sheet) { ahead.append(sheet) }
 
-    /// Returns the next sheet that may be begun; nil if there is none.
+    /// Returns the next sheet that may be begun; nil if no sheet may.
     mutating func takeGranted() -> Sheet? {
         guard let sheet = ahead.first, sheet.offset < grantedBelow else { return nil }
         ahead.removeFirst()
@@ -167,10 +167,10 @@ struct LanePartition {
     /// Returns the offset of `receipts` from which a successor must read.
     ///
     /// - Parameter end: the end of our own receipts.
-    mutating func receiptsForSuccessor(_ topic: JobTopic, end: Int64) -> Int64 {
+    mutating func receiptsForSuccessor(of topic: JobTopic, end: Int64) -> Int64 {
         let heldFrom = duplicateHolds.receiptsFrom(above: tracker.base)
         var from = tracker.receiptsFrom(otherwise: end)
-        if owesToEarlierOwner(topic) { from = min(from, receiptsFrom) }
+        if owesToEarlierOwner(topic: topic) { from = min(from, receiptsFrom) }
         if let heldFrom { from = min(from, heldFrom) }
         return from
     }

@@ -20,13 +20,13 @@ struct PartitionSteering {
         nextTier = .distantFuture
         for lane in lanes {
             for topic in JobTopic.allCases {
-                steer(lane, topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
+                steer(lane, topic: topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
             }
         }
     }
 
     private mutating func steer(
-        _ lane: Lane, _ topic: JobTopic, isFull: Bool, at now: Instant, into actions: inout DeliveryActions
+        _ lane: Lane, topic: JobTopic, isFull: Bool, at now: Instant, into actions: inout DeliveryActions
     ) {
         // The consumer has read past the sheet that is not due. The partition must be paused before it can
         // seek back.

@@ -47,8 +47,8 @@ struct ReceiptLedger: Sendable {
         return entry.intended[attempt]?.contains(line) == true ? .intentStored : .notRecorded
     }
 
-    /// Notes a receipt about a committed sheet.
-    mutating func notePast(_ place: JobPlace, _ parts: [Receipt.Part]) {
+    /// Records a receipt about a committed sheet.
+    mutating func recordPast(_ parts: [Receipt.Part], of place: JobPlace) {
         for part in parts where part.outcome.isFinal {
             past.update(place, otherwise: LineBits()) { done in
                 part.lines.forEachLine { done.insert($0) }
@@ -56,19 +56,19 @@ struct ReceiptLedger: Sendable {
         }
     }
 
-    /// Notes a receipt.
+    /// Records a receipt.
     ///
     /// - Parameter isNews: whether another source than the sheet itself wrote it.
-    mutating func note(_ place: JobPlace, attempt: Int, _ parts: [Receipt.Part], isNews: Bool) {
+    mutating func record(_ parts: [Receipt.Part], of place: JobPlace, attempt: Int, isNews: Bool) {
         if isNews { revision += 1 }
         entries.update(place, otherwise: SheetEntry()) { entry in
-            for part in parts { entry.note(part, attempt: attempt) }
+            for part in parts { entry.record(part, attempt: attempt) }
         }
     }
 }
 
 extension ReceiptLedger.SheetEntry {
-    fileprivate mutating func note(_ part: Receipt.Part, attempt: Int) {
+    fileprivate mutating func record(_ part: Receipt.Part, attempt: Int) {
         part.lines.forEachLine { line in
             switch part.outcome {
             case .accepted, .rejected, .superseded, .expired, .unknown: done.insert(line)

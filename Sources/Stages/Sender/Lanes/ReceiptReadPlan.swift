@@ -19,7 +19,7 @@ package struct ReceiptReadPlan: Sendable {
     package var isIdle: Bool { asked.isEmpty && ranges.isEmpty }
 
     /// Plans to read a lane from an offset to its present end. An earlier plan for the lane is forgotten.
-    package mutating func ask(_ lane: Int32, from offset: Int64) {
+    package mutating func ask(lane: Int32, from offset: Int64) {
         asked[lane] = offset
         ranges[lane] = nil
     }
@@ -29,14 +29,14 @@ package struct ReceiptReadPlan: Sendable {
 
     /// Notes that the next receipt of a lane was deleted. The lane is planned again from its first receipt.
     /// Returns false if the lane is not being read.
-    package mutating func receiptsWereDeleted(_ lane: Int32) -> Bool {
+    package mutating func receiptsWereDeleted(lane: Int32) -> Bool {
         guard let range = ranges.removeValue(forKey: lane) else { return false }
         asked[lane] = range.next
         return true
     }
 
     /// Begins to read a lane after the cluster has reported its first offset and its end.
-    package mutating func begin(_ lane: Int32, low: Int64, high: Int64) {
+    package mutating func begin(lane: Int32, low: Int64, high: Int64) {
         guard let from = asked.removeValue(forKey: lane) else { return }
         ranges[lane] = ReadRange(next: max(from, low), end: high)
     }
@@ -49,7 +49,7 @@ package struct ReceiptReadPlan: Sendable {
 
     /// Returns whether a record was asked for, and notes that it was read. A consumer that seeks back reports
     /// some records twice.
-    package mutating func accepts(_ lane: Int32, at offset: Int64) -> Bool {
+    package mutating func accepts(lane: Int32, at offset: Int64) -> Bool {
         guard let range = ranges[lane], offset >= range.next, offset < range.end else {
             return false
         }
@@ -59,7 +59,7 @@ package struct ReceiptReadPlan: Sendable {
 
     /// Notes that the consumer has read everything of a lane below an offset. The last offsets may have no
     /// records.
-    package mutating func reachedEnd(_ lane: Int32, at offset: Int64) {
+    package mutating func reachedEnd(lane: Int32, at offset: Int64) {
         guard let range = ranges[lane], offset > range.next else { return }
         ranges[lane]?.next = offset
     }

@@ -11,7 +11,7 @@ struct CachedPushTemplate {
     private let collapseID: String?
     private let body: [UInt8]
 
-    init(_ template: PushTemplate, _ profile: PushProfile, of sheet: Sheet) {
+    init(_ template: PushTemplate, for profile: PushProfile, of sheet: Sheet) {
         self.template = template
         self.profile = profile
         (topic, priority) = (sheet.head.topic, sheet.head.priority)
@@ -20,7 +20,7 @@ struct CachedPushTemplate {
     }
 
     /// Returns whether the pushes of a sheet would be the same except for their tokens and ids.
-    func fits(_ profile: PushProfile, _ sheet: Sheet) -> Bool {
+    func fits(_ sheet: Sheet, profile: PushProfile) -> Bool {
         let head = sheet.head
         return !head.isBroadcast && head.topic == topic && head.priority == priority
             && head.expiration == expiration && head.collapseID == collapseID && self.profile == profile

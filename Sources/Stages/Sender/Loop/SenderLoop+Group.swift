@@ -26,9 +26,9 @@ extension SenderLoop {
             case .malformed(let malformed): plan.arrived(malformed, lane: lane, at: time)
             }
         }
-        if batch.isFull { ringForJobs() } else { plan.readAllFetched() }
+        if batch.isFull { expectMoreJobs() } else { plan.readAllFetched() }
         batch.clear()
-        for event in events { try hear(event) }
+        for event in events { try handle(event) }
     }
 
     private func noteStamps() {
@@ -37,7 +37,7 @@ extension SenderLoop {
         }
     }
 
-    private func hear(_ event: ConsumerEvent) throws {
+    private func handle(_ event: ConsumerEvent) throws {
         switch event {
         case .offered(let partitions):
             offered = partitions
@@ -68,7 +68,7 @@ extension SenderLoop {
             }
         case .failed(.outOfRange(let place, _)): gaps[consumer.ask(.ends([place]))] = place
         case .answered(let id, let answer):
-            if id == offsetsQuestion { try hearCommitted(answer) } else { hear(answer, to: id) }
+            if id == offsetsQuestion { try offsetsAnswered(answer) } else { endsAnswered(answer, to: id) }
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("jobs cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
@@ -81,7 +81,7 @@ extension SenderLoop {
         offsetsQuestion = consumer.ask(.committed(partitions))
     }
 
-    private func hearCommitted(_ answer: KafkaAnswer) throws {
+    private func offsetsAnswered(_ answer: KafkaAnswer) throws {
         offsetsQuestion = nil
         guard let partitions = offered else { return }
         do throws(KafkaError) {
@@ -115,12 +115,12 @@ extension SenderLoop {
         unreadable = []
         gaps = [:]
         withoutOffset = Set(committed.filter { $0.offset == nil }.map(\.partition))
-        for (topic, lanes) in offer.lanesWithout { miss(topic, in: lanes) }
+        for (topic, lanes) in offer.lanesWithout { reportMissing(topic, in: lanes) }
         plan.assigned(starts.keys.sorted().compactMap { starts[$0] })
         log.info("lanes assigned", .field("count", starts.count))
     }
 
-    private func miss(_ topic: JobTopic, in lanes: Int) {
+    private func reportMissing(_ topic: JobTopic, in lanes: Int) {
         let name = layout.name(topic.topic)
         unreadable.append("\(name) was not offered for \(lanes) lanes")
         log.error(
@@ -135,9 +135,9 @@ extension SenderLoop {
         for place in committed {
             guard let topic = topics[place.partition.topic] else { continue }
             let base = place.offset ?? 0
-            let note = place.offset == nil ? nil : CommitMetadata(text: place.metadata)
+            let metadata = place.offset == nil ? nil : CommitMetadata(text: place.metadata)
             partitions[place.partition.partition, default: [:]][topic] = LanePartitionStart(
-                base: base, metadata: note)
+                base: base, metadata: metadata)
         }
         return LaneOffer(partitions)
     }
@@ -145,7 +145,7 @@ extension SenderLoop {
     // MARK: Gaps
 
     /// Judges a partition whose next offset is out of range.
-    private func hear(_ answer: KafkaAnswer, to id: QuestionID) {
+    private func endsAnswered(_ answer: KafkaAnswer, to id: QuestionID) {
         guard let place = gaps.removeValue(forKey: id), let topic = topics[place.topic] else { return }
         guard case .ends(let found) = answer, let ends = found[place] else {
             gaps[consumer.ask(.ends([place]))] = place

@@ -8,39 +8,44 @@ internal import Telemetry
 // The path to APNs.
 extension SenderLoop {
     /// Returns whether and how many pushes of a sheet the connections take.
-    func way(of sheet: Sheet, isSuspect: Bool) -> PushAvailability {
+    func availability(of sheet: Sheet, isSuspect: Bool) -> PushAvailability {
         guard let client else { return .open(capacity: 0) }
-        if let template = sheet.template { return way(of: template, isSuspect: isSuspect, by: client) }
+        if let template = sheet.template {
+            return availability(of: template, isSuspect: isSuspect, by: client)
+        }
         guard let catalog = environment.catalog else { return .open(capacity: 0) }
         guard let app = catalog.apps[sheet.head.app] else { return .closed(reason: "unknown_app") }
         let profile = PushProfile(
             environment: sheet.head.environment, bundleID: app.bundleID,
             key: ProviderKeyName(teamID: app.teamID, keyID: app.keyID))
         do {
-            let template = try sharedTemplate(profile, sheet)
+            let template = try sharedTemplate(of: sheet, for: profile)
             sheet.template = template
-            return way(of: template, isSuspect: isSuspect, by: client)
+            return availability(of: template, isSuspect: isSuspect, by: client)
         } catch {
             return .faulty(code: "header_faulty")
         }
     }
 
-    private func way(of template: PushTemplate, isSuspect: Bool, by client: APNsClient) -> PushAvailability {
-        let room = client.room(for: template, isSuspect: isSuspect)
-        return client.isConnecting(for: template) ? .connecting(capacity: room) : .open(capacity: room)
+    private func availability(of template: PushTemplate, isSuspect: Bool, by client: APNsClient)
+        -> PushAvailability
+    {
+        let capacity = client.room(for: template, isSuspect: isSuspect)
+        return client.isConnecting(for: template)
+            ? .connecting(capacity: capacity) : .open(capacity: capacity)
     }
 
     /// Returns the request of a sheet. Sheets of one send share a request, because making it costs as much as
     /// thirty pushes.
-    private func sharedTemplate(_ profile: PushProfile, _ sheet: Sheet) throws -> PushTemplate {
-        if let last = lastTemplate, last.fits(profile, sheet) { return last.template }
+    private func sharedTemplate(of sheet: Sheet, for profile: PushProfile) throws -> PushTemplate {
+        if let last = lastTemplate, last.fits(sheet, profile: profile) { return last.template }
         profiles.insert(profile)
-        let template = try self.template(profile, sheet, line: 0)
-        lastTemplate = sheet.head.isBroadcast ? nil : CachedPushTemplate(template, profile, of: sheet)
+        let template = try self.template(of: sheet, line: 0, for: profile)
+        lastTemplate = sheet.head.isBroadcast ? nil : CachedPushTemplate(template, for: profile, of: sheet)
         return template
     }
 
-    private func template(_ profile: PushProfile, _ sheet: Sheet, line: Int) throws -> PushTemplate {
+    private func template(of sheet: Sheet, line: Int, for profile: PushProfile) throws -> PushTemplate {
         guard let client else { throw SenderFailure("the client is closed") }
         let head = sheet.head
         guard head.isBroadcast else {
@@ -62,7 +67,7 @@ extension SenderLoop {
         if pushes.isEmpty { return }
         let limits = limits
         guard let client else {
-            for push in pushes { refused(push.tag, .stopped) }
+            for push in pushes { refused(push.tag, as: .stopped) }
             return
         }
         // Neighbors nearly always belong to one sheet, so shared parts are looked up once.
@@ -78,11 +83,11 @@ extension SenderLoop {
         _ pushes: ArraySlice<DeliveryActions.Push>, of sheet: Sheet, by client: APNsClient, limits: PushLimits
     ) {
         guard let template = sheet.template else {
-            for push in pushes { refused(push.tag, .stopped) }
+            for push in pushes { refused(push.tag, as: .stopped) }
             return
         }
         if sheet.head.isBroadcast {
-            for push in pushes { broadcast(push, template, limits: limits) }
+            for push in pushes { broadcast(push, first: template, limits: limits) }
             return
         }
         let to = sheet.content.to
@@ -110,7 +115,7 @@ extension SenderLoop {
                 template, token: bytes.span, id: sheet.pushID(of: line), tag: tag, limits: limits,
                 isSuspect: isSuspect)
         } catch {
-            refused(tag, error)
+            refused(tag, as: error)
         }
     }
 
@@ -119,26 +124,26 @@ extension SenderLoop {
         let place = sheet.index.lines[line].token
         let digits = to.span.extracting(Int(place.lowerBound)..<Int(place.upperBound))
         if PushToken.decode(hex: digits, into: &bytes) { return true }
-        guard let token = token(of: sheet, line) else { return false }
+        guard let token = token(of: sheet, line: line) else { return false }
         bytes = token.bytes
         return true
     }
 
     /// Pushes to a channel. Each channel needs a separate request.
-    private func broadcast(_ push: DeliveryActions.Push, _ first: PushTemplate, limits: PushLimits) {
+    private func broadcast(_ push: DeliveryActions.Push, first: PushTemplate, limits: PushLimits) {
         do {
             let template =
-                push.line == 0 ? first : try template(first.profile, push.sheet, line: push.line)
+                push.line == 0 ? first : try template(of: push.sheet, line: push.line, for: first.profile)
             try client?.push(
                 template, token: Span(), id: push.sheet.pushID(of: push.line), tag: push.tag, limits: limits)
         } catch let refusal as PushRefusal {
-            refused(push.tag, refusal)
+            refused(push.tag, as: refusal)
         } catch {
             plan.unusable(push.tag, code: "header_faulty", at: time)
         }
     }
 
-    private func refused(_ tag: UInt64, _ refusal: PushRefusal) {
+    private func refused(_ tag: UInt64, as refusal: PushRefusal) {
         let fault: PushFault =
             switch refusal {
             case .full: .noConnection
@@ -154,7 +159,7 @@ extension SenderLoop {
         return PushLimits(leaveBy: plan.leasedUntil, deadline: deadline)
     }
 
-    private func token(of sheet: Sheet, _ line: Int) -> PushToken? {
+    private func token(of sheet: Sheet, line: Int) -> PushToken? {
         let place = sheet.index.lines[line]
         let to = sheet.content.to
         let digits = to.span.extracting(
@@ -171,7 +176,7 @@ extension SenderLoop {
             if outcome.disposition == .accepted, !outcome.isLate {
                 plan.accepted(outcome.tag, at: time)
             } else {
-                plan.ended(outcome.tag, as: answer(outcome, outcomes), at: time)
+                plan.ended(outcome.tag, as: answer(to: outcome, in: outcomes), at: time)
             }
         }
         // Pushes that leave now are written together with this turn's bytes.
@@ -179,7 +184,7 @@ extension SenderLoop {
         schedule()
     }
 
-    private func answer(_ outcome: PushOutcome, _ outcomes: PushOutcomes) -> PushAnswer {
+    private func answer(to outcome: PushOutcome, in outcomes: PushOutcomes) -> PushAnswer {
         guard outcome.end == .answered, let disposition = outcome.disposition else {
             return PushAnswer(outcome.end, isLate: outcome.isLate)
         }
@@ -195,7 +200,7 @@ extension SenderLoop {
     /// Reports a dead token. Ingest drops it unless the phone has reported it again since.
     func report(_ dead: DeliveryActions.DeadToken) {
         let (sheet, place) = (dead.sheet, dead.sheet.index.lines[dead.line])
-        guard !sheet.head.isBroadcast, let token = token(of: sheet, dead.line) else { return }
+        guard !sheet.head.isBroadcast, let token = token(of: sheet, line: dead.line) else { return }
         var report = Report(
             app: sheet.head.app, environment: sheet.head.environment,
             installation: sheet.text(place.installation), kind: .deadToken)

@@ -33,7 +33,7 @@ final class SenderLoop: TurnHook {
     let seal: TokenSeal
     let consumer: Consumer
     let receipts: ReceiptsReader
-    let notes: SupersededReader
+    let superseded: SupersededReader
     let writer: SenderWriter
     var client: APNsClient?
     /// Access is unchecked because only one thread uses it, and calls from the plan do not come back to it.
@@ -71,10 +71,10 @@ final class SenderLoop: TurnHook {
     /// Partitions whose offset is out of range, by the question for their ends.
     var gaps: [QuestionID: TopicPartition] = [:]
     private let receiver = OutcomeReceiver()
-    /// WakeupSignals of the queues of jobs, receipts and notes, and of the producer.
+    /// Signals of the queues of jobs, receipts and superseded versions, and of the producer.
     private var wakeups: WakeupSignals?
     private var nextPoll = Instant(nanoseconds: 0)
-    private var lent = DeliveryActions()
+    private var lentActions = DeliveryActions()
     private var timer: LoopTimer?
     private var isHooked = false
     private var nextUpkeep = Instant(nanoseconds: 0)
@@ -112,7 +112,7 @@ final class SenderLoop: TurnHook {
             topic: layout.name(.receipts), log: log)
         var state = manual
         state.outOfRange = .earliest
-        notes = try SupersededReader(
+        superseded = try SupersededReader(
             Consumer(kafka, state, name: "sender-superseded-\(number)", log: log, metrics: all),
             topic: layout.name(.superseded))
         writer = try SenderWriter(layout, metrics: metrics) {
@@ -125,16 +125,16 @@ final class SenderLoop: TurnHook {
         receiver.sender = self
     }
 
-    /// Deregisters the timer and the wakeups. Nothing runs after that.
+    /// Deregisters the timer and the signals. Nothing runs after that.
     func end() {
         timer?.cancel()
-        for bell in wakeups?.all ?? [] { bell.deregister(from: loop) }
+        for signal in wakeups?.all ?? [] { signal.deregister(from: loop) }
     }
 
     /// Begins to serve. It runs on the loop, as everything after it does.
     func begin() throws {
         let wakeups = WakeupSignals(of: self)
-        for bell in wakeups.all { try bell.register(on: loop) }
+        for signal in wakeups.all { try signal.register(on: loop) }
         self.wakeups = wakeups
         hook()
     }
@@ -173,19 +173,19 @@ final class SenderLoop: TurnHook {
         // wait for a time.
         let asksAll = time.now >= nextPoll
         if asksAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
-        if wakeups.notes.answer() || asksAll {
-            if try notes.poll({ plan.superseded($0, at: time) }) { wakeups.notes.ring() }
-            if notes.isComplete { plan.supersededIsRead() }
+        if wakeups.superseded.take() || asksAll {
+            if try superseded.poll({ plan.superseded($0, at: time) }) { wakeups.superseded.raise() }
+            if superseded.isComplete { plan.supersededIsRead() }
         }
-        if wakeups.jobs.answer() || asksAll { try poll() }
+        if wakeups.jobs.take() || asksAll { try poll() }
         seek()
-        if wakeups.receipts.answer() || asksAll {
+        if wakeups.receipts.take() || asksAll {
             let hasMore = try receipts.poll(
                 at: time.now, { plan.found($0, lane: $1) },
                 end: { plan.foundAll(lane: $0, end: $1, at: time) })
-            if hasMore { wakeups.receipts.ring() }
+            if hasMore { wakeups.receipts.raise() }
         }
-        if wakeups.deliveries.answer() || asksAll { try collect() }
+        if wakeups.deliveries.take() || asksAll { try collect() }
         try turn()
         if time.now >= nextUpkeep {
             nextUpkeep = time.now.advanced(byMilliseconds: Self.upkeepMilliseconds)
@@ -200,11 +200,11 @@ final class SenderLoop: TurnHook {
                 ? consumer.lastPoll.advanced(
                     byMilliseconds: settings.sessionMilliseconds - Consumer.leaseMarginMilliseconds)
                 : Instant(nanoseconds: 0))
-        plan.turn(at: time) { sheet, isSuspect in way(of: sheet, isSuspect: isSuspect) }
+        plan.turn(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
         try carryOut()
     }
 
-    func ringForJobs() { wakeups?.jobs.ring() }
+    func expectMoreJobs() { wakeups?.jobs.raise() }
 
     func schedule() {
         var next = nextPoll
@@ -217,23 +217,23 @@ final class SenderLoop: TurnHook {
     private func carryOut() throws {
         while plan.actions.hasAny {
             // The two values alternate, so that neither allocates memory again.
-            swap(&lent, &plan.actions)
-            try carryOut(lent)
-            lent.removeAll()
+            swap(&lentActions, &plan.actions)
+            try carryOut(lentActions)
+            lentActions.removeAll()
         }
     }
 
     private func carryOut(_ actions: DeliveryActions) throws {
-        for (id, write) in actions.writes { writer.write(id, write) }
+        for (id, write) in actions.writes { writer.write(write, id: id) }
         push(actions.pushes)
         if !actions.pushes.isEmpty { metrics.count(actions.pushes, at: time.unixMilliseconds) }
         if !actions.withdrawals.isEmpty { for profile in profiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for read in actions.reads { receipts.read(lane: read.lane, from: read.from) }
-        if !actions.reads.isEmpty { wakeups?.receipts.ring() }
+        if !actions.reads.isEmpty { wakeups?.receipts.raise() }
         if !actions.pauses.isEmpty { pause(actions.pauses) }
         if !actions.resumes.isEmpty { resume(actions.resumes) }
-        for note in actions.events { tell(note) }
+        for event in actions.events { report(event) }
         commit(actions)
         if actions.isReleased {
             forgetSeeks()
@@ -242,16 +242,16 @@ final class SenderLoop: TurnHook {
     }
 
     /// Reports an event to the log and the metrics.
-    private func tell(_ note: DeliveryActions.Event) {
-        switch note {
+    private func report(_ event: DeliveryActions.Event) {
+        switch event {
         case .breakerOpened(let name, let reason):
-            metrics.breaker(name.app, name.environment.rawValue).set(1)
+            metrics.breaker(of: name.app, environment: name.environment.rawValue).set(1)
             log.error(
                 "apns refuses an app's pushes; its pushes are paused and no token is dropped: correct the setting",
                 .field("app", name.app), .field("environment", name.environment.rawValue),
                 .field("reason", reason), .field("setting", Self.setting(for: reason)))
         case .breakerClosed(let name):
-            metrics.breaker(name.app, name.environment.rawValue).set(0)
+            metrics.breaker(of: name.app, environment: name.environment.rawValue).set(0)
             log.info(
                 "apns accepts an app's pushes again", .field("app", name.app),
                 .field("environment", name.environment.rawValue))
@@ -324,7 +324,7 @@ final class SenderLoop: TurnHook {
         metrics.suspectTokens.set(Double(plan.suspectTokens))
         let oldest = plan.oldestAcceptedAt.map { Double(max(0, time.unixMilliseconds - $0)) / 1000 }
         metrics.oldestSeconds.set(oldest ?? 0)
-        if knowsTime { tellOfClock() }
+        if knowsTime { reportClock() }
         var obstacles = plan.readinessProblems + unreadable
         if offered != nil { obstacles.append("the sender waits for the group's offsets") }
         shared.set(obstacles, of: number)
@@ -337,7 +337,7 @@ final class SenderLoop: TurnHook {
     /// Difference in milliseconds from which a warning is written. A machine with correct time differs less.
     private static let wrongMilliseconds: Int64 = 60_000
 
-    private func tellOfClock() {
+    private func reportClock() {
         let ahead = WallTime.now().milliseconds - time.unixMilliseconds
         metrics.clockAhead.set(Double(ahead) / 1000)
         guard (abs(ahead) >= Self.wrongMilliseconds) != isClockWrong else { return }
@@ -384,14 +384,14 @@ final class SenderLoop: TurnHook {
         whenStopped = nil
         hasFailed = true
         timer?.cancel()
-        for bell in wakeups?.all ?? [] { bell.deregister(from: loop) }
+        for signal in wakeups?.all ?? [] { signal.deregister(from: loop) }
         batch.clear()
         writer.flush(withinMilliseconds: 1_000)
         if !consumer.close() {
             log.warning("the sender could not leave the group in time; the group notices after one session")
         }
         receipts.close()
-        notes.close()
+        superseded.close()
         receiver.sender = nil
         shared.set(["stopped"], of: number)
         lastTemplate = nil

@@ -91,10 +91,10 @@ struct SenderMetrics {
 
     /// Makes the series of an app's breakers with 0, so that a query finds them before a breaker opens.
     func breakersExist(of app: App) {
-        for environment in app.environments { _ = breaker(app.id, environment.rawValue) }
+        for environment in app.environments { _ = breaker(of: app.id, environment: environment.rawValue) }
     }
 
-    func breaker(_ app: String, _ environment: String) -> Gauge {
+    func breaker(of app: String, environment: String) -> Gauge {
         metrics.gauge(
             "flotilla_sender_breaker_open",
             help: "1 while an app's pushes are paused because its setting is wrong",

@@ -45,12 +45,12 @@ final class SenderWriter {
 
     // MARK: Records
 
-    func write(_ id: UInt64, _ write: RecordToWrite) {
-        if !waiting.isEmpty || !send(id, write) { waiting.append((id, write)) }
+    func write(_ write: RecordToWrite, id: UInt64) {
+        if !waiting.isEmpty || !send(write, id: id) { waiting.append((id, write)) }
     }
 
     /// Returns false if the producer's queue is full.
-    private func send(_ id: UInt64, _ write: RecordToWrite) -> Bool {
+    private func send(_ write: RecordToWrite, id: UInt64) -> Bool {
         switch write.content {
         case .receipt:
             guard let receipt = write.receipt else { return true }
@@ -67,15 +67,16 @@ final class SenderWriter {
             return isSent
         case .tier(let tier, let origin):
             guard let sheet = write.sheet else { return true }
-            var headers = headers(of: sheet, write.lines, origin)
+            var headers = headers(of: sheet, lines: write.lines, origin: origin)
             return send(
                 to: tier.topic, partition: write.lane, value: sheet.content.body.span, headers: &headers,
                 id: id)
         case .deadLetter(let code):
             guard let sheet = write.sheet else { return true }
-            var headers = headers(of: sheet, write.lines, sheet.origin(of: write.lines, reason: write.reason))
+            var headers = headers(
+                of: sheet, lines: write.lines, origin: sheet.origin(of: write.lines, reason: write.reason))
             let letter = DeadLetter(
-                stage: SenderService.name, code: code, reason: Self.words(code, write),
+                stage: SenderService.name, code: code, reason: Self.reason(of: write, code: code),
                 topic: layout.name(sheet.topic.topic), partition: write.lane, offset: sheet.offset,
                 writtenAt: sheet.head.acceptedAt, at: write.writtenAt)
             headers.add(letter)
@@ -100,16 +101,16 @@ final class SenderWriter {
         }
     }
 
-    private func headers(of sheet: Sheet, _ lines: LineSet, _ origin: SheetOrigin) -> RecordHeaders {
+    private func headers(of sheet: Sheet, lines: LineSet, origin: SheetOrigin) -> RecordHeaders {
         var headers = RecordHeaders(capacity: 16)
         headers.add(SheetHeader.apns, sheet.content.apns.span)
         headers.add(SheetHeader.flotilla, sheet.content.flotilla.span)
-        headers.add(SheetHeader.to, sheet.content.lines(lines, sheet.index).span)
+        headers.add(SheetHeader.to, sheet.content.lines(lines, by: sheet.index).span)
         headers.add(SheetHeader.origin, origin.headerLines.span)
         return headers
     }
 
-    private static func words(_ code: String, _ write: RecordToWrite) -> String {
+    private static func reason(of write: RecordToWrite, code: String) -> String {
         let answer = [write.status.map { "status \($0)" }, write.reason].compactMap { $0 }.joined(
             separator: " ")
         return answer.isEmpty ? code : "\(code): APNs said \(answer)"
@@ -168,7 +169,7 @@ final class SenderWriter {
             }
         }
         deliveries.removeAll(keepingCapacity: true)
-        while let next = waiting.first, send(next.id, next.write) { waiting.removeFirst() }
+        while let next = waiting.first, send(next.write, id: next.id) { waiting.removeFirst() }
     }
 
     /// Returns the newly refused records. Kafka does not accept them as they are.

@@ -1,11 +1,11 @@
 internal import Kafka
 internal import Lifecycle
 
-/// A signal that rings when a queue of Kafka may have records. Polling each queue in every turn would cost as
+/// A signal that is raised when a queue of Kafka may have records. Polling each queue in every turn would cost as
 /// much as the pushes of a small turn.
 final class WakeupSignal: EventHandler {
     private let descriptor: Int32
-    private(set) var isRinging = true
+    private(set) var isRaised = true
     /// Nil after the sender is gone. The loop may report the descriptor for a moment longer.
     private unowned(safe) var sender: SenderLoop?
 
@@ -22,34 +22,34 @@ final class WakeupSignal: EventHandler {
     }
 
     /// Notes that the queue has more records, or may have.
-    func ring() {
-        isRinging = true
+    func raise() {
+        isRaised = true
         sender?.hook()
     }
 
-    /// Returns whether to poll now, and stops the ringing.
-    func answer() -> Bool {
-        defer { isRinging = false }
-        return isRinging
+    /// Returns whether to poll now, and lowers the signal.
+    func take() -> Bool {
+        defer { isRaised = false }
+        return isRaised
     }
 
-    func ready(_ readiness: Readiness) { ring() }
+    func ready(_ readiness: Readiness) { raise() }
     func loopEnds() {}
 }
 
-/// The wakeups of a loop, one for each queue.
+/// The signals of a loop, one for each queue.
 struct WakeupSignals {
     let jobs: WakeupSignal
     let receipts: WakeupSignal
-    let notes: WakeupSignal
+    let superseded: WakeupSignal
     var deliveries: WakeupSignal
 
     init(of sender: SenderLoop) {
         jobs = WakeupSignal(of: sender.consumer.descriptor, for: sender)
         receipts = WakeupSignal(of: sender.receipts.descriptor, for: sender)
-        notes = WakeupSignal(of: sender.notes.descriptor, for: sender)
+        superseded = WakeupSignal(of: sender.superseded.descriptor, for: sender)
         deliveries = WakeupSignal(of: sender.writer.descriptor, for: sender)
     }
 
-    var all: [WakeupSignal] { [jobs, receipts, notes, deliveries] }
+    var all: [WakeupSignal] { [jobs, receipts, superseded, deliveries] }
 }

@@ -79,7 +79,7 @@ struct OutcomeRecords {
             switch (outcome, outcome.isTransfer ? transfers : .now) {
             case (_, .never): lines.forEachLine { forgotten.insert($0) }
             case (_, .later):
-                sheet.putBack(outcome, lines)
+                sheet.putBack(outcome, of: lines)
                 if !sheet.awaitsRecord { sheetsWithoutLease.append(sheet) }
                 sheet.awaitsRecord = true
             case (.final(let result, let status, let reason), .now):

@@ -63,6 +63,6 @@ package struct RecordToWrite {
         guard case .receipt(let parts) = content, let sheet,
             parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved })
         else { return [] }
-        return sheet.content.addressees(lines, sheet.index)
+        return sheet.content.addressees(lines, by: sheet.index)
     }
 }

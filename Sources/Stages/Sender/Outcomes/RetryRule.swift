@@ -48,21 +48,21 @@ enum RetryRule {
         case .notProcessed: return .again(milliseconds: againMilliseconds[min(repeats, againMax - 1)])
         case .unknown:
             if head.event == .start, head.onUnknownStart == .skip { return .unknown }
-            return retry(head, tries: tries, repeats: repeats, orIn: .seconds5)
+            return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
         case .answered: break
         }
         switch answer.disposition {
         case nil, .requestFaulty: return .deadLetter(code: "request_faulty")
         case .accepted: return .accepted
         case .tokenGone: return .rejected(isDead: true)
-        case .tokenSuspect: return tokenRefused(head, history)
+        case .tokenSuspect: return tokenRefused(of: head, history: history)
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
         case .appMisconfigured, .providerTokenExpired, .providerTokenTooMany:
             return .later(.minutes2, isTry: false)
-        case .connectionOver: return retry(head, tries: tries, repeats: repeats, orIn: .seconds5)
+        case .connectionOver: return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
         case .tokenThrottled, .serverTrouble:
             let isLong = tries > 2 || (answer.retryAfterSeconds ?? 0) > 5
-            return move(head, to: isLong ? .minutes2 : .seconds5, tries: tries)
+            return move(of: head, to: isLong ? .minutes2 : .seconds5, tries: tries)
         }
     }
 
@@ -70,7 +70,7 @@ enum RetryRule {
     /// every token would be refused. So the token counts as dead only if it is refused again after a tier,
     /// and if other tokens of the app were accepted in between. Then one period with a wrong setting never
     /// costs a token.
-    private static func tokenRefused(_ head: SheetHead, _ history: PushHistory) -> RetryDecision {
+    private static func tokenRefused(of head: SheetHead, history: PushHistory) -> RetryDecision {
         if history.isBreakerOpen { return .later(.minutes2, isTry: false) }
         guard let tier = history.refusedBefore else { return .later(.seconds5, isTry: true) }
         // One second is left for the answers of pushes that left before.
@@ -83,7 +83,7 @@ enum RetryRule {
         return isLast ? .rejected(isDead: false) : .later(.minutes2, isTry: true)
     }
 
-    private static func retry(_ head: SheetHead, tries: Int, repeats: Int, orIn tier: LaterTier)
+    private static func retry(of head: SheetHead, tries: Int, repeats: Int, orIn tier: LaterTier)
         -> RetryDecision
     {
         if tries >= head.attemptsMax { return .deadLetter(code: "attempts_exhausted") }
@@ -91,7 +91,7 @@ enum RetryRule {
             ? .again(milliseconds: againMilliseconds[1]) : .later(tier, isTry: true)
     }
 
-    private static func move(_ head: SheetHead, to tier: LaterTier, tries: Int) -> RetryDecision {
+    private static func move(of head: SheetHead, to tier: LaterTier, tries: Int) -> RetryDecision {
         tries >= head.attemptsMax ? .deadLetter(code: "attempts_exhausted") : .later(tier, isTry: true)
     }
 }

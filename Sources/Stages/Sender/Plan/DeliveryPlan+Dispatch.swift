@@ -122,7 +122,7 @@ extension DeliveryPlan {
         switch state.stage {
         case .pushing(.inFlight), .storingIntent: break
         case .unsent, .requeued, .blocked, .backingOff, .pushing(.overdue), .decided, .recording, .done:
-            if state.isProbe { giveUpProbe(sheet, line) }
+            if state.isProbe { giveUpProbe(sheet, line: line) }
         }
         return service
     }
@@ -132,28 +132,28 @@ extension DeliveryPlan {
     ) -> Service {
         switch decision {
         case .push(let isSuspect, let isProbe):
-            if isProbe { beginProbe(sheet, line) }
-            push(sheet, line, isSuspect: isSuspect, in: &turn)
+            if isProbe { beginProbe(sheet, line: line) }
+            push(sheet, line: line, isSuspect: isSuspect, in: &turn)
         case .storeIntent(let startsMax, let isSuspect, let isProbe):
-            sheet.setSuspect(isSuspect, line)
+            sheet.setSuspect(isSuspect, for: line)
             let count = min(startsMax, turn.permits)
             guard count > 0 else { return .stuck }
-            if isProbe { beginProbe(sheet, line) }
+            if isProbe { beginProbe(sheet, line: line) }
             storeIntents(of: sheet, from: line, atMost: count, in: &turn)
         case .setAside:
             if sheet.app.areSuspectsFull {
-                moveSuspect(sheet, line)
+                moveSuspect(sheet, line: line)
                 return .served
             }
-            if sheet.states[line].reserved == .permitAndIntent { sheet.setSuspect(true, line) }
+            if sheet.states[line].reserved == .permitAndIntent { sheet.setSuspect(true, for: line) }
             sheet.app.setAside(QueuedLine(sheet: sheet, line: line), at: time.now)
             return .setAside
-        case .block: claims.block(sheet, line)
+        case .block: claims.block(sheet, line: line)
         case .stuck: return .stuck
         case .skip:
-            skip(sheet, line)
+            skip(sheet, line: line)
             removeIfDone(sheet)
-        case .endLine(let outcome): decide(sheet, line, as: outcome)
+        case .endLine(let outcome): decide(sheet, line: line, as: outcome)
         case .endSheet(let outcome): decideWaiting(sheet, as: outcome)
         case .pauseSheet(let cause):
             // The move to a tier does not count as a try.
@@ -163,18 +163,18 @@ extension DeliveryPlan {
         return .served
     }
 
-    private func beginProbe(_ sheet: Sheet, _ line: Int) {
+    private func beginProbe(_ sheet: Sheet, line: Int) {
         if sheet.states[line].isProbe { return }
         sheet.app.breaker.beginProbe()
-        sheet.setProbe(true, line)
+        sheet.setProbe(true, for: line)
     }
 
-    private mutating func push(_ sheet: Sheet, _ line: Int, isSuspect: Bool, in turn: inout AppTurn) {
-        turn.permits -= claims.takePermit(sheet, line)
+    private mutating func push(_ sheet: Sheet, line: Int, isSuspect: Bool, in turn: inout AppTurn) {
+        turn.permits -= claims.takePermit(sheet, line: line)
         sheet.app.useCapacity(1, isSuspect: isSuspect)
         sheet.move(line, on: .pushLeft)
-        sheet.setSuspect(isSuspect, line)
-        claims.holdSubject(sheet, line)
+        sheet.setSuspect(isSuspect, for: line)
+        claims.holdSubject(sheet, line: line)
         countPushes(1, of: sheet)
         actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
@@ -196,10 +196,10 @@ extension DeliveryPlan {
         var lines = LineSet()
         var left = isSingle ? 1 : most
         for line in first..<sheet.lineCount where left > 0 {
-            guard line == first || mayStoreIntent(of: sheet, line) else { continue }
-            claims.holdSubject(sheet, line)
+            guard line == first || mayStoreIntent(of: sheet, line: line) else { continue }
+            claims.holdSubject(sheet, line: line)
             sheet.move(line, on: .intentOrdered)
-            claims.takePermit(sheet, line)
+            claims.takePermit(sheet, line: line)
             lines.append(line)
             left -= 1
         }
@@ -210,16 +210,16 @@ extension DeliveryPlan {
             in: sheet.lane, at: time, into: &actions)
     }
 
-    private mutating func mayStoreIntent(of sheet: Sheet, _ line: Int) -> Bool {
-        sheet.isUnsent(line) && !claims.isSubjectBusy(sheet, line)
+    private mutating func mayStoreIntent(of sheet: Sheet, line: Int) -> Bool {
+        sheet.isUnsent(line) && !claims.isSubjectBusy(sheet, line: line)
             && !suspects.contains(sheet.subjects[line])
     }
 }
 
 // MARK: Runs
 
-// Nearly all lines need no checks of their own. They leave many at a time, and checks that hold for the whole
-// sheet are made once. A line that needs its own checks ends the run and is served alone.
+// Nearly all lines need no single checks. They leave many at a time, and checks that hold for the whole sheet
+// are made once. A line that needs a single check ends the run and is served alone.
 extension DeliveryPlan {
     /// Pushes lines from the cursor on.
     ///
@@ -264,7 +264,7 @@ extension DeliveryPlan {
                 continue
             }
             let subject = sheet.subjects[line]
-            guard state.isOrdinary, !suspects.contains(subject), !versions.isOutdated(sheet, line),
+            guard state.isOrdinary, !suspects.contains(subject), !versions.isOutdated(sheet, line: line),
                 claims.holdSubject(subject)
             else { break }
             sheet.pushOrdinary(line)

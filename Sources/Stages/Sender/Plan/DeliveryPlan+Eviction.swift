@@ -28,7 +28,7 @@ extension DeliveryPlan {
             waiting.removeFirst()
             guard next.isQueued else { continue }
             if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
-                moveSuspect(next.sheet, next.line)
+                moveSuspect(next.sheet, line: next.line)
             } else {
                 app.putBackSuspect(next)
             }
@@ -37,10 +37,10 @@ extension DeliveryPlan {
 
     /// Moves a line that waits for the suspect connections to a tier. The move does not count as a try. The
     /// reason stays, so that an earlier refusal of the token is still known.
-    mutating func moveSuspect(_ sheet: Sheet, _ line: Int) {
+    mutating func moveSuspect(_ sheet: Sheet, line: Int) {
         let tries = sheet.tries + Int(sheet.states[line].tries)
         let reason = sheet.reason ?? "suspects_wait"
         let tier = eviction.tier(for: sheet, at: time.now)
-        decide(sheet, line, as: .later(tier, tries: tries, status: nil, reason: reason))
+        decide(sheet, line: line, as: .later(tier, tries: tries, status: nil, reason: reason))
     }
 }

@@ -8,7 +8,7 @@ extension DeliveryPlan {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
             let transfers = lanes.transferTiming(of: sheet.lane, at: time.now)
             let forgotten = records.write(sheet, transfers: transfers, at: time, into: &actions)
-            forget(sheet, forgotten)
+            forget(sheet, lines: forgotten)
         }
     }
 
@@ -20,7 +20,7 @@ extension DeliveryPlan {
     /// Handles a record that is not stored, or may not be. It is written again.
     package mutating func writeFailed(_ id: UInt64) {
         let unwanted = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
-        if let unwanted, let sheet = unwanted.sheet { forget(sheet, unwanted.lines) }
+        if let unwanted, let sheet = unwanted.sheet { forget(sheet, lines: unwanted.lines) }
     }
 
     /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
@@ -52,24 +52,24 @@ extension DeliveryPlan {
     }
 
     private mutating func receiptIsStored(_ parts: [Receipt.Part], of sheet: Sheet, lines: LineSet) {
-        if parts.first?.outcome == .intent { return intentIsStored(sheet, lines) }
+        if parts.first?.outcome == .intent { return intentIsStored(sheet, lines: lines) }
         if sheet.needsLedger {
-            sheet.lane.ledger.note(
-                sheet.place, attempt: sheet.attempt, parts, isNews: sheet.originLines != nil)
+            sheet.lane.ledger.record(
+                parts, of: sheet.place, attempt: sheet.attempt, isNews: sheet.originLines != nil)
         }
-        claims.finish(sheet, lines)
+        claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
     }
 
     /// Lets starts leave whose intent is stored.
-    private mutating func intentIsStored(_ sheet: Sheet, _ lines: LineSet) {
+    private mutating func intentIsStored(_ sheet: Sheet, lines: LineSet) {
         lines.forEachLine { line in
             guard sheet.states[line].stage == .storingIntent else { return }
             sheet.reserve(.permitAndIntent, for: line)
             sheet.app.requeue(QueuedLine(sheet: sheet, line: line))
         }
         if sheet.lane.isLeaving {
-            lines.forEachLine { abandon(sheet, $0) }
+            lines.forEachLine { abandon(sheet, line: $0) }
         } else {
             dropIfStale(sheet)
         }

@@ -14,7 +14,7 @@ extension DeliveryPlan {
         let head = record.head
         let group = head.group.map { versions.fingerprint(app: head.app, group: $0) }
         let app = queues.app(AppEnvironment(app: head.app, environment: head.environment))
-        let sheet = Sheet(record, topic, at: offset, in: lane, of: app, group: group)
+        let sheet = Sheet(record, from: topic, at: offset, in: lane, of: app, group: group)
         sheets.add(sheet)
         begin(lanes.append(sheet))
     }
@@ -55,10 +55,10 @@ extension DeliveryPlan {
         for line in 0..<sheet.lineCount {
             switch sheet.recordedProgress(of: line) {
             case .notRecorded: break
-            case .done: skip(sheet, line)
+            case .done: skip(sheet, line: line)
             case .intentStored:
                 if sheet.head.event == .start, sheet.head.onUnknownStart == .skip {
-                    decide(sheet, line, as: .final(.unknown, status: nil, reason: "interrupted"))
+                    decide(sheet, line: line, as: .final(.unknown, status: nil, reason: "interrupted"))
                 }
             }
         }
@@ -69,7 +69,7 @@ extension DeliveryPlan {
         sheet.ledgerRevision = sheet.lane.ledger.revision
         guard sheet.lane.ledger.knows(sheet.place) else { return }
         for line in 0..<sheet.lineCount
-        where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line) }
+        where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line: line) }
         removeIfDone(sheet)
     }
 

@@ -13,7 +13,7 @@ struct LineState: Sendable {
     /// Number of pushes that count as tries.
     var tries: UInt8 = 0
 
-    /// Whether the line's first push needs no checks of its own.
+    /// Whether the line can leave in a run, without single checks.
     var isOrdinary: Bool { reserved == .nothing && !holdsSubject && !isSuspect && !isProbe }
 
     /// Whether the line is a start that needs room on the connections because its intent is stored, or is

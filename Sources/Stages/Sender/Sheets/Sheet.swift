@@ -79,7 +79,7 @@ package final class Sheet {
     @safe @exclusivity(unchecked) private var pushName: UInt64 = 0
 
     init(
-        _ record: SheetRecord, _ topic: JobTopic, at offset: Int64, in lane: Lane, of app: AppQueues,
+        _ record: SheetRecord, from topic: JobTopic, at offset: Int64, in lane: Lane, of app: AppQueues,
         group: Fingerprint?
     ) {
         (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
@@ -243,15 +243,15 @@ extension Sheet {
     }
 
     /// Chooses the connections of a line.
-    func setSuspect(_ isSuspect: Bool, _ line: Int) {
+    func setSuspect(_ isSuspect: Bool, for line: Int) {
         let before = states[line]
         if before.isSuspect == isSuspect { return }
         states[line].isSuspect = isSuspect
         countWaitingStart(line, before: before)
     }
 
-    func setProbe(_ isProbe: Bool, _ line: Int) { states[line].isProbe = isProbe }
-    func setHoldsSubject(_ holds: Bool, _ line: Int) { states[line].holdsSubject = holds }
+    func setProbe(_ isProbe: Bool, for line: Int) { states[line].isProbe = isProbe }
+    func setHoldsSubject(_ holds: Bool, for line: Int) { states[line].holdsSubject = holds }
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
     func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
 
@@ -296,7 +296,7 @@ extension Sheet {
     }
 
     /// Puts lines back whose record may not be written yet.
-    func putBack(_ outcome: LineOutcome, _ lines: LineBits) { otherOutcomes.append((outcome, lines)) }
+    func putBack(_ outcome: LineOutcome, of lines: LineBits) { otherOutcomes.append((outcome, lines)) }
 
     // MARK: Order
 

@@ -17,10 +17,10 @@ package struct SheetContent: Sendable, Hashable {
     var bytes: Int { body.count + apns.count + flotilla.count + to.count }
 
     /// Returns the lines of some jobs, in the form of a separate sheet.
-    package func lines(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] { index.lines(wanted, of: to) }
+    package func lines(_ wanted: LineSet, by index: SheetIndex) -> [UInt8] { index.lines(wanted, of: to) }
 
     /// Returns the lines of some jobs without the tokens.
-    func addressees(_ wanted: LineSet, _ index: SheetIndex) -> [UInt8] {
+    func addressees(_ wanted: LineSet, by index: SheetIndex) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(min(to.count, wanted.count * 128))
         unsafe to.withUnsafeBytes { bytes in

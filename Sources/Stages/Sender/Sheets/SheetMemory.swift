@@ -27,8 +27,8 @@ struct SheetMemory: Sendable {
     /// Compares the memory with the limits. Returns whether the answer of `isFull` has changed for a topic.
     mutating func checkLimits() -> Bool {
         let before = (isFull, isOverfull, isFullOfTiers)
-        isFull = Self.isFull(isFull, bytes, of: bytesMax)
-        isFullOfTiers = Self.isFull(isFullOfTiers, bytesOfTiers, of: bytesMax / Self.shareOfTiers)
+        isFull = Self.isFull(was: isFull, bytes: bytes, of: bytesMax)
+        isFullOfTiers = Self.isFull(was: isFullOfTiers, bytes: bytesOfTiers, of: bytesMax / Self.shareOfTiers)
         isOverfull = bytes > bytesMax + bytesMax / 4
         return before != (isFull, isOverfull, isFullOfTiers)
     }
@@ -43,7 +43,7 @@ struct SheetMemory: Sendable {
         }
     }
 
-    private static func isFull(_ was: Bool, _ bytes: Int, of bytesMax: Int) -> Bool {
+    private static func isFull(was: Bool, bytes: Int, of bytesMax: Int) -> Bool {
         was ? bytes * 2 >= bytesMax : bytes > bytesMax
     }
 }

@@ -9,26 +9,28 @@ struct KnownVersions {
 
     init(seed: UInt64) { superseded = SupersededView(seed: seed) }
 
-    func fingerprint(app: String, group: String) -> Fingerprint { superseded.name(app: app, group: group) }
+    func fingerprint(app: String, group: String) -> Fingerprint {
+        superseded.fingerprint(app: app, group: group)
+    }
 
     /// Notes that `superseded` was read to its end.
     mutating func complete() { isComplete = true }
 
     /// Merges a record of `superseded`. Returns the group if something is new.
-    mutating func merge(_ note: SupersededNote) -> Fingerprint? { superseded.note(note) }
+    mutating func merge(_ note: SupersededNote) -> Fingerprint? { superseded.merge(note) }
 
     /// Merges the versions of a sheet. Returns the group if its version is new.
     mutating func merge(_ sheet: Sheet) -> Fingerprint? {
         for activity in sheet.activities { activities.saw(sheet.head.version, of: activity) }
         guard let group = sheet.group else { return nil }
-        return superseded.learn(sheet.head, group) ? group : nil
+        return superseded.merge(sheet.head, of: group) ? group : nil
     }
 
     /// Returns the reason why the sheet's jobs must not be sent any more; nil if they may be sent.
-    func staleness(of sheet: Sheet) -> Staleness? { superseded.staleness(of: sheet.head, sheet.group) }
+    func staleness(of sheet: Sheet) -> Staleness? { superseded.staleness(of: sheet.head, group: sheet.group) }
 
     /// Whether a newer version of the line's activity is known, within a recipient's scope.
-    func isOutdated(_ sheet: Sheet, _ line: Int) -> Bool {
+    func isOutdated(_ sheet: Sheet, line: Int) -> Bool {
         guard sheet.head.event == .update, sheet.head.conflate, !sheet.activities.isEmpty else {
             return false
         }

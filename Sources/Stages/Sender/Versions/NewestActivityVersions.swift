@@ -9,7 +9,7 @@ struct NewestActivityVersions: Sendable {
 
     mutating func saw(_ version: Int64, of activity: Fingerprint) {
         if let known = versions[activity], known >= version { return }
-        versions.set(activity, version)
+        versions.set(version, for: activity)
     }
 
     func isOlder(_ version: Int64, of activity: Fingerprint) -> Bool {

@@ -54,11 +54,9 @@ struct LineClaims {
         var given = 0
         for range in lines.ranges {
             for line in range {
+                let hasPermit = sheet.states[line].reserved != .nothing
                 guard sheet.move(line, on: .finished) else { continue }
-                if sheet.states[line].reserved != .nothing {
-                    sheet.reserve(.nothing, for: line)
-                    given += 1
-                }
+                if hasPermit { given += 1 }
                 freeSubject(sheet, line: line)
             }
         }
@@ -71,10 +69,14 @@ struct LineClaims {
     /// Holds the subject of an ordinary line. Returns false if another line holds it.
     mutating func holdSubject(_ subject: UInt64) -> Bool { subjects.insert(subject) }
 
+    @inline(__always)
     mutating func holdSubject(_ sheet: Sheet, line: Int) {
+        if !sheet.states[line].holdsSubject { holdFreeSubject(sheet, line: line) }
+    }
+
+    private mutating func holdFreeSubject(_ sheet: Sheet, line: Int) {
         sheet.nameSubjects(seed: seed)
-        guard !sheet.states[line].holdsSubject, subjects.insert(sheet.subjects[line]) else { return }
-        sheet.setHoldsSubject(true, for: line)
+        if subjects.insert(sheet.subjects[line]) { sheet.setHoldsSubject(true, for: line) }
     }
 
     /// Whether another push to the line's subject is under way.

@@ -60,8 +60,9 @@ extension DeliveryPlan {
 
     /// Ends a line without a record, because an earlier owner or a duplicate has done its job.
     mutating func skip(_ sheet: Sheet, line: Int) {
-        guard moveToDecided(sheet, line: line), sheet.move(line, on: .finished) else { return }
+        guard moveToDecided(sheet, line: line) else { return }
         claims.givePermit(sheet, line: line)
+        sheet.move(line, on: .finished)
         claims.freeSubject(sheet, line: line)
     }
 

@@ -204,7 +204,8 @@ package final class Sheet {
 // MARK: The life of its lines
 
 extension Sheet {
-    /// Moves a line to its next stage. Returns false if the event has no effect in its stage.
+    /// Moves a line to its next stage. Returns false if the event has no effect in its stage. A finished line
+    /// has no reservation, so that the caller gives its permit back before.
     @inline(__always) @discardableResult
     func move(_ line: Int, on event: LineEvent) -> Bool {
         let before = states[line]
@@ -212,7 +213,9 @@ extension Sheet {
         states[line].stage = next
         switch event {
         case .recordOrdered: return true
-        case .finished: unfinished -= 1
+        case .finished:
+            unfinished -= 1
+            states[line].reserved = .nothing
         case .decided:
             undecided -= 1
             countWaitingStart(line, before: before)

@@ -144,7 +144,7 @@ let package = Package(
             "Cryptography", "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
             "Stages/Sender", "StageSupport", "APNs", "LiveActivity", "Catalog", "Topics", "Kafka", "JSON",
-            "Cryptography",
+            "Cryptography", "Containers",
             "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
             "Stages/Scheduler", "StageSupport", "LiveActivity", "Topics", "Kafka", "Store", "JSON",

@@ -13,6 +13,9 @@ package struct Instant: Sendable, Hashable, Comparable {
 
     package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
+    /// The steady clock, in milliseconds.
+    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
     package func advanced(byMilliseconds milliseconds: Int) -> Instant {
         Instant(
             nanoseconds: nanoseconds.addingReportingOverflow(Int64(milliseconds) &* 1_000_000).partialValue)

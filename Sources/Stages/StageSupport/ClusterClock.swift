@@ -180,8 +180,7 @@ package struct ClusterClock: Sendable {
 
     /// Whether the stamps confirm the machine's clock: they do not lead it, and they are not far behind it.
     package var isMachineConfirmed: Bool {
-        guard let known, let machine, !isFirstDoubted else { return false }
-        return machine.lower - known <= Self.toleranceMilliseconds
+        !isFirstDoubted && !isUnconfirmed
     }
 
     /// The time for acts that are due at a moment, in milliseconds since 1970: the time by the stamps, which is never ahead
@@ -209,8 +208,7 @@ package struct ClusterClock: Sendable {
     package func surelyPast(at now: Instant) -> Int64? {
         guard let known, let machine, now.milliseconds(since: startedAt) >= settleMilliseconds
         else { return nil }
-        let isConfirmed = machine.lower - known <= Self.toleranceMilliseconds
-        return (isConfirmed ? min(machine.lower, most ?? .max) : known) + now.milliseconds
+        return (isUnconfirmed ? known : min(machine.lower, most ?? .max)) + now.milliseconds
     }
 
     /// An upper bound of the time, for what must not end too early.
@@ -219,7 +217,7 @@ package struct ClusterClock: Sendable {
     }
 
     /// Whether the stamps are so far behind the machine's clock that they do not confirm it.
-    package func isUnconfirmed(at now: Instant) -> Bool {
+    package var isUnconfirmed: Bool {
         guard let known, let machine else { return true }
         return machine.lower - known > Self.toleranceMilliseconds
     }

@@ -42,8 +42,3 @@ struct MachineClock {
         return isStep
     }
 }
-
-extension Instant {
-    /// The steady clock, in milliseconds.
-    var milliseconds: Int64 { nanoseconds / 1_000_000 }
-}

@@ -84,7 +84,7 @@ package struct ProviderTokenPolicy: Sendable {
     }
 
     private static func offset(_ now: Instant, _ wall: WallTime) -> Int64 {
-        wall.milliseconds &- now.nanoseconds / 1_000_000
+        wall.milliseconds &- now.milliseconds
     }
 
     /// Handles ExpiredProviderToken for the current token. Returns false if the token is too young to be

@@ -28,7 +28,7 @@ extension ExpanderDecider {
     /// Asks for records that are at most a few minutes old by this machine's clock. If there is one, the
     /// clock is not ahead. The loop calls it once a second.
     func askTheTime(_ now: Instant) {
-        guard now >= nextQuestion, stage.clock.isUnconfirmed(at: now) else { return }
+        guard now >= nextQuestion, stage.clock.isUnconfirmed else { return }
         nextQuestion = now.advanced(byMilliseconds: Self.betweenQuestionsMilliseconds)
         let since = stage.time.wall().milliseconds - ClusterClock.toleranceMilliseconds
         let partitions = Self.stampedTopics.flatMap { topic in

@@ -49,7 +49,7 @@ extension IngestDecider {
             merges.refresh()
             return true
         }
-        leadingStamp = newest - now.nanoseconds / 1_000_000
+        leadingStamp = newest - now.milliseconds
         nextLook = now.advanced(byMilliseconds: Self.lookMilliseconds)
         stage.member.startOverLater()
         return false
@@ -111,7 +111,7 @@ extension IngestDecider {
     /// Looks at the clocks again. The loop calls it once a second.
     func recheckClock(_ now: Instant) {
         if let stamp = leadingStamp,
-            stamp + now.nanoseconds / 1_000_000 <= decisionTime + Self.toleranceMilliseconds
+            stamp + now.milliseconds <= decisionTime + Self.toleranceMilliseconds
         {
             leadingStamp = nil
         }

@@ -1,3 +1,4 @@
+internal import Containers
 internal import Lifecycle
 package import LiveActivity
 
@@ -28,9 +29,9 @@ package final class AppQueues {
     let number: UInt64
     private(set) var urgent = LaneRotation()
     private(set) var usual = LaneRotation()
-    private var requeued = Queue<QueuedLine>()
+    private var requeued = FIFOQueue<QueuedLine>()
     /// Lines that wait for the suspect connections.
-    private var suspects = Queue<QueuedLine>()
+    private var suspects = FIFOQueue<QueuedLine>()
     /// Time when a line last left `suspects`, or when the first one came.
     private var suspectsMovedAt = Instant(nanoseconds: 0)
     /// Number of queued sheets that have nothing left to send.
@@ -180,8 +181,8 @@ package final class AppQueues {
     }
 
     /// Returns all lines that wait for the suspect connections. The caller puts back those that stay.
-    func takeAllSuspects() -> Queue<QueuedLine> {
-        defer { suspects = Queue() }
+    func takeAllSuspects() -> FIFOQueue<QueuedLine> {
+        defer { suspects = FIFOQueue() }
         return suspects
     }
 

@@ -1,3 +1,4 @@
+internal import Containers
 internal import LiveActivity
 
 /// The points where newer states interrupted passes of groups through their lanes. A point is the phone whose
@@ -94,7 +95,7 @@ extension Sheet {
     fileprivate func yields(to other: Sheet) -> Bool { !continuesPass && isOfSamePass(as: other) }
 }
 
-extension Queue<Sheet> {
+extension FIFOQueue<Sheet> {
     /// Moves the last sheet before the sheets of its update that yield to it. Each of these takes the place
     /// of the next one. Sheets of other updates keep their places.
     mutating func moveLastBeforeYieldingSheets() {

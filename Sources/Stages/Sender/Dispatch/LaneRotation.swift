@@ -1,3 +1,5 @@
+internal import Containers
+
 /// Sheets that wait to be pushed. The lanes take turns, a few sheets each, and sheets of one lane keep their
 /// order.
 ///
@@ -8,7 +10,7 @@
 /// A turn is several sheets, so that their receipts are written in succession and share a request. A receipt
 /// alone is a request and a sync of the broker's disk.
 struct LaneRotation {
-    private var sheets: [Int32: Queue<Sheet>] = [:]
+    private var sheets: [Int32: FIFOQueue<Sheet>] = [:]
     private var passes = InterruptedPasses()
     /// Lanes that have sheets, in their order.
     private var lanes: [Int32] = []
@@ -28,10 +30,10 @@ struct LaneRotation {
     /// - Parameter seed: for subjects.
     mutating func append(_ sheet: Sheet, seed: UInt64) {
         let lane = sheet.lane.number
-        if sheets[lane, default: Queue()].isEmpty {
+        if sheets[lane, default: FIFOQueue()].isEmpty {
             lanes.insert(lane, at: lanes.firstIndex { $0 > lane } ?? lanes.endIndex)
         }
-        sheets[lane, default: Queue()].append(sheet)
+        sheets[lane, default: FIFOQueue()].append(sheet)
         count += 1
         if passes.isContinued(by: sheet, seed: seed) { sheets[lane]?.moveLastBeforeYieldingSheets() }
     }

@@ -1,3 +1,5 @@
+internal import Containers
+
 /// The old receipts that a tier's partition still needs. A job that was written to the tier may be stored
 /// there twice, or may also still lie on the sheet that it came from. The receipt of one copy shows that the
 /// other is done.
@@ -14,7 +16,7 @@ struct DuplicateJobHolds {
     /// Holds within this distance of `receipts` are merged.
     private static let mergeDistance: Int64 = 500
 
-    private var holds = Queue<ReceiptHold>()
+    private var holds = FIFOQueue<ReceiptHold>()
     private var last: ReceiptHold?
 
     /// Adds a record of the tier that may be a duplicate.

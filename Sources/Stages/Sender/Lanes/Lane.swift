@@ -1,3 +1,4 @@
+internal import Containers
 internal import Lifecycle
 internal import LiveActivity
 

@@ -1,3 +1,4 @@
+internal import Containers
 internal import Lifecycle
 internal import LiveActivity
 
@@ -30,7 +31,7 @@ struct LanePartition {
     /// Offset of `receipts` in the committed metadata. A successor reads from there.
     private(set) var committedReceiptsFrom: Int64
     /// Sheets that were read and are not granted yet.
-    private(set) var ahead = Queue<Sheet>()
+    private(set) var ahead = FIFOQueue<Sheet>()
     private(set) var isPaused = true
     /// The choice of sheets to take from a tier; nil if the topic is not a tier.
     private var tierReading: TierReading?
@@ -94,7 +95,7 @@ struct LanePartition {
 
     /// Forgets the sheets that were not begun. Returns their number.
     mutating func forgetAhead() -> Int {
-        defer { ahead = Queue() }
+        defer { ahead = FIFOQueue() }
         return ahead.count
     }
 

@@ -1,3 +1,4 @@
+internal import Containers
 internal import Lifecycle
 
 /// The partitions that the consumer reads. A partition is paused while its sheets may not be begun or are not

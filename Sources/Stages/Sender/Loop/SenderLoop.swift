@@ -1,5 +1,6 @@
 internal import APNs
 internal import Catalog
+internal import Containers
 internal import Cryptography
 internal import Kafka
 internal import Lifecycle
@@ -51,7 +52,7 @@ final class SenderLoop: TurnHook {
     /// Offered lanes whose offsets the cluster has not returned yet.
     var offered: [TopicPartition]?
     /// Numbers of commits that have no answer yet. Answers come in order.
-    var commitsOut = Queue<Int>()
+    var commitsOut = FIFOQueue<Int>()
     var nextOffer = Instant(nanoseconds: 0)
     /// Offsets from which partitions continue.
     var toSeek: [TopicPartition: Int64] = [:]

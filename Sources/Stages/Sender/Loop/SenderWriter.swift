@@ -1,3 +1,4 @@
+internal import Containers
 internal import JSON
 internal import Kafka
 internal import LiveActivity
@@ -14,7 +15,7 @@ final class SenderWriter {
     private var json = JSONWriter()
     private var deliveries: [Delivery] = []
     /// Records for which the producer's queue was full, in order.
-    private var waiting = Queue<(id: UInt64, write: RecordToWrite)>()
+    private var waiting = FIFOQueue<(id: UInt64, write: RecordToWrite)>()
 
     private static let targets: [TopicName] = [.receipts, .jobsLater5s, .jobsLater2m, .deadLetters, .reports]
     /// The tag of records whose delivery is not awaited.
@@ -40,7 +41,7 @@ final class SenderWriter {
         producer = try make()
         try open()
         deliveries.removeAll()
-        waiting = Queue()
+        waiting = FIFOQueue()
     }
 
     // MARK: Records

@@ -25,7 +25,7 @@ package struct SenderClock: Sendable {
     /// Notes the stamp of a record that the cluster stored some time ago.
     package mutating func read(_ stamp: Int64, at now: Instant) {
         guard ClusterClock.stamps.contains(stamp) else { return }
-        let difference = stamp - Self.steady(now)
+        let difference = stamp - now.milliseconds
         least = max(least ?? difference, difference)
     }
 
@@ -42,7 +42,5 @@ package struct SenderClock: Sendable {
     }
 
     /// Returns the newest stamp that was read plus the time since then; nil before the first one.
-    package func least(at now: Instant) -> Int64? { least.map { $0 + Self.steady(now) } }
-
-    private static func steady(_ now: Instant) -> Int64 { now.nanoseconds / 1_000_000 }
+    package func least(at now: Instant) -> Int64? { least.map { $0 + now.milliseconds } }
 }

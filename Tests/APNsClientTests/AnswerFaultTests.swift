@@ -23,21 +23,22 @@ import Testing
         return try await pusher.outcome(1)
     }
 
-    @Test(arguments: Reason.allCases)
-    func `every reason reaches the caller with its disposition`(reason: Reason) async throws {
+    @Test(arguments: APNsReason.allCases)
+    func `every reason reaches the caller with its disposition`(reason: APNsReason) async throws {
         let seen = try await answer(reason.status, #"{"reason":"\#(reason.rawValue)"}"#)
         #expect(seen.end == .answered && seen.status == reason.status)
-        #expect(seen.disposition == reason.disposition && seen.details?.answer.reason == reason)
+        #expect(seen.disposition == reason.disposition && seen.details?.response.reason == reason)
     }
 
     @Test func `a throttled token carries the pause that the answer asks for`() async throws {
-        let seen = try await answer(429, #"{"reason":"TooManyRequests"}"#, [HeaderField("retry-after", "7")])
+        let seen = try await answer(
+            429, #"{"reason":"TooManyRequests"}"#, [HeaderField(name: "retry-after", value: "7")])
         #expect(seen.disposition == .tokenThrottled && seen.details?.retryAfterSeconds == 7)
     }
 
     @Test func `a dead token comes with the time of its death`() async throws {
         let seen = try await answer(410, #"{"reason":"Unregistered","timestamp":1763600000123}"#)
-        #expect(seen.disposition == .tokenGone && seen.details?.answer.timestamp == 1_763_600_000_123)
+        #expect(seen.disposition == .tokenGone && seen.details?.response.timestamp == 1_763_600_000_123)
     }
 
     @Test(arguments: ["", "x", "{", "<html>no</html>", #"{"reason":"NeverHeardOf"}"#, #"{"reason":7}"#, "[]"])
@@ -48,7 +49,7 @@ import Testing
 
     @Test func `an error body of a megabyte is truncated and judged by its status`() async throws {
         let seen = try await answer(503, String(repeating: "x", count: 1_000_000))
-        #expect(seen.disposition == .serverTrouble && seen.details?.answer.reason == nil)
+        #expect(seen.disposition == .serverTrouble && seen.details?.response.reason == nil)
         #expect((seen.details?.body.count ?? 0) <= 4_096)
     }
 
@@ -129,7 +130,7 @@ import Testing
         pusher.push(1..<2)
         _ = try await pusher.outcome(1)
         pusher.push(2..<3)
-        #expect(try await pusher.outcome(2).disposition == .providerTokenTooMany, "no attempt is left")
+        #expect(try await pusher.outcome(2).disposition == .tooManyProviderTokens, "no attempt is left")
         pusher.push(3..<4)
         #expect(try await pusher.outcome(3).disposition == .accepted)
         #expect(server.read { $0.bearers.count } == 2)

@@ -51,7 +51,7 @@ import Testing
         let unknown = ends["unknown(APNs.PushFault.reset) 0", default: 0]
         #expect(unknown == summary.resets[.internalError, default: 0], "\(told)")
         #expect(unknown + times(200) + times(500) - summary.answersLost == Int(count), "\(told)")
-        #expect(summary.doubledPushes == 0 && summary.idsNotFollowed == 0, "\(told)")
+        #expect(summary.duplicatePushes == 0 && summary.idsNotTracked == 0, "\(told)")
         #expect(summary.notProcessed > 0 && summary.resets[.refusedStream, default: 0] > 0, "\(told)")
     }
 }

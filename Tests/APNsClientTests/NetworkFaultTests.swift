@@ -135,11 +135,11 @@ import Testing
     func `a host that is down costs one connect a second for all apps, and then all pushes arrive`()
         async throws
     {
-        let (descriptor, address) = try Listener.bind(host: "127.0.0.1", port: 0)
+        let (descriptor, address) = try TCPListener.bind(host: "127.0.0.1", port: 0)
         close(descriptor)
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try pusher(server, over: address.port) {
-            $0.connectsBurst = 1
+            $0.connectBurst = 1
             // The pauses are short, so that only the budget limits the connects.
             $0.pool.backoffMilliseconds = 50...200
         }

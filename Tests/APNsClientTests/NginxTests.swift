@@ -41,7 +41,7 @@ import Testing
         private static func start(
             _ directory: TemporaryDirectory, _ http: String, _ server: String
         ) async throws -> (ChildProcess, Int)? {
-            let free = try Listener.bind(host: "127.0.0.1", port: 0)
+            let free = try TCPListener.bind(host: "127.0.0.1", port: 0)
             let port = free.address.port
             close(free.descriptor)
             let file = try directory.write(
@@ -105,9 +105,11 @@ import Testing
         #expect(pusher.metrics.render().contains("flotilla_apns_goaways_total{code=\"NO_ERROR\"}"))
     }
 
-    @Test(arguments: [("return 200;", 200, Disposition.accepted), ("return 413;", 413, .requestFaulty)])
+    @Test(arguments: [
+        ("return 200;", 200, ResponseDisposition.accepted), ("return 413;", 413, .requestFaulty),
+    ])
     func `an answer that arrives before the body has been sent counts`(
-        answer: String, status: Int, disposition: Disposition
+        answer: String, status: Int, disposition: ResponseDisposition
     ) async throws {
         // The client may send 512 bytes of each body before nginx grants more, which it never does.
         let nginx = try await Nginx("http2_body_preread_size 512;", "location /3/device/ { \(answer) }")
@@ -119,8 +121,8 @@ import Testing
                 return try PushTemplate(
                     .fixed(path: Array(path.utf8)), headers: [], body: body,
                     pool: client.pool(
-                        ConnectedPool.Key(
-                            endpoint: client.provider.settings.sandbox.push, profile: Pusher.profile,
+                        for: ConnectionPool.Key(
+                            endpoint: client.provider.settings.sandbox.push, appEnvironment: Pusher.profile,
                             purpose: .pushes)))
             }
         }
@@ -142,6 +144,6 @@ import Testing
         pusher.push(1..<51)
         let seen = try await pusher.all(50)
         #expect(seen.values.allSatisfy { $0[0].disposition == .tokenGone })
-        #expect(seen.values.allSatisfy { $0[0].details?.answer.timestamp == 1_763_600_000_123 })
+        #expect(seen.values.allSatisfy { $0[0].details?.response.timestamp == 1_763_600_000_123 })
     }
 }

@@ -45,7 +45,7 @@ import Testing
             let token = Pusher.token(1)
             let handle = try? client.push(
                 template, token: token.span, id: PushID(high: 0, low: 1), tag: 1,
-                limits: PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
+                deadlines: PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
             return handle.map { client.withdraw($0) && !client.withdraw($0) } ?? false
         }
         #expect(wasTaken)
@@ -56,7 +56,7 @@ import Testing
             let token = Pusher.token(2)
             let new = try? client.push(
                 template, token: token.span, id: PushID(high: 0, low: 2), tag: 2,
-                limits: PushLimits(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
+                deadlines: PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
             handle.withLock { $0 = new }
         }
         try await eventually("the push at the server") { server.read { $0.requests } == 1 }

@@ -15,14 +15,14 @@ final class Pusher: Sendable {
         let end: PushEnd
         let isLate: Bool
         let status: Int
-        let disposition: Disposition?
+        let disposition: ResponseDisposition?
         let details: PushDetails?
     }
 
     let run: RunningLoop
     let metrics = Metrics()
     let tokens: ProviderTokens
-    let provider: Provider
+    let provider: APNsProvider
     private let keys: TemporaryDirectory
     private let desk = Desk()
 
@@ -38,24 +38,25 @@ final class Pusher: Sendable {
         keys = try TemporaryDirectory()
         let path = try keys.write("key.p8", key.pem)
         chmodOwnerOnly(path)
-        tokens = ProviderTokens(.files([key.name: path]), metrics: metrics) { now in
+        tokens = ProviderTokens(source: .files([key.name: path]), metrics: metrics) { now in
             ProviderClocks(
-                WallTime(nanoseconds: wall().nanoseconds - Instant.now().nanoseconds + now.nanoseconds))
+                trusted: WallTime(
+                    nanoseconds: wall().nanoseconds - Instant.now().nanoseconds + now.nanoseconds))
         }
         let problems = tokens.reload()
         guard problems.isEmpty else { throw problems[0] }
-        if let tokensAt { _ = tokens.bearer(key.name, at: tokensAt) }
+        if let tokensAt { _ = tokens.bearer(for: key.name, at: tokensAt) }
         var settings = APNsSettings()
         settings.sandbox = .init(push: server, broadcast: server, channels: server)
         settings.trust = trust
-        settings.connectsBurst = 100
+        settings.connectBurst = 100
         // Some tests push without waiting for outcomes.
         settings.pool.waitingMax = 256
         change(&settings)
-        provider = try Provider(settings, tokens: tokens, metrics: metrics, log: .silent)
+        provider = try APNsProvider(settings: settings, tokens: tokens, metrics: metrics, log: .silent)
         run = try RunningLoop()
         let (desk, provider, loop) = (desk, provider, run.loop)
-        _ = loop.perform { desk.client = APNsClient(provider, on: loop, receiver: desk) }
+        _ = loop.perform { desk.client = APNsClient(provider: provider, on: loop, receiver: desk) }
     }
 
     convenience init(
@@ -89,7 +90,7 @@ final class Pusher: Sendable {
                     let deadline = client.loop.now.advanced(byMilliseconds: deadlineMilliseconds)
                     let handle = try? client.push(
                         template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
-                        limits: PushLimits(deadline: deadline), isSuspect: isSuspect)
+                        deadlines: PushDeadlines(deadline: deadline), isSuspect: isSuspect)
                     return handle != nil
                 }
             }
@@ -104,7 +105,7 @@ final class Pusher: Sendable {
                 let deadline = client.loop.now.advanced(byMilliseconds: 60_000)
                 try client.push(
                     template(client), token: Span(), id: PushID(high: 0, low: tag), tag: tag,
-                    limits: PushLimits(deadline: deadline))
+                    deadlines: PushDeadlines(deadline: deadline))
             }
         }
         try taken.get()
@@ -176,10 +177,10 @@ private final class Desk: PushReceiver, @unchecked Sendable {
     func pump() {
         while let next = waiting.first, next() { waiting.removeFirst() }
         guard let client else { return }
-        state.withLock { $0.openMost = max($0.openMost, client.open) }
+        state.withLock { $0.openMost = max($0.openMost, client.openPushes) }
     }
 
-    func ended(_ outcomes: PushOutcomes) {
+    func receive(_ outcomes: PushOutcomes) {
         state.withLock { state in
             for outcome in outcomes.list {
                 state.seen[outcome.tag, default: []].append(

@@ -19,15 +19,17 @@ import Testing
         let profile = stand.profile
         try stand.pusher.push(1) { try wrong.template($0, profile) }
         let seen = try await stand.pusher.outcome(1)
-        #expect(seen.end == .answered && seen.details?.answer.reason == wrong.reason, "\(seen)")
+        #expect(seen.end == .answered && seen.details?.response.reason == wrong.reason, "\(seen)")
         #expect(seen.status == wrong.reason.status && seen.disposition == wrong.reason.disposition)
         #expect(stand.summary.requests == wrong.tries)
         let isGone = wrong.reason.disposition == .tokenGone
-        #expect((seen.details?.answer.timestamp != nil) == isGone)
+        #expect((seen.details?.response.timestamp != nil) == isGone)
     }
 
     @Test func `only the token with too many pushes is throttled`() async throws {
-        let stand = try SimulatorStand { $0.pace = PaceSettings(burst: 1, refillMilliseconds: 600_000) }
+        let stand = try SimulatorStand {
+            $0.rateLimit = RateLimitSettings(burst: 1, refillMilliseconds: 600_000)
+        }
         for tag in UInt64(1)...2 {
             stand.pusher.push(tag..<tag + 1, profile: stand.profile)
             #expect(try await stand.pusher.outcome(tag).disposition == .accepted)
@@ -38,12 +40,12 @@ import Testing
         }
         try stand.pusher.push(3) { try again.template($0, profile) }
         let seen = try await stand.pusher.outcome(3)
-        #expect(seen.details?.answer.reason == .tooManyRequests && seen.disposition == .tokenThrottled)
+        #expect(seen.details?.response.reason == .tooManyRequests && seen.disposition == .tokenThrottled)
     }
 
     @Test func `each reason follows from a wrong request or from a script`() {
         let deserved = (WrongRequest.direct + WrongRequest.broadcastsAndChannels).map(\.reason)
-        let scripted = Set(Reason.allCases).subtracting(deserved).subtracting([.tooManyRequests])
+        let scripted = Set(APNsReason.allCases).subtracting(deserved).subtracting([.tooManyRequests])
         // Errors inside Apple, errors of certificates, and errors that this client cannot cause.
         #expect(
             scripted == [
@@ -63,33 +65,34 @@ import Testing
             """
     }
 
-    @Test(arguments: Reason.allCases)
-    func `a reason that comes once is reported or handled as the table says`(reason: Reason) async throws {
+    @Test(arguments: APNsReason.allCases)
+    func `a reason that comes once is reported or handled as the table says`(reason: APNsReason) async throws
+    {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 1))
         stand.pusher.push(1..<2, profile: stand.profile)
         let seen = try await stand.pusher.outcome(1)
         let requests = stand.requests(of: 1)
         #expect(stand.pusher.ends(1) == [.answered])
         switch reason.disposition {
-        case .connectionOver, .providerTokenTooMany, .providerTokenExpired:
+        case .connectionUnusable, .tooManyProviderTokens, .providerTokenExpired:
             #expect(seen.disposition == .accepted, "\(seen)")
             #expect(Set(requests.map(\.connection)).count == 2, "it was sent again over another connection")
             #expect(requests.count == 2)
         default:
-            #expect(seen.disposition == reason.disposition && seen.details?.answer.reason == reason)
+            #expect(seen.disposition == reason.disposition && seen.details?.response.reason == reason)
             #expect(seen.status == reason.status && requests.count == 1)
         }
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 1"))
     }
 
-    @Test(arguments: [Reason.idleTimeout, .shutdown, .unrelatedKeyID])
-    func `a connection that is over again and again is reported in the end`(reason: Reason) async throws {
+    @Test(arguments: [APNsReason.idleTimeout, .shutdown, .unrelatedKeyID])
+    func `a connection that is over again and again is reported in the end`(reason: APNsReason) async throws {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 100))
         stand.pusher.push(1..<2, profile: stand.profile)
         let seen = try await stand.pusher.outcome(1)
-        #expect(seen.disposition == .connectionOver && seen.details?.answer.reason == reason)
+        #expect(seen.disposition == .connectionUnusable && seen.details?.response.reason == reason)
         let connections = stand.requests(of: 1).map(\.connection)
-        #expect(connections.count == PoolSettings().movesMax + 1)
+        #expect(connections.count == PoolSettings().connectionSwitchesMax + 1)
         #expect(Set(connections).count == connections.count, "each attempt used another connection")
     }
 
@@ -120,21 +123,21 @@ import Testing
     // MARK: Unknown reasons
 
     @Test(arguments: [
-        (400, Disposition.requestFaulty), (403, .appMisconfigured), (404, .requestFaulty),
+        (400, ResponseDisposition.requestFaulty), (403, .appMisconfigured), (404, .requestFaulty),
         (405, .requestFaulty), (410, .requestFaulty), (413, .requestFaulty), (418, .requestFaulty),
         (429, .tokenThrottled), (500, .serverTrouble), (502, .serverTrouble), (503, .serverTrouble),
         (599, .serverTrouble),
     ])
     func `an unknown reason is judged by its status and never costs a token`(
-        status: Int, disposition: Disposition
+        status: Int, disposition: ResponseDisposition
     ) async throws {
         let stand = try SimulatorStand(
             script(#""status":\#(status),"reason":"BrandNewReason","timestamp":1763600000123"#, times: 1))
         stand.pusher.push(1..<2, profile: stand.profile)
         let seen = try await stand.pusher.outcome(1)
         #expect(seen.status == status && seen.disposition == disposition)
-        #expect(seen.details?.answer.reasonText == "BrandNewReason" && seen.details?.answer.reason == nil)
-        #expect(![Disposition.tokenGone, .tokenSuspect].contains(disposition))
+        #expect(seen.details?.response.reasonText == "BrandNewReason" && seen.details?.response.reason == nil)
+        #expect(![ResponseDisposition.tokenGone, .tokenSuspect].contains(disposition))
         #expect(stand.requests(of: 1).count == 1)
     }
 }

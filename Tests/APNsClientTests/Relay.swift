@@ -4,7 +4,7 @@ import Lifecycle
 /// it after a number of bytes, or silently drop everything.
 final class Relay: Sendable {
     private let run: RunningLoop
-    private let listener: Listener
+    private let listener: TCPListener
     private let state: TracedLock<[RelayedConnection]>
 
     var port: Int { listener.port }
@@ -20,7 +20,7 @@ final class Relay: Sendable {
         let state = TracedLock<[RelayedConnection]>([])
         self.run = run
         self.state = state
-        listener = try Listener(host: "127.0.0.1", port: port, on: [run.loop], connectionsMax: 1_000) {
+        listener = try TCPListener(host: "127.0.0.1", port: port, on: [run.loop], connectionsMax: 1_000) {
             near in
             let number = state.withLock { $0.count } + 1
             let connection = RelayedConnection(near, to: server, bytesLeft: cuts(number) ?? .max)
@@ -81,13 +81,13 @@ private final class RelayEnd: TCPConnectionDelegate {
         self.other = other
     }
 
-    func received(_ bytes: UnsafeRawBufferPointer) {
+    func didReceive(_ bytes: UnsafeRawBufferPointer) {
         if let other { connection?.forward(bytes, to: other) }
     }
 
-    func writable() {}
+    func didBecomeWritable() {}
 
-    func closed(_ reason: TCPCloseReason) {
+    func didClose(reason: TCPCloseReason) {
         if let other { connection?.closed(other) }
         connection = nil
         other = nil

@@ -21,7 +21,7 @@ final class ScriptedServer: Sendable {
 
     let authority: CertificateAuthority
     private let run: RunningLoop
-    private let listener: Listener
+    private let listener: TCPListener
     private let state: TracedLock<State>
 
     var port: Int { listener.port }
@@ -40,8 +40,8 @@ final class ScriptedServer: Sendable {
         let state = TracedLock(State())
         self.run = run
         self.state = state
-        listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 200) { tcp in
-            TLSConnection.accept(tcp, context) { tls in
+        listener = try TCPListener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 200) { tcp in
+            TLSConnection.accept(tcp, context: context) { tls in
                 let number = state.withLock { state in
                     state.connections += 1
                     return state.connections
@@ -63,7 +63,7 @@ final class ScriptedServer: Sendable {
 
 /// One request, as a script receives it.
 struct ServedRequest: Sendable {
-    let stream: ServerStream
+    let stream: ServerStreamID
     /// The push's tag, which is the number in its `apns-id`.
     let tag: UInt64
     let method: String
@@ -97,15 +97,15 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         session = ServerSession(limits: limits)
     }
 
-    func established(applicationProtocol: String) {}
+    func didEstablish(applicationProtocol: String) {}
 
-    func received(_ plaintext: UnsafeRawBufferPointer) {
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         state.withLock { $0.plaintextBytes += plaintext.count }
         session.receive(plaintext)
         let batch = session.requests
         for request in batch.requests { serve(request, batch) }
         session.clearRequests()
-        if session.isOver { tls.finish() }
+        if session.isFinished { tls.finish() }
     }
 
     private func serve(_ request: IncomingRequest, _ batch: RequestBatch) {
@@ -136,7 +136,7 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
         return count
     }
 
-    func closed(_ reason: TLSCloseReason) {
+    func didClose(reason: TLSCloseReason) {
         session.end()
         timers.removeAll()
         _ = state.withLock { $0.open.removeValue(forKey: number) }
@@ -145,44 +145,46 @@ final class ServedConnection: TLSConnectionDelegate, @unchecked Sendable {
     // MARK: Actions of a script
 
     func accept(_ request: ServedRequest) {
-        guard let template = try? AnswerTemplate(status: 200),
-            session.answer(request.stream, template)
+        guard let template = try? ResponseTemplate(status: 200),
+            session.respond(to: request.stream, template: template)
         else { return }
         state.withLock { $0.accepted[request.tag, default: []].append(number) }
-        tls.wantsToSend()
+        tls.requestFill()
     }
 
     func refuse(_ request: ServedRequest, _ status: Int, _ body: String, _ headers: [HeaderField] = []) {
-        guard let template = try? AnswerTemplate(status: status, headers: headers) else { return }
+        guard let template = try? ResponseTemplate(status: status, headers: headers) else { return }
         let bytes = Array(body.utf8)
-        session.answer(request.stream, template, body: bytes.isEmpty ? nil : SharedBody(bytes.span))
-        tls.wantsToSend()
+        session.respond(
+            to: request.stream, template: template,
+            body: bytes.isEmpty ? nil : SharedBody(copying: bytes.span))
+        tls.requestFill()
     }
 
     func refuse(_ request: ServedRequest, _ status: Int, reason: String) {
         refuse(request, status, #"{"reason":"\#(reason)"}"#)
     }
 
-    func reset(_ request: ServedRequest, _ code: ErrorCode) {
-        session.reset(request.stream, code)
-        tls.wantsToSend()
+    func reset(_ request: ServedRequest, _ code: HTTP2ErrorCode) {
+        session.reset(request.stream, code: code)
+        tls.requestFill()
     }
 
     func change(streamsMax: Int) {
-        session.change(SettingsChange(concurrentStreamsMax: UInt32(streamsMax)))
-        tls.wantsToSend()
+        session.changeSettings(SettingsChange(concurrentStreamsMax: UInt32(streamsMax)))
+        tls.requestFill()
     }
 
-    func goaway(_ last: Int32, _ code: ErrorCode = .noError, debug: String = "") {
+    func goaway(_ last: Int32, _ code: HTTP2ErrorCode = .noError, debug: String = "") {
         session.goaway(lastStream: last, code: code, debug: Array(debug.utf8))
-        tls.wantsToSend()
+        tls.requestFill()
     }
 
     /// Bypasses the session: sends `first` once, then `bytes` repeatedly, about `total` bytes in all.
     func send(raw bytes: [UInt8], after first: [UInt8], total: Int) {
         flood = (bytes, total)
         rest = first[...]
-        tls.wantsToSend()
+        tls.requestFill()
     }
 
     func after(milliseconds: Int, _ body: @escaping () -> Void) {

@@ -72,12 +72,12 @@ import Testing
     }
 
     @Test func `a closed port costs few connects, and pushes end as unprocessed`() async throws {
-        let listener = try Listener.bind(host: "127.0.0.1", port: 0)
+        let listener = try TCPListener.bind(host: "127.0.0.1", port: 0)
         close(listener.descriptor)
         let pusher = try Pusher(
             Endpoint(host: "127.0.0.1", port: listener.address.port),
             trust: .authorities(.text(CertificateAuthority(name: "x").certificatePEM))
-        ) { $0.connectsBurst = 1 }
+        ) { $0.connectBurst = 1 }
         let began = Instant.now()
         for batch in 0..<3 {
             let tags = UInt64(batch) * 10 + 1..<UInt64(batch) * 10 + 11
@@ -87,7 +87,7 @@ import Testing
         #expect(pusher.seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         let seconds = Int(Instant.now().seconds(since: began)) + 2
         #expect((1...seconds).contains(pusher.connects("failed")))
-        let trouble = pusher.onLoop { $0.health(of: Pusher.profile)?.trouble }
+        let trouble = pusher.onLoop { $0.health(of: Pusher.profile)?.lastFailure }
         #expect(trouble?.contains("127.0.0.1") == true)
     }
 
@@ -131,7 +131,8 @@ import Testing
             case .expired: "expired"
             case .noHTTP2: "localhost"
             }
-        #expect(!health.isWorking && health.trouble?.contains(word) == true, "\(health.trouble ?? "")")
+        #expect(
+            !health.isWorking && health.lastFailure?.contains(word) == true, "\(health.lastFailure ?? "")")
         #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
     }
 
@@ -148,7 +149,9 @@ import Testing
         let seen = try await pusher.all(10)
         #expect(seen.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         let health = try #require(pusher.onLoop { $0.health(of: Pusher.profile) })
-        #expect(!health.isWorking && health.trouble?.contains("TLS 1.2") == true, "\(health.trouble ?? "")")
+        #expect(
+            !health.isWorking && health.lastFailure?.contains("TLS 1.2") == true,
+            "\(health.lastFailure ?? "")")
         #expect(pusher.metrics.render().contains("flotilla_apns_connects_total{result=\"refused\"}"))
     }
 

@@ -44,15 +44,16 @@ final class SimulatorStand: Sendable {
         client: (inout APNsSettings) -> Void = { _ in }
     ) throws {
         let credentials = SimulatorCredentials()
-        let script = try Script(Array(script.utf8), with: JSONReader())
+        let script = try FaultScript(Array(script.utf8), with: JSONReader())
         let run = try RunningLoop()
         let own = SigningKey()
         let settings = Self.settings(own, change)
         let parts = run.loop.perform {
-            let mischief = ScriptedMischief(on: run.loop, script: script)
+            let mischief = ScriptedFaultInjector(on: run.loop, script: script)
             let journal = Journal(on: run.loop, limits: JournalLimits(), file: nil, metrics: Metrics())
             let simulator = Simulator(
-                settings, credentials: credentials, on: run.loop, phones: DeadTokens(), mischief: mischief,
+                settings: settings, credentials: credentials, on: run.loop, phones: DeadTokens(),
+                faultInjector: mischief,
                 journal: journal)
             return Parts(simulator: simulator, journal: journal)
         }
@@ -98,9 +99,9 @@ final class SimulatorStand: Sendable {
     }
 
     /// Returns the simulator's entries for one push, found by its id.
-    func requests(of tag: UInt64) -> [(connection: Int, end: JournalEntry.End)] {
+    func requests(of tag: UInt64) -> [(connection: Int, end: JournalEntry.Outcome)] {
         journal.filter { $0.id == PushID(high: 0, low: tag) }.map {
-            ($0.facts.connection, $0.end)
+            ($0.facts.connection, $0.outcome)
         }
     }
 
@@ -108,7 +109,8 @@ final class SimulatorStand: Sendable {
     var journal: [JournalEntry] {
         let parts = parts
         return run.loop.perform {
-            parts.journal.ring.page(after: 0, JournalRing.Filter(), limit: 10_000).entries.map(\.entry)
+            parts.journal.ring.page(after: 0, matching: JournalRing.Filter(), limit: 10_000).entries.map(
+                \.entry)
         } ?? []
     }
 
@@ -120,15 +122,15 @@ final class SimulatorStand: Sendable {
 
 /// Tokens that begin with `aa` to `ad` are dead, each for another reason. All others are good.
 private final class DeadTokens: SimulatedPhones {
-    func standing(
+    func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
-    ) -> TokenStanding {
+    ) -> TokenStatus {
         switch token.bytes.first {
         case 0xAA: .unknown
-        case 0xAB where token.bytes.count < 32: .ofAnotherTopic
-        case 0xAC: .gone(since: 1_763_632_800_123)
+        case 0xAB where token.bytes.count < 32: .wrongTopic
+        case 0xAC: .unregistered(since: 1_763_632_800_123)
         case 0xAD: .expired(since: 1_763_632_800_456)
-        default: .good
+        default: .valid
         }
     }
 

@@ -22,7 +22,7 @@ import Testing
             var settings = SimulatorSettings()
             change(&settings)
             run = try RunningLoop()
-            let simulator = Simulator(settings, credentials: credentials, on: run.loop)
+            let simulator = Simulator(settings: settings, credentials: credentials, on: run.loop)
             try simulator.start()
             self.simulator = simulator
             let name = ProviderKeyName(
@@ -36,7 +36,7 @@ import Testing
             ) { $0.sandbox.channels = Endpoint(host: "localhost", port: ports.sandboxChannels) }
         }
 
-        var channels: Channels { pusher.onLoop { Channels($0) } }
+        var channels: ChannelClient { pusher.onLoop { ChannelClient(client: $0) } }
     }
 
     @Test func `the simulator accepts the client's pushes`() async throws {
@@ -50,11 +50,11 @@ import Testing
     @Test func `channels are created, read, listed and deleted, and a broadcast reaches one`() async throws {
         let stand = try Stand()
         let channels = stand.channels
-        let live = try await channels.create(stand.profile, storing: .none)
-        let kept = try await channels.create(stand.profile, storing: .newest)
-        #expect(try await channels.read(stand.profile, live) == .none)
-        #expect(try await channels.read(stand.profile, kept) == .newest)
-        #expect(try await Set(channels.list(stand.profile)) == [live, kept])
+        let live = try await channels.createChannel(for: stand.profile, storing: .none)
+        let kept = try await channels.createChannel(for: stand.profile, storing: .newest)
+        #expect(try await channels.storagePolicy(for: stand.profile, ofChannel: live) == .none)
+        #expect(try await channels.storagePolicy(for: stand.profile, ofChannel: kept) == .newest)
+        #expect(try await Set(channels.listChannels(for: stand.profile)) == [live, kept])
 
         let profile = stand.profile
         let broadcast = { @Sendable (tag: UInt64, channel: String) in
@@ -67,24 +67,24 @@ import Testing
                 let deadline = client.loop.now.advanced(byMilliseconds: 60_000)
                 _ = try? client.push(
                     template, token: Span(), id: PushID(high: 1, low: tag), tag: tag,
-                    limits: PushLimits(deadline: deadline))
+                    deadlines: PushDeadlines(deadline: deadline))
             }
         }
         broadcast(1, live)
         let accepted = try await stand.pusher.outcome(1)
         #expect(accepted.disposition == .accepted, "\(accepted)")
 
-        try await channels.delete(stand.profile, live)
-        #expect(try await channels.list(stand.profile) == [kept])
+        try await channels.deleteChannel(for: stand.profile, id: live)
+        #expect(try await channels.listChannels(for: stand.profile) == [kept])
         broadcast(2, live)
         #expect(try await stand.pusher.outcome(2).disposition == .channelGone)
     }
 
     @Test func `a refused channel request carries its disposition`() async throws {
         let stand = try Stand { $0.channelsMax = 1 }
-        _ = try await stand.channels.create(stand.profile, storing: .none)
+        _ = try await stand.channels.createChannel(for: stand.profile, storing: .none)
         do {
-            _ = try await stand.channels.create(stand.profile, storing: .none)
+            _ = try await stand.channels.createChannel(for: stand.profile, storing: .none)
             Issue.record("a second channel was made")
         } catch {
             guard case .refused(let answer) = error else { throw error }
@@ -95,6 +95,6 @@ import Testing
     @Test func `the client refuses a bundle id that a path cannot contain`() async throws {
         let stand = try Stand()
         let odd = PushProfile(environment: .sandbox, bundleID: "com example", key: stand.profile.key)
-        await #expect(throws: ChannelProblem.self) { try await stand.channels.list(odd) }
+        await #expect(throws: ChannelError.self) { try await stand.channels.listChannels(for: odd) }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 struct WrongRequest: Sendable, CustomTestStringConvertible {
     enum Port: Sendable { case push, channels }
 
-    let reason: Reason
+    let reason: APNsReason
     var key = SimulatorStand.Key.good
     /// Seconds by which the client's clock is behind.
     var clockLag = 0
@@ -28,13 +28,13 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     private static let broadcasts = "/4/broadcasts/apps/"
     private static let someChannel = "c29tZS1jaGFubmVs"
 
-    init(_ reason: Reason, _ spoil: (inout WrongRequest) -> Void) {
+    init(_ reason: APNsReason, _ spoil: (inout WrongRequest) -> Void) {
         self.reason = reason
         spoil(&self)
     }
 
     private static func broadcast(
-        _ reason: Reason, _ spoil: (inout WrongRequest) -> Void
+        _ reason: APNsReason, _ spoil: (inout WrongRequest) -> Void
     ) -> WrongRequest {
         WrongRequest(reason) {
             $0.path = broadcasts + SimulatorStand.app
@@ -44,7 +44,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private static func create(_ reason: Reason, _ spoil: (inout WrongRequest) -> Void) -> WrongRequest {
+    private static func create(_ reason: APNsReason, _ spoil: (inout WrongRequest) -> Void) -> WrongRequest {
         WrongRequest(reason) {
             $0.port = .channels
             $0.path = "/1/apps/\(SimulatorStand.app)/channels"
@@ -105,12 +105,13 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     ]
 
     func template(_ client: APNsClient, _ profile: PushProfile) throws -> PushTemplate {
-        let hosts = client.provider.settings.hosts(profile.environment)
-        let key = ConnectedPool.Key(
-            endpoint: port == .push ? hosts.push : hosts.channels, profile: profile,
+        let hosts = client.provider.settings.hosts(for: profile.environment)
+        let key = ConnectionPool.Key(
+            endpoint: port == .push ? hosts.push : hosts.channels, appEnvironment: profile,
             purpose: port == .push ? .pushes : .channels)
         return try PushTemplate(
-            .fixed(path: Array(path.utf8)), method: method, headers: headers.map { HeaderField($0.0, $0.1) },
-            body: Array(body.utf8), pool: client.pool(key))
+            .fixed(path: Array(path.utf8)), method: method,
+            headers: headers.map { HeaderField(name: $0.0, value: $0.1) },
+            body: Array(body.utf8), pool: client.pool(for: key))
     }
 }

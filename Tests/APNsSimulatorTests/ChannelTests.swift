@@ -53,8 +53,8 @@ import Testing
         let subject = try RunningSimulator(
             mischief: RulingsByRequest { facts in
                 facts.kind == .createChannel
-                    ? Ruling(
-                        course: .answer(
+                    ? InjectedFault(
+                        requestFault: .answer(
                             status: 500, reason: "InternalServerError", timestamp: nil, retryAfterSeconds: nil
                         ))
                     : .none

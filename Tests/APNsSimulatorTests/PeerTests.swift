@@ -30,7 +30,7 @@ import Testing
         #expect(script.output.contains("apns-id: ") && script.output.contains("apns-unique-id: "))
         try await eventually("the entry") { journal.entries.count == 1 }
         let entry = journal.entries[0]
-        #expect(entry.end == .answered(status: 200, reason: nil, left: true))
+        #expect(entry.outcome == .answered(status: 200, reason: nil, isSent: true))
         #expect(entry.facts.target == .token(PushToken(hex: TestRequest.token)!))
         #expect(entry.facts.bundleID == RunningSimulator.app && entry.facts.event == .update)
         let authorization = try #require(entry.request.headers.first { $0.name == "authorization" })
@@ -42,7 +42,7 @@ import Testing
     func `a Python client pushes, and reads why a token is dead`() async throws {
         let directory = try TemporaryDirectory()
         let credentials = try SimulatorCredentials(directory: directory.path)
-        let phones = KnownTokens([PushToken(hex: "aa")!: .gone(since: 1_763_632_800_123)])
+        let phones = KnownTokens([PushToken(hex: "aa")!: .unregistered(since: 1_763_632_800_123)])
         let subject = try RunningSimulator(phones: phones, credentials: credentials)
         let client = try ChildProcess(
             Self.python,
@@ -58,7 +58,7 @@ import Testing
 
     @Test func `h2load gets every answer`() async throws {
         let directory = try TemporaryDirectory()
-        let subject = try RunningSimulator { $0.streams.atFirst = 1_000 }
+        let subject = try RunningSimulator { $0.streams.initialStreams = 1_000 }
         let body = try directory.write("body", ReasonTests.padded(600))
         let load = try ChildProcess(
             "h2load",

@@ -104,10 +104,10 @@ private struct History {
             return
         }
         #expect(effect == .started)
-        let index = fixture.phones.indices(of: phone)[0]
+        let index = fixture.phones.activityIndices(ofPhone: phone)[0]
         model.activities.append(
             .init(
-                phone: phone, token: fixture.phones.updateToken(of: index), score: score,
+                phone: phone, token: fixture.phones.updateToken(ofActivity: index), score: score,
                 timestamp: timestamp, startedAt: fixture.now))
     }
 
@@ -137,12 +137,13 @@ private struct History {
 
     private mutating func dismiss(_ phone: Int) {
         guard let activity = fixture.view(phone).activities.randomElement(using: &generator),
-            let shown = fixture.phones.indices(of: phone).first(where: {
-                fixture.phones.activityID($0, fixture.phones.activities[$0].life) == activity.id
+            let shown = fixture.phones.activityIndices(ofPhone: phone).first(where: {
+                fixture.phones.activityID(
+                    index: $0, slotGeneration: fixture.phones.activities[$0].slotGeneration) == activity.id
             })
         else { return }
-        let token = fixture.phones.updateToken(of: shown)
-        #expect(fixture.phones.dismiss(activity.id, on: phone, at: fixture.now))
+        let token = fixture.phones.updateToken(ofActivity: shown)
+        #expect(fixture.phones.dismiss(activity: activity.id, onPhone: phone, at: fixture.now))
         let index = model.activities.firstIndex { $0.token == token }
         if let index {
             model.activities[index].isRemoved = true
@@ -152,21 +153,21 @@ private struct History {
     }
 
     private mutating func rotate(_ phone: Int) {
-        guard let shown = fixture.phones.indices(of: phone).first else { return }
-        let old = fixture.phones.updateToken(of: shown)
-        fixture.phones.rotateUpdateToken(shown, at: fixture.now)
+        guard let shown = fixture.phones.activityIndices(ofPhone: phone).first else { return }
+        let old = fixture.phones.updateToken(ofActivity: shown)
+        fixture.phones.rotateUpdateToken(ofActivity: shown, at: fixture.now)
         let index = model.activities.firstIndex { $0.token == old }
-        if let index { model.activities[index].token = fixture.phones.updateToken(of: shown) }
+        if let index { model.activities[index].token = fixture.phones.updateToken(ofActivity: shown) }
     }
 
     private mutating func leave(_ phone: Int) {
         guard model.away.insert(phone).inserted else { return }
-        fixture.phones.goAway(phone, until: .max)
+        fixture.phones.takeOffline(phone: phone, until: .max)
     }
 
     private mutating func comeBack(_ phone: Int) {
         guard model.away.remove(phone) != nil else { return }
-        fixture.phones.returnNow(phone, at: fixture.now)
+        fixture.phones.bringOnline(phone: phone, at: fixture.now)
         model.grow(to: fixture.now)
         if let (token, payload) = model.kept.removeValue(forKey: phone) {
             let score = payload.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
@@ -239,7 +240,7 @@ private struct History {
             if generator.below(9) == 0 { payload.attributes = raw(["[]", "{}", "null"][generator.below(3)]) }
             let identity = PhoneTokens.Identity(
                 kind: generator.below(2) == 0 ? .start : .update, phone: generator.below(4),
-                index: generator.below(5), life: UInt16(generator.below(3)),
+                index: generator.below(5), slotGeneration: UInt16(generator.below(3)),
                 generation: UInt16(generator.below(2)))
             let target: AcceptedPush.Target =
                 generator.below(4) == 0
@@ -250,7 +251,8 @@ private struct History {
             if case .token(let token) = target { _ = fixture.standing(token) }
             fixture.phones.deliver(push)
             if generator.below(5) == 0 {
-                fixture.phones.goAway(generator.below(3), until: fixture.now + Int64(generator.below(9_000)))
+                fixture.phones.takeOffline(
+                    phone: generator.below(3), until: fixture.now + Int64(generator.below(9_000)))
             }
             fixture.pass(seconds: Double(generator.below(4_000)) / 10)
         }

@@ -6,7 +6,7 @@ import Testing
 @Test func `APNs stores one push for a phone that is away, the latest, until it expires`() {
     var fixture = PhonesFixture(2)
     let tokens = [fixture.started(0), fixture.started(1)]
-    for number in 0..<2 { fixture.phones.goAway(number, until: fixture.now + 60_000) }
+    for number in 0..<2 { fixture.phones.takeOffline(phone: number, until: fixture.now + 60_000) }
     let time = fixture.now / 1_000
     #expect(fixture.send(fixture.update(1, at: time + 1), to: tokens[0]) == .stored)
     #expect(fixture.send(fixture.update(2, at: time + 2), to: tokens[0]) == .stored)
@@ -26,23 +26,24 @@ import Testing
 @Test func `a phone that comes back shows no older state, and sends the reports that it owes`() {
     var fixture = PhonesFixture(1)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
-    fixture.phones.goAway(0, until: fixture.now + 3_600_000)
+    fixture.phones.takeOffline(phone: 0, until: fixture.now + 3_600_000)
     fixture.pass(seconds: 60)
     #expect(fixture.sink.of(.updateToken).isEmpty)
-    fixture.phones.returnNow(0, at: fixture.now)
+    fixture.phones.bringOnline(phone: 0, at: fixture.now)
     fixture.tick()
     #expect(fixture.sink.of(.updateToken).count == 1)
-    fixture.phones.goAway(0, until: fixture.now + 10 * 3_600_000)
+    fixture.phones.takeOffline(phone: 0, until: fixture.now + 10 * 3_600_000)
     fixture.pass(seconds: 9 * 3_600)
     fixture.pass(seconds: 3_600)
     #expect(fixture.sink.of(.state).isEmpty)
-    #expect(fixture.sink.of(.reconcile).map(\.running) == [[]], "the running activities reveal the end")
+    #expect(
+        fixture.sink.of(.reconcile).map(\.runningActivities) == [[]], "the running activities reveal the end")
 }
 
 @Test func `the store of APNs is limited`() {
     var fixture = PhonesFixture(3, settings: { $0.storedMax = 2 })
     for number in 0..<3 {
-        fixture.phones.goAway(number, until: fixture.now + 60_000)
+        fixture.phones.takeOffline(phone: number, until: fixture.now + 60_000)
         let effect = fixture.send(fixture.start(), to: fixture.startToken(number))
         #expect(effect == (number < 2 ? .stored : .storeIsFull))
     }
@@ -52,24 +53,24 @@ import Testing
 
 @Test func `an app that was quit shows pushes without reports, and reports when it is opened`() {
     var fixture = PhonesFixture(1)
-    fixture.phones.quit(0)
+    fixture.phones.quitApp(onPhone: 0)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
     fixture.pass(seconds: 60)
     #expect(fixture.sink.of(.updateToken).isEmpty)
-    fixture.phones.open(0, at: fixture.now)
+    fixture.phones.openApp(onPhone: 0, at: fixture.now)
     fixture.tick()
     #expect(fixture.sink.of(.updateToken).count == 1)
-    #expect(fixture.sink.of(.reconcile).map(\.running) == [[fixture.activity()!.id]])
+    #expect(fixture.sink.of(.reconcile).map(\.runningActivities) == [[fixture.activity()!.id]])
 }
 
 @Test func `an update of the app changes its start tokens, and they are reported when it is opened`() {
     let fixture = PhonesFixture(1)
     let old = fixture.startToken(0)
-    fixture.phones.update(0, at: fixture.now)
+    fixture.phones.updateApp(onPhone: 0, at: fixture.now)
     #expect(fixture.standing(old) == .expired(since: fixture.now))
     fixture.tick()
     #expect(fixture.sink.of(.startToken).count == 1)
-    fixture.phones.open(0, at: fixture.now)
+    fixture.phones.openApp(onPhone: 0, at: fixture.now)
     fixture.tick()
     let digits = String(decoding: fixture.startToken(0).hex, as: UTF8.self)
     #expect(fixture.sink.of(.startToken).last?.token == digits)
@@ -78,11 +79,11 @@ import Testing
 @Test func `after a deletion of the app every token is gone since then`() {
     var fixture = PhonesFixture(1)
     let token = fixture.started()
-    fixture.phones.uninstall(0, at: fixture.now)
+    fixture.phones.uninstallApp(onPhone: 0, at: fixture.now)
     let since = fixture.now
     fixture.pass(seconds: 10)
-    #expect(fixture.standing(token) == .gone(since: since))
-    #expect(fixture.standing(fixture.startToken(0)) == .gone(since: since))
+    #expect(fixture.standing(token) == .unregistered(since: since))
+    #expect(fixture.standing(fixture.startToken(0)) == .unregistered(since: since))
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .appRemoved)
     #expect(fixture.activity() == nil)
 }
@@ -90,27 +91,29 @@ import Testing
 @Test func `tokens have the standing that APNs knows`() {
     let fixture = PhonesFixture(1)
     let token = fixture.startToken(0)
-    func standing(_ token: PushToken, _ environment: Environment, _ bundle: String) -> TokenStanding {
-        fixture.phones.standing(of: token, environment: environment, bundleID: bundle, at: fixture.now)
+    func standing(_ token: PushToken, _ environment: Environment, _ bundle: String) -> TokenStatus {
+        fixture.phones.status(of: token, environment: environment, bundleID: bundle, at: fixture.now)
     }
-    #expect(standing(token, .production, "com.example.shop") == .good)
+    #expect(standing(token, .production, "com.example.shop") == .valid)
     #expect(standing(token, .sandbox, "com.example.shop") == .unknown)
-    #expect(standing(token, .production, "com.example.other") == .ofAnotherTopic)
+    #expect(standing(token, .production, "com.example.other") == .wrongTopic)
     for index in token.bytes.indices {
         var bytes = token.bytes
         bytes[index] ^= 1
         #expect(PushToken(bytes: bytes).map { standing($0, .production, "com.example.shop") } == .unknown)
     }
     let tokens = PhoneTokens(seed: 2, bytes: 32)
-    for kind in [PhoneTokens.Identity.Kind.start, .update] {
+    for kind in [PhoneTokens.Identity.TokenKind.start, .update] {
         let identity = PhoneTokens.Identity(
-            kind: kind, phone: 999_999, index: 4_000_000, life: 65_535, generation: 7, run: 65_534)
+            kind: kind, phone: 999_999, index: 4_000_000, slotGeneration: 65_535, generation: 7,
+            processNumber: 65_534)
         #expect(tokens.identity(of: tokens.token(of: identity)) == identity)
         #expect(PhoneTokens(seed: 3, bytes: 32).identity(of: tokens.token(of: identity)) == nil)
         #expect(tokens.token(of: identity).bytes.count == 32)
     }
     let future = fixture.phones.tokens.token(
-        of: .init(kind: .update, phone: 0, index: 99, generation: 0, run: fixture.phones.run))
+        of: .init(
+            kind: .update, phone: 0, index: 99, generation: 0, processNumber: fixture.phones.processNumber))
     #expect(standing(future, .production, "com.example.shop") == .unknown)
 }
 
@@ -118,41 +121,41 @@ import Testing
     var before = PhonesFixture(2)
     let old = [before.started(0), before.started(1)]
     var after = PhonesFixture(2, secondsLater: 60)
-    #expect(after.standing(before.startToken(0)) == .good, "a phone keeps its start token")
+    #expect(after.standing(before.startToken(0)) == .valid, "a phone keeps its start token")
     let new = after.started(0)
     for token in old {
-        #expect(after.standing(token) == .gone(since: (PhonesFixture.begin + 60) * 1_000))
+        #expect(after.standing(token) == .unregistered(since: (PhonesFixture.begin + 60) * 1_000))
         #expect(after.send(after.update(7, at: after.now / 1_000 + 1), to: token) == .noLongerShown)
     }
-    #expect(new != old[0] && after.standing(new) == .good)
+    #expect(new != old[0] && after.standing(new) == .valid)
     #expect(after.activity()?.text == #"{"score":0}"#)
     #expect(after.activity()?.id != before.activity()?.id)
 }
 
 @Test func `users log in and out, and the app reports it`() {
     let fixture = PhonesFixture(1)
-    fixture.phones.logIn("ann", on: 0, at: fixture.now)
-    fixture.phones.logIn(nil, on: 0, at: fixture.now)
-    fixture.phones.unregister("Match", on: 0, at: fixture.now)
+    fixture.phones.logIn("ann", onPhone: 0, at: fixture.now)
+    fixture.phones.logIn(nil, onPhone: 0, at: fixture.now)
+    fixture.phones.unregister(activityType: "Match", onPhone: 0, at: fixture.now)
     fixture.tick()
     // Reports are encoded when they are sent, so a user in between is not reported.
     #expect(fixture.sink.of(.profile).map(\.user) == ["user-0", nil, nil])
     #expect(fixture.sink.of(.unregister).map(\.attributesType) == ["Match"])
-    fixture.phones.rename(0, to: "a1")
-    #expect(fixture.phones.number(of: "a1") == 0)
-    #expect(fixture.phones.number(of: "phone-0") == nil)
-    #expect(fixture.phones.number(of: "phone-7") == nil)
+    fixture.phones.rename(phone: 0, to: "a1")
+    #expect(fixture.phones.number(ofInstallation: "a1") == 0)
+    #expect(fixture.phones.number(ofInstallation: "phone-0") == nil)
+    #expect(fixture.phones.number(ofInstallation: "phone-7") == nil)
 }
 
 @Test func `a tap opens the app and is reported`() throws {
     var fixture = PhonesFixture(1)
     fixture.started()
     let id = try #require(fixture.activity()?.id)
-    fixture.phones.quit(0)
-    #expect(fixture.phones.tap(id, on: 0, at: fixture.now))
+    fixture.phones.quitApp(onPhone: 0)
+    #expect(fixture.phones.tap(activity: id, onPhone: 0, at: fixture.now))
     fixture.tick()
     #expect(fixture.sink.of(.tap).map(\.activity) == [id])
-    #expect(id.count == 36 && !fixture.phones.tap("x", on: 0, at: fixture.now))
+    #expect(id.count == 36 && !fixture.phones.tap(activity: "x", onPhone: 0, at: fixture.now))
 }
 
 // MARK: Channels
@@ -180,7 +183,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     var fixture = PhonesFixture(3)
     fixture.started(0, channel: channel)
     fixture.started(1, channel: channel)
-    fixture.phones.goAway(1, until: fixture.now + 60_000)
+    fixture.phones.takeOffline(phone: 1, until: fixture.now + 60_000)
     fixture.pass(seconds: 10)
     let goal = fixture.update(5, at: fixture.now / 1_000 + 100)
     fixture.phones.deliver(fixture.push(goal, .channel(channel), isStored: isStored))
@@ -202,7 +205,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     }
     // Each broadcast used its own turn: the first one has reached 20 of 25 phones.
     #expect(showing(1) == 20 && showing(2) == 0)
-    fixture.phones.uninstall(3, at: fixture.now)
+    fixture.phones.uninstallApp(onPhone: 3, at: fixture.now)
     for _ in 0..<3 { fixture.tick() }
     #expect(showing(2) == 24)
 }
@@ -211,7 +214,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     var fixture = PhonesFixture(1)
     for _ in 0..<500 {
         fixture.started(0, channel: channel)
-        fixture.phones.dismiss(fixture.activity()!.id, on: 0, at: fixture.now)
+        fixture.phones.dismiss(activity: fixture.activity()!.id, onPhone: 0, at: fixture.now)
         fixture.phones.deliver(fixture.push(fixture.update(1), .channel(channel)))
     }
     #expect(fixture.phones.channels.channels[0].listeners.count < 100)
@@ -231,7 +234,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
         let payload = fixture.update(score, at: fixture.now / 1_000 + Int64(score))
         fixture.phones.deliver(fixture.push(payload, .channel(channel)))
         fixture.phones.deliver(fixture.push(payload, .channel("b3RoZXI=")))
-        #expect(fixture.phones.channels.walks.count <= 4)
+        #expect(fixture.phones.channels.broadcasts.count <= 4)
     }
     for _ in 0..<100 { fixture.tick() }
     #expect((0..<24).allSatisfy { fixture.activity($0)?.text == #"{"score":20}"# })

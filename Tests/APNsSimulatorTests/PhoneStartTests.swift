@@ -54,7 +54,7 @@ func `an invalid start is ignored silently, and the reason is remembered`(
     let fixture = PhonesFixture(1)
     #expect(fixture.send(payload, to: fixture.startToken(0)) == effect)
     #expect(fixture.activity() == nil)
-    #expect(fixture.phones.effects().first { $0.effect == effect }?.count == 1)
+    #expect(fixture.phones.effectCounts().first { $0.effect == effect }?.count == 1)
 }
 
 @Test(arguments: [
@@ -67,19 +67,19 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
         {"aps":{"event":"start","timestamp":\(fixture.now / 1_000),"content-state":{"score":1},
          "attributes-type":"Match","attributes":{"team":"A"},"alert":\(alert)}}
         """
-    let payload = try #require(try JSONReader().read(Array(body.utf8)) { PushPayload($0, .whole) })
+    let payload = try #require(try JSONReader().read(Array(body.utf8)) { PushPayload($0, depth: .whole) })
     #expect(fixture.send(payload, to: fixture.startToken(0)) == (starts ? .started : .alertMissing))
 }
 
 @Test func `a phone remembers the push and the part of it that did not decode`() throws {
     var fixture = PhonesFixture(2)
     let token = fixture.started(1)
-    func problem(_ payload: PushPayload, to token: PushToken) -> PhoneScreen.Reception.Problem? {
+    func problem(_ payload: PushPayload, to token: PushToken) -> PhoneScreen.ReceivedPush.DecodingProblem? {
         var push = fixture.push(payload, .token(token))
         push.id = PushID(high: 7, low: 9)
         fixture.phones.deliver(push)
         let number = fixture.phones.tokens.identity(of: token)?.phone ?? 0
-        let received = fixture.phones.view(number, at: fixture.now).received.first
+        let received = fixture.phones.screen(ofPhone: number, at: fixture.now).received.first
         #expect(received?.id == PushID(high: 7, low: 9))
         return received?.problem
     }
@@ -88,7 +88,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     // Send twice: the second result comes from the cache, also after the result of another push.
     for _ in 1...2 {
         let found = try #require(problem(update, to: token))
-        #expect(found.path == "content-state.score" && found.says.contains("string"), "\(found)")
+        #expect(found.path == "content-state.score" && found.message.contains("string"), "\(found)")
         let start = changed { $0.attributes = raw(#"{"team":1}"#) }
         #expect(problem(start, to: fixture.startToken(0))?.path == "attributes.team")
     }
@@ -121,7 +121,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
         #expect(fixture.send(fixture.start(group: "m\(number)"), to: fixture.startToken(0)) == .started)
     }
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .tooManyActivities)
-    let token = fixture.phones.updateToken(of: fixture.phones.indices(of: 0)[2])
+    let token = fixture.phones.updateToken(ofActivity: fixture.phones.activityIndices(ofPhone: 0)[2])
     #expect(fixture.send(fixture.end(at: fixture.now / 1_000 + 1), to: token) == .ended)
     #expect(fixture.send(fixture.start(), to: fixture.startToken(0)) == .started)
 }
@@ -131,7 +131,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     fixture.started(0)
     fixture.started(0)
     fixture.started(1)
-    let group = try #require(fixture.phones.view(group: "m1", at: fixture.now))
+    let group = try #require(fixture.phones.screens(ofGroup: "m1", at: fixture.now))
     #expect(group.activities == 3 && group.phonesWithSeveral == 1)
 }
 
@@ -161,7 +161,7 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
     fixture.pass(seconds: 60)
     let reported = fixture.sink.of(.updateToken).count
     #expect((120...200).contains(reported), "\(reported)")
-    for number in 0..<400 { fixture.phones.open(number, at: fixture.now) }
+    for number in 0..<400 { fixture.phones.openApp(onPhone: number, at: fixture.now) }
     fixture.tick()
     #expect(fixture.sink.of(.updateToken).count == 400)
 }
@@ -178,10 +178,13 @@ func `an empty alert starts nothing`(alert: String, starts: Bool) throws {
 
 @Test func `the app itself can start an activity`() {
     var fixture = PhonesFixture(1)
-    fixture.phones.startLocally(
-        "Match", attributes: raw(#"{"team":"A","netmeraGroupId":"m9"}"#), contentState: raw(#"{"score":0}"#),
-        on: 0, at: fixture.now)
+    fixture.phones.startActivity(
+        ofType: "Match", attributes: raw(#"{"team":"A","netmeraGroupId":"m9"}"#),
+        contentState: raw(#"{"score":0}"#),
+        onPhone: 0, at: fixture.now)
     fixture.pass(seconds: 5)
     #expect(fixture.sink.of(.updateToken).map(\.group) == ["m9"])
-    #expect(!fixture.phones.startLocally("No", attributes: raw("{}"), contentState: raw("{}"), on: 0, at: 0))
+    #expect(
+        !fixture.phones.startActivity(
+            ofType: "No", attributes: raw("{}"), contentState: raw("{}"), onPhone: 0, at: 0))
 }

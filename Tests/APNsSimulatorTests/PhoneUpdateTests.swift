@@ -16,7 +16,7 @@ import Testing
         fixture.view().received.map(\.effect) == [
             .olderTimestamp, .sameTimestamp, .olderTimestamp, .shown, .started,
         ])
-    var lenient = PhonesFixture(1, settings: { $0.takesEqualTimestamps = true })
+    var lenient = PhonesFixture(1, settings: { $0.acceptsEqualTimestamps = true })
     let other = lenient.started()
     #expect(lenient.send(lenient.update(2, at: time + 2), to: other) == .shown)
     #expect(lenient.send(lenient.update(3, at: time + 2), to: other) == .shown)
@@ -69,12 +69,12 @@ import Testing
     fixture.pass(seconds: 10)
     #expect(fixture.activity()?.state == .ended)
     #expect(fixture.sink.of(.state).map(\.state) == [.ended])
-    #expect(fixture.standing(token) == .good)
+    #expect(fixture.standing(token) == .valid)
     #expect(fixture.send(fixture.update(1), to: token) == .alreadyEnded)
     fixture.pass(seconds: 4 * 3_600)
     #expect(fixture.activity() == nil)
     #expect(fixture.sink.of(.state).map(\.state) == [.ended, .dismissed])
-    #expect(fixture.standing(token) == .gone(since: fixture.now))
+    #expect(fixture.standing(token) == .unregistered(since: fixture.now))
     #expect(fixture.send(fixture.update(1), to: token) == .noLongerShown)
 }
 
@@ -108,33 +108,33 @@ import Testing
     var fixture = PhonesFixture(1)
     let token = fixture.started()
     let id = try #require(fixture.activity()?.id)
-    #expect(fixture.phones.dismiss(id, on: 0, at: fixture.now))
-    #expect(!fixture.phones.dismiss(id, on: 0, at: fixture.now))
-    #expect(fixture.standing(token) == .gone(since: fixture.now))
+    #expect(fixture.phones.dismiss(activity: id, onPhone: 0, at: fixture.now))
+    #expect(!fixture.phones.dismiss(activity: id, onPhone: 0, at: fixture.now))
+    #expect(fixture.standing(token) == .unregistered(since: fixture.now))
     fixture.tick()
     #expect(fixture.sink.of(.state).map(\.state) == [.dismissed])
     // Another activity reuses its slot.
     let other = fixture.started()
-    #expect(other != token && fixture.standing(other) == .good)
+    #expect(other != token && fixture.standing(other) == .valid)
     #expect(fixture.send(fixture.update(7), to: token) == .noLongerShown)
-    if case .gone = fixture.standing(token) {} else { Issue.record("a dead token came back") }
+    if case .unregistered = fixture.standing(token) {} else { Issue.record("a dead token came back") }
 }
 
 @Test func `a rotated token is dead, and the new one is reported`() throws {
     var fixture = PhonesFixture(1, settings: { $0.deadTokenMilliseconds = 1_000 })
     let token = fixture.started()
     let activity = try #require(fixture.activity())
-    #expect(fixture.phones.rotateToken(of: activity.id, on: 0, at: fixture.now))
+    #expect(fixture.phones.rotateToken(ofActivity: activity.id, onPhone: 0, at: fixture.now))
     fixture.tick()
     let reports = fixture.sink.of(.updateToken)
     #expect(reports.count == 2 && reports[0].activity == reports[1].activity)
     #expect(reports[0].token != reports[1].token)
-    #expect(fixture.standing(token) == .good, "APNs still accepts it for a second")
+    #expect(fixture.standing(token) == .valid, "APNs still accepts it for a second")
     #expect(fixture.send(fixture.update(1), to: token) == .deadToken)
     let since = fixture.now
     fixture.pass(seconds: 1)
     #expect(fixture.standing(token) == .expired(since: since))
-    #expect(fixture.send(fixture.update(1), to: fixture.phones.updateToken(of: 0)) == .shown)
+    #expect(fixture.send(fixture.update(1), to: fixture.phones.updateToken(ofActivity: 0)) == .shown)
 }
 
 @Test func `priority 10 uses the update budget, 5 does not, and frequent updates have their own`() {

@@ -7,18 +7,18 @@ import Testing
 
 /// Collects the phones' reports, up to its `room`.
 final class CollectedReports: ReportSink {
-    var room = 1_000_000
+    var freeCapacity = 1_000_000
     var reports: [Report] = []
 
-    func take(_ reports: [Report]) {
-        #expect(reports.count <= room && reports.count <= 1_000)
+    func accept(_ reports: [Report]) {
+        #expect(reports.count <= freeCapacity && reports.count <= 1_000)
         self.reports += reports
-        room -= reports.count
+        freeCapacity -= reports.count
     }
 
-    func end() {}
-    var counts: ReportCounts { ReportCounts(taken: reports.count) }
-    var trouble: String? { nil }
+    func stop() {}
+    var counts: ReportCounts { ReportCounts(accepted: reports.count) }
+    var lastProblem: String? { nil }
 
     func of(_ kind: Report.Kind) -> [Report] { reports.filter { $0.kind == kind } }
 }
@@ -47,7 +47,7 @@ struct PhonesFixture {
         now += secondsLater * 1_000
         var settings = PhoneSettings()
         change(&settings)
-        phones = Phones(settings)
+        phones = Phones(settings: settings)
         phones.sink = sink
         let app = PhoneApp(id: "shop", bundleID: "com.example.shop", types: types.map(Self.type))
         var people = Population(of: app, phones: count)
@@ -114,7 +114,7 @@ struct PhonesFixture {
     ) -> PushEffect? {
         phones.deliver(push(payload, .token(token), priority: priority, expiration: expiration))
         guard let number = phones.tokens.identity(of: token)?.phone else { return nil }
-        return phones.view(number, at: now).received.first?.effect
+        return phones.screen(ofPhone: number, at: now).received.first?.effect
     }
 
     func push(
@@ -127,11 +127,13 @@ struct PhonesFixture {
             expiration: expiration, isStored: isStored, payload: payload, receivedAt: now)
     }
 
-    func standing(_ token: PushToken) -> TokenStanding {
-        phones.standing(of: token, environment: .production, bundleID: "com.example.shop", at: now)
+    func standing(_ token: PushToken) -> TokenStatus {
+        phones.status(of: token, environment: .production, bundleID: "com.example.shop", at: now)
     }
 
-    func startToken(_ number: Int, slot: Int = 0) -> PushToken { phones.startToken(slot, of: number) }
+    func startToken(_ number: Int, slot: Int = 0) -> PushToken {
+        phones.startToken(slot: slot, ofPhone: number)
+    }
 
     /// Starts an activity and lets its token be reported.
     @discardableResult
@@ -142,11 +144,11 @@ struct PhonesFixture {
         payload.channel = channel
         #expect(send(payload, to: startToken(number)) == .started)
         pass(seconds: 3)
-        return phones.updateToken(of: phones.indices(of: number)[0])
+        return phones.updateToken(ofActivity: phones.activityIndices(ofPhone: number)[0])
     }
 
     func activity(_ number: Int = 0) -> PhoneScreen.Activity? { view(number).activities.first }
-    func view(_ number: Int = 0) -> PhoneScreen { phones.view(number, at: now) }
+    func view(_ number: Int = 0) -> PhoneScreen { phones.screen(ofPhone: number, at: now) }
 }
 
 extension PhoneScreen.Activity {

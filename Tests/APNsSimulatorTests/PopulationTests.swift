@@ -32,14 +32,14 @@ import Testing
     #expect(Set(starts.map(\.token)).count == starts.count)
     #expect(make(1).sink.reports == make(1).sink.reports)
     #expect(make(2).sink.reports != make(1).sink.reports)
-    #expect(fixture.phones.number(of: "phone-1999") == 1_999)
+    #expect(fixture.phones.number(ofInstallation: "phone-1999") == 1_999)
 }
 
 @Test func `first launches wait for room, and none is lost or reported twice`() {
     let phones = Phones()
     let sink = CollectedReports()
     phones.sink = sink
-    sink.room = 0
+    sink.freeCapacity = 0
     let app = PhoneApp(id: "shop", bundleID: "com.example.shop", types: [ActivityType(name: "Match")])
     var people = Population(of: app, phones: 700)
     people.systems = [(OSVersion(18, 0), 1)]
@@ -49,7 +49,7 @@ import Testing
     #expect(phones.reportCounts.waiting == 700)
     var turns = 0
     while phones.reportCounts.waiting > 0, turns < 1_000 {
-        sink.room = 37
+        sink.freeCapacity = 37
         phones.tick(at: 2)
         turns += 1
     }
@@ -60,8 +60,8 @@ import Testing
 
 @Test func `reports above the limit are lost and counted`() {
     let fixture = PhonesFixture(10, settings: { $0.reportsWaitingMax = 4 })
-    fixture.sink.room = 0
-    for number in 0..<10 { fixture.phones.logIn("u", on: number, at: 0) }
+    fixture.sink.freeCapacity = 0
+    for number in 0..<10 { fixture.phones.logIn("u", onPhone: number, at: 0) }
     #expect(fixture.phones.reportCounts.waiting == 4)
     #expect(fixture.phones.reportCounts.lost == 6)
 }
@@ -85,28 +85,29 @@ import Testing
     for (number, token) in tokens.enumerated() where number < 90 && number != 7 {
         #expect(fixture.send(fixture.update(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
     }
-    let group = try #require(fixture.phones.view(group: "match-42", at: fixture.now))
+    let group = try #require(fixture.phones.screens(ofGroup: "match-42", at: fixture.now))
     #expect(group.activities == 90 && group.states == 3 && group.phonesWithSeveral == 0)
     #expect(group.shown.map(\.activities) == [88, 1, 1])
     #expect(group.shown[0].contentState == raw(#"{"score":1}"#))
-    let page = try #require(fixture.phones.view(group: "match-42", from: 1, limit: 1, at: fixture.now))
+    let page = try #require(fixture.phones.screens(ofGroup: "match-42", from: 1, limit: 1, at: fixture.now))
     #expect(page.shown == [group.shown[1]])
-    #expect(fixture.phones.view(group: "nobody", at: fixture.now) == nil)
+    #expect(fixture.phones.screens(ofGroup: "nobody", at: fixture.now) == nil)
     #expect(fixture.phones.groupNames(limit: 10) == ["match-42", "other"])
     #expect(fixture.phones.groupNames(after: "match-42", limit: 10) == ["other"])
-    let behind = fixture.phones.installations(showing: raw(#"{"score":0}"#), of: "match-42", limit: 10)
+    let behind = fixture.phones.installations(showing: raw(#"{"score":0}"#), ofGroup: "match-42", limit: 10)
     #expect(behind.installations == ["phone-7"] && behind.next == nil)
     var all: [String] = []
     var next: Int? = 0
     while let first = next {
         let page = fixture.phones.installations(
-            showing: raw(#"{"score":1}"#), of: "match-42", from: first, limit: 30)
+            showing: raw(#"{"score":1}"#), ofGroup: "match-42", from: first, limit: 30)
         all += page.installations
         next = page.next
     }
     #expect(Set(all).count == 88 && all.count == 88)
     #expect(
-        fixture.phones.installations(showing: raw(#"{"score":77}"#), of: "match-42", limit: 9).installations
+        fixture.phones.installations(showing: raw(#"{"score":77}"#), ofGroup: "match-42", limit: 9)
+            .installations
             .isEmpty)
 }
 
@@ -120,7 +121,7 @@ import Testing
     }
     #expect(fixture.view(1).received.count == 10)
     #expect(fixture.view(0).received.isEmpty)
-    #expect(fixture.phones.view(1, receptions: 3, at: fixture.now).received.count == 3)
+    #expect(fixture.phones.screen(ofPhone: 1, receptions: 3, at: fixture.now).received.count == 3)
     #expect(
         fixture.view(1).received.map(\.timestamp) == (11...20).reversed().map { fixture.now / 1_000 + $0 })
 }
@@ -128,10 +129,10 @@ import Testing
 @Test func `habits keep their mean for turns of any length`() {
     for turn in [0.25, 5] {
         var fixture = PhonesFixture(400)
-        var habits = Habits()
+        var habits = PhoneEventRates()
         habits.leavesPerHour = 6
         habits.awayMilliseconds = 1...2
-        fixture.phones.habits = habits
+        fixture.phones.eventRates = habits
         var left = 0
         fixture.tick()
         for _ in 0..<Int(1_200 / turn) {
@@ -146,7 +147,7 @@ import Testing
 @Test func `every habit occurs`() {
     var fixture = PhonesFixture(200)
     for number in 0..<200 { fixture.started(number) }
-    var habits = Habits()
+    var habits = PhoneEventRates()
     habits.leavesPerHour = 10
     habits.dismissalsPerHour = 1
     habits.tokenRotationsPerHour = 10
@@ -154,7 +155,7 @@ import Testing
     habits.opensPerHour = 5
     habits.updatesPerHour = 1
     habits.uninstallsPerHour = 0.5
-    fixture.phones.habits = habits
+    fixture.phones.eventRates = habits
     for _ in 0..<720 { fixture.pass(seconds: 5) }
     #expect(fixture.sink.of(.updateToken).count > 400)
     #expect(fixture.sink.of(.startToken).count > 200)

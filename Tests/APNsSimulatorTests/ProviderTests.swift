@@ -51,11 +51,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1763632800", ProviderTokenDoubt?.none), ("1763632800.5", .fraction), ("1.7636328e9", .fraction),
-        ("\"1763632800\"", .text), ("\"1763632800.25\"", .text),
+        ("1763632800", ProviderTokenWarning?.none), ("1763632800.5", .fraction), ("1.7636328e9", .fraction),
+        ("\"1763632800\"", .string), ("\"1763632800.25\"", .string),
     ])
     func `a time with a fraction or as a string is accepted with a doubt`(
-        issuedAt: String, doubt: ProviderTokenDoubt?
+        issuedAt: String, doubt: ProviderTokenWarning?
     ) throws {
         let onTime = try refusal(issuedAt: issuedAt, at: 1_763_632_800 + 3_600)
         #expect(onTime.reason == nil && onTime.doubt == doubt)
@@ -65,30 +65,32 @@ import Testing
 
     private func refusal(
         issuedAt: String, at seconds: Int64
-    ) throws -> (reason: Reason?, doubt: ProviderTokenDoubt?) {
+    ) throws -> (reason: APNsReason?, doubt: ProviderTokenWarning?) {
         let key = SigningKey()
-        let providers = ProviderTokens(
-            [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
+        let providers = ProviderTokenVerifier(
+            keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
+            reader: .init())
         let parts = [#"{"alg":"ES256","kid":"KEY0000001"}"#, #"{"iss":"TEAM000001","iat":\#(issuedAt)}"#]
         let signed = parts.map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
         let token = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
         let header = Array("bearer \(token)".utf8)
-        return switch providers.judge(header.span, last: nil, at: seconds) {
-        case .good(let provider): (nil, provider.doubt)
+        return switch providers.verify(authorization: header.span, last: nil, at: seconds) {
+        case .valid(let provider): (nil, provider.warning)
         case .refused(let reason): (reason, nil)
         }
     }
 
     @Test func `a token is verified once, and its age is checked each time`() throws {
         let key = SigningKey()
-        let providers = ProviderTokens(
-            [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
+        let providers = ProviderTokenVerifier(
+            keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
+            reader: .init())
         let token = ProviderToken.make(
             teamID: "TEAM000001", keyID: "KEY0000001", key: key, at: .init(milliseconds: 1_000_000_000))
         let header = Array("bearer \(token)".utf8)
-        func verdict(_ seconds: Int64) -> Reason? {
-            switch providers.judge(header.span, last: nil, at: seconds) {
-            case .good: nil
+        func verdict(_ seconds: Int64) -> APNsReason? {
+            switch providers.verify(authorization: header.span, last: nil, at: seconds) {
+            case .valid: nil
             case .refused(let reason): reason
             }
         }
@@ -124,10 +126,13 @@ import Testing
         let key = SigningKey()
         let signed = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
         let token = signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))
-        let providers = ProviderTokens(
-            [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)], .init())
+        let providers = ProviderTokenVerifier(
+            keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
+            reader: .init())
         let header = Array("Bearer \(token)".utf8)
-        if case .good = providers.judge(header.span, last: nil, at: 1_000_000) { return true }
+        if case .valid = providers.verify(authorization: header.span, last: nil, at: 1_000_000) {
+            return true
+        }
         return false
     }
 }

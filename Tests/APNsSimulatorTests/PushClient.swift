@@ -8,9 +8,9 @@ import TLS
 
 /// The outcome of one request.
 struct TestAnswer: Sendable {
-    var end: RequestOutcome.End
+    var end: RequestOutcome.EndReason
     var status: Int
-    var code: ErrorCode
+    var code: HTTP2ErrorCode
     var headers: [String: String]
     var body: String
 
@@ -48,7 +48,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
         self.loop = loop
         loop.execute {
             let connection = TLSConnection.connect(
-                trust, host: "127.0.0.1", port: port, on: loop,
+                context: trust, host: "127.0.0.1", port: port, on: loop,
                 deadline: loop.now.advanced(byMilliseconds: 30_000), delegate: self)
             self.held.withLock { $0 = connection }
         }
@@ -73,24 +73,24 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
     func close() { loop.execute { self.connection?.close() } }
 
     private func submit() {
-        while !waiting.isEmpty, session.room > 0 {
+        while !waiting.isEmpty, session.availableRequests > 0 {
             let (request, continuation) = waiting.removeFirst()
             made += 1
             open[made] = continuation
             do {
                 let template = try RequestTemplate(
                     method: request.method, authority: "api.push.apple.com",
-                    headers: request.headers.map { HeaderField($0.0, $0.1) })
+                    headers: request.headers.map { HeaderField(name: $0.0, value: $0.1) })
                 let body = Array(request.body.utf8)
                 session.submit(
-                    template, path: Array(request.path.utf8).span,
-                    body: body.isEmpty ? nil : SharedBody(body.span), tag: made)
+                    template: template, path: Array(request.path.utf8).span,
+                    body: body.isEmpty ? nil : SharedBody(copying: body.span), tag: made)
             } catch {
                 preconditionFailure("\(error)")
             }
         }
-        connection?.wantsToSend()
-        let isOver = state.withLock { $0.closeReason != nil } || session.takesRequests == false
+        connection?.requestFill()
+        let isOver = state.withLock { $0.closeReason != nil } || session.acceptsRequests == false
         guard isOver else { return }
         for (_, continuation) in waiting {
             continuation.resume(
@@ -109,7 +109,7 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
             }
             open.removeValue(forKey: outcome.tag)?.resume(
                 returning: TestAnswer(
-                    end: outcome.end, status: Int(outcome.status), code: outcome.code, headers: headers,
+                    end: outcome.endReason, status: Int(outcome.status), code: outcome.code, headers: headers,
                     body: String(decoding: batch.body(of: outcome), as: UTF8.self)))
         }
         session.clearOutcomes()
@@ -121,17 +121,17 @@ final class PushClient: TLSConnectionDelegate, @unchecked Sendable {
         submit()
     }
 
-    func established(applicationProtocol: String) { submit() }
+    func didEstablish(applicationProtocol: String) { submit() }
 
-    func received(_ plaintext: UnsafeRawBufferPointer) {
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         session.receive(plaintext)
         take()
-        if session.isOver { connection?.finish() }
+        if session.isFinished { connection?.finish() }
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
 
-    func closed(_ reason: TLSCloseReason) {
+    func didClose(reason: TLSCloseReason) {
         session.end()
         state.withLock { $0.closeReason = "\(reason)" }
         take()

@@ -8,7 +8,7 @@ import Testing
 /// One row for each way to cause a reason of APNs by a request alone. Each is sent over its own connection.
 @Suite struct ReasonTests {
     struct Row: Sendable, CustomTestStringConvertible {
-        let reason: Reason
+        let reason: APNsReason
         let why: String
         var environment = Environment.production
         let spoil: @Sendable (TestRequest, RunningSimulator) -> TestRequest
@@ -16,12 +16,12 @@ import Testing
     }
 
     private static func row(
-        _ reason: Reason, _ why: String, _ environment: Environment = .production,
+        _ reason: APNsReason, _ why: String, _ environment: Environment = .production,
         _ spoil: @escaping @Sendable (TestRequest) -> TestRequest
     ) -> Row { Row(reason: reason, why: why, environment: environment) { request, _ in spoil(request) } }
 
     private static func bearer(
-        _ reason: Reason, _ why: String, _ environment: Environment = .production,
+        _ reason: APNsReason, _ why: String, _ environment: Environment = .production,
         _ token: @escaping @Sendable (RunningSimulator) -> String?
     ) -> Row {
         Row(reason: reason, why: why, environment: environment) { request, subject in
@@ -35,7 +35,7 @@ import Testing
     static let topic = RunningSimulator.app + ".push-type.liveactivity"
 
     static let dead = [
-        "aa": TokenStanding.unknown, "ab": .ofAnotherTopic, "ac": .gone(since: 1_763_632_800_123),
+        "aa": TokenStatus.unknown, "ab": .wrongTopic, "ac": .unregistered(since: 1_763_632_800_123),
         "ad": .expired(since: 1_763_632_800_456),
     ]
 

@@ -34,13 +34,13 @@ private func run(
     loop.perform {
         let poster = ReportPoster(to: target, on: loop, log: log, pauses: pauses)
         held.poster = poster
-        poster.take(reports(0..<count))
+        poster.accept(reports(0..<count))
     }
     try await eventually("all reports are settled") {
-        loop.perform { held.poster.map { $0.counts.taken + $0.counts.refused } } == count
+        loop.perform { held.poster.map { $0.counts.accepted + $0.counts.refused } } == count
     }
     let counts = loop.perform {
-        defer { held.poster?.end() }
+        defer { held.poster?.stop() }
         return held.poster?.counts
     }
     try check(server, #require(counts ?? nil))
@@ -49,7 +49,7 @@ private func run(
 
 @Test func `reports are posted in batches of a thousand, with the key, in order`() async throws {
     try await run([], reports: 2_500) { server, counts in
-        #expect(counts == .init(taken: 2_500, refused: 0, retries: 0))
+        #expect(counts == .init(accepted: 2_500, refused: 0, retries: 0))
         let posted = try server.bodies.map(installations)
         #expect(posted.map(\.count) == [1_000, 1_000, 500])
         #expect(posted.flatMap(\.self) == (0..<2_500).map { "phone-\($0)" })
@@ -66,7 +66,7 @@ private func run(
         ],
         reports: 1_200
     ) { server, counts in
-        #expect(counts == .init(taken: 1_200, refused: 0, retries: 5))
+        #expect(counts == .init(accepted: 1_200, refused: 0, retries: 5))
         let sizes = try server.bodies.map { try installations($0).count }
         #expect(sizes == [1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 200])
     }
@@ -74,7 +74,7 @@ private func run(
 
 @Test func `reports that the server refuses permanently are dropped and counted`() async throws {
     try await run([.answer(400), .answerWithoutLength(202)], reports: 1_500) { _, counts in
-        #expect(counts == .init(taken: 500, refused: 1_000, retries: 0))
+        #expect(counts == .init(accepted: 500, refused: 1_000, retries: 0))
     }
 }
 
@@ -85,13 +85,15 @@ private func run(
     let steps = [ReportServer.Step](repeating: .answer(403), count: ReportPoster.keyRefusalsMax - 1)
     // In between the key is accepted, which resets the count.
     let good = steps + [.answer(202)] + steps
-    try await run(good, reports: 1_500, log: Log("test", to: sink), pauses: 1...2) { server, counts in
-        #expect(counts.taken == 1_500 && counts.refused == 0)
+    try await run(good, reports: 1_500, log: Log(component: "test", sink: sink), pauses: 1...2) {
+        server, counts in
+        #expect(counts.accepted == 1_500 && counts.refused == 0)
         #expect(counts.retries == 2 * (ReportPoster.keyRefusalsMax - 1))
     }
     let bad = steps + [.answer(401)]
-    try await run(bad, reports: 1_500, log: Log("test", to: sink), pauses: 1...2) { server, counts in
-        #expect(counts.taken == 0 && counts.refused == 1_500)
+    try await run(bad, reports: 1_500, log: Log(component: "test", sink: sink), pauses: 1...2) {
+        server, counts in
+        #expect(counts.accepted == 0 && counts.refused == 1_500)
         #expect(server.bodies.count == ReportPoster.keyRefusalsMax)
     }
     sink.flush()
@@ -111,12 +113,12 @@ private func run(
     loop.perform {
         held.poster = ReportPoster(
             to: .init(host: "127.0.0.1", port: server.port, key: "k"), on: loop, log: .silent, pauses: 1...2)
-        held.poster?.take(reports(0..<3))
+        held.poster?.accept(reports(0..<3))
     }
     try await eventually("giving up") { loop.perform { held.poster?.counts.refused } == 3 }
     let counts = loop.perform {
-        held.poster?.take(reports(0..<7))
-        return held.poster.map { ($0.counts.refused, $0.room, $0.trouble) }
+        held.poster?.accept(reports(0..<7))
+        return held.poster.map { ($0.counts.refused, $0.freeCapacity, $0.lastProblem) }
     }
     let (refused, room, trouble) = try #require(counts ?? nil)
     #expect(refused == 10 && room == ReportPoster.waitingMax)
@@ -131,9 +133,9 @@ private func run(
     defer { loop.stop() }
     let room = loop.perform {
         let poster = ReportPoster(to: .init(host: "127.0.0.1", port: 9, key: "k"), on: loop, log: .silent)
-        poster.take(reports(0..<ReportPoster.waitingMax))
-        defer { poster.end() }
-        return poster.room
+        poster.accept(reports(0..<ReportPoster.waitingMax))
+        defer { poster.stop() }
+        return poster.freeCapacity
     }
     #expect(room == 0)
 }

@@ -15,14 +15,14 @@ final class ReportServer: @unchecked Sendable {
 
     private let state = TracedLock<(steps: [Step], bodies: [[UInt8]], heads: [String])>(([], [], []))
     private let loop: EventLoop
-    private var listener: Listener?
+    private var listener: TCPListener?
     /// Use on the loop only.
     private var open: [ObjectIdentifier: TCPConnection] = [:]
 
     init(_ steps: [Step], on loop: EventLoop) throws {
         self.loop = loop
         state.withLock { $0.steps = steps }
-        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 10) {
+        listener = try TCPListener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 10) {
             [weak self] connection in
             guard let self else { return nil }
             open[ObjectIdentifier(connection)] = connection
@@ -65,7 +65,7 @@ final class ReportServer: @unchecked Sendable {
             self.server = server
         }
 
-        func received(_ new: UnsafeRawBufferPointer) {
+        func didReceive(_ new: UnsafeRawBufferPointer) {
             bytes += new
             guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: "\r\n\r\n".utf8) })
             else {
@@ -95,7 +95,7 @@ final class ReportServer: @unchecked Sendable {
             }
         }
 
-        func writable() {}
-        func closed(_ reason: TCPCloseReason) { server.closed(connection) }
+        func didBecomeWritable() {}
+        func didClose(reason: TCPCloseReason) { server.closed(connection) }
     }
 }

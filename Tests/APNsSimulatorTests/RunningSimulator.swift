@@ -20,7 +20,7 @@ final class RunningSimulator: Sendable {
     let trust: TLSContext
 
     init(
-        phones: (any SimulatedPhones & Sendable)? = nil, mischief: (any Mischief & Sendable)? = nil,
+        phones: (any SimulatedPhones & Sendable)? = nil, mischief: (any FaultInjector & Sendable)? = nil,
         journal: (any JournalSink & Sendable)? = nil,
         credentials: SimulatorCredentials = SimulatorCredentials(),
         _ change: (inout SimulatorSettings) -> Void = { _ in }
@@ -31,7 +31,8 @@ final class RunningSimulator: Sendable {
         var settings = SimulatorSettings()
         change(&settings)
         simulator = Simulator(
-            settings, credentials: credentials, on: loop, phones: phones, mischief: mischief, journal: journal
+            settings: settings, credentials: credentials, on: loop, phones: phones, faultInjector: mischief,
+            journal: journal
         )
         trust = try TLSContext.client(trust: .authorities(.text(credentials.authority.certificatePEM)))
         try simulator.start()

@@ -33,7 +33,7 @@ import Testing
             var random = SeededGenerator(seed)
             let body = mutated(&random)
             let status = Int.random(in: 100...599, using: &random)
-            let answer = Answer(status: status, body: body, with: JSONReader())
+            let answer = APNsResponse(status: status, body: body, with: JSONReader())
             if let text = answer.reasonText {
                 #expect(text.utf8.count <= 64 && text.utf8.allSatisfy { $0 < 0x7F && $0 >= 0x20 })
             }

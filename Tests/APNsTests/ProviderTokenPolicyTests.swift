@@ -40,13 +40,13 @@ private struct TokenWorld {
 
     mutating func push() {
         if policy.decide(at: now, wall: wall) == .make {
-            policy.made(at: now, wall: wall)
+            policy.recordToken(at: now, wall: wall)
             made.append(now)
             issued = wall.milliseconds
         }
         guard abs(trueTime - issued) > 3_600_000 else { return }
         refused += 1
-        if policy.expired(at: now, isMisdated: policy.isStepped(at: now, wall: wall)) { push() }
+        if policy.handleExpired(at: now, isMisdated: policy.isClockStepped(at: now, wall: wall)) { push() }
     }
 
     mutating func correctClock() {
@@ -58,7 +58,9 @@ private struct TokenWorld {
     /// The largest number of tokens made within any 20 minutes, Apple's limit.
     var mostWithinLeast: Int {
         made.map { one in
-            made.count { (0..<ProviderTokenPolicy.leastMilliseconds).contains($0.milliseconds(since: one)) }
+            made.count {
+                (0..<ProviderTokenPolicy.minimumAgeMilliseconds).contains($0.milliseconds(since: one))
+            }
         }.max() ?? 0
     }
 }
@@ -71,7 +73,7 @@ private struct TokenWorld {
             #expect(world.mostWithinLeast <= 3, "seed \(seed)")
             world.correctClock()
             let corrected = world.now
-            while world.now.milliseconds(since: corrected) < ProviderTokenPolicy.leastMilliseconds {
+            while world.now.milliseconds(since: corrected) < ProviderTokenPolicy.minimumAgeMilliseconds {
                 world.step()
             }
             world.refused = 0

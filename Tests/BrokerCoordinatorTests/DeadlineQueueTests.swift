@@ -10,17 +10,17 @@ struct DeadlineQueueTests {
             queue.schedule(key, at: Instant(nanoseconds: Int64(at)))
         }
         #expect(queue.earliest == Instant(nanoseconds: 5))
-        #expect(queue.takeDue(Instant(nanoseconds: 15)) == [1, 2])
-        #expect(queue.takeDue(Instant(nanoseconds: 25)) == [3])
-        #expect(queue.takeDue(Instant(nanoseconds: 100)) == [])
+        #expect(queue.takeDue(at: Instant(nanoseconds: 15)) == [1, 2])
+        #expect(queue.takeDue(at: Instant(nanoseconds: 25)) == [3])
+        #expect(queue.takeDue(at: Instant(nanoseconds: 100)) == [])
     }
 
     @Test func `a forgotten key never comes`() {
         var queue = DeadlineQueue<Int>()
         queue.schedule(1, at: Instant(nanoseconds: 1))
-        queue.forget(1)
-        #expect(queue.takeDue(Instant(nanoseconds: 9)) == [])
+        queue.remove(1)
+        #expect(queue.takeDue(at: Instant(nanoseconds: 9)) == [])
         queue.schedule(1, at: Instant(nanoseconds: 5))
-        #expect(queue.takeDue(Instant(nanoseconds: 9)) == [1])
+        #expect(queue.takeDue(at: Instant(nanoseconds: 9)) == [1])
     }
 }

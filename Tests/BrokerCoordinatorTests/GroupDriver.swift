@@ -22,13 +22,14 @@ final class GroupDriver {
         self.settings = settings
         self.bits = seed
         coordinator = GroupCoordinator(
-            settings, at: Moment(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
+            settings: settings,
+            at: ClockReading(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
             partitionExists: { _ in true })
         restart(keeping: 0)
     }
 
-    var now: Moment {
-        Moment(
+    var now: ClockReading {
+        ClockReading(
             steady: Instant(nanoseconds: milliseconds * 1_000_000),
             wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds + clockLead),
             expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
@@ -39,10 +40,10 @@ final class GroupDriver {
         for (_, records) in appending.prefix(keeping) { log += records }
         appending = []
         coordinator = GroupCoordinator(
-            settings, at: now, random: { [unowned self] in self.draw() },
+            settings: settings, at: now, random: { [unowned self] in self.draw() },
             partitionExists: { $0.topic != "missing" })
         for record in log { _ = coordinator.restore(record) }
-        coordinator.begin(at: now)
+        coordinator.finishRestoring(at: now)
     }
 
     func draw() -> UInt64 {
@@ -80,13 +81,13 @@ final class GroupDriver {
         guard !appending.isEmpty else { return }
         let (id, records) = appending.removeFirst()
         log += records
-        perform(coordinator.persisted(id, at: now))
+        perform(coordinator.appendSucceeded(id, at: now))
     }
 
     func failNext() {
         guard !appending.isEmpty else { return }
         let (id, _) = appending.removeFirst()
-        perform(coordinator.failed(id, at: now))
+        perform(coordinator.appendFailed(id, at: now))
     }
 
     func storeAll() { while !appending.isEmpty { storeNext() } }
@@ -95,11 +96,12 @@ final class GroupDriver {
         tokens += 1
         let id = MarkersID(tokens)
         perform(
-            coordinator.endTransaction(id, producerID: producer, commits: commits, groups: groups, at: now))
+            coordinator.endTransaction(
+                markers: id, producerID: producer, commits: commits, groups: groups, at: now))
         return id
     }
 
-    func topicDeleted(_ topic: String) { perform(coordinator.topicDeleted(topic, at: now)) }
+    func topicDeleted(_ topic: String) { perform(coordinator.removeOffsets(ofTopic: topic, at: now)) }
 
     private func perform(_ actions: [GroupAction]) {
         for action in actions {

@@ -52,8 +52,8 @@ struct HostileInputTests {
             if outcome == .applied { applied += 1 }
             guard round % 400 == 399 else { continue }
             // Starts the restored state, lets it run for a moment, and discards it.
-            groups.coordinator.begin(at: groups.now)
-            _ = transactions.coordinator.begin(at: transactions.now)
+            groups.coordinator.finishRestoring(at: groups.now)
+            _ = transactions.coordinator.finishRestoring(at: transactions.now)
             groups.pass(milliseconds: 50)
             transactions.pass(milliseconds: 50)
             groups.restart(keeping: 0)

@@ -102,7 +102,8 @@ struct ProducerIDTests {
         let producer = try #require(driver.producer())
         let named = TopicPartition(topic: "t", partition: 0)
         func refusal(_ epoch: Int16, _ partition: TopicPartition) -> ErrorCode? {
-            driver.coordinator.refusal(of: .init(of: "x", producer: producer.id, epoch: epoch), partition)
+            driver.coordinator.refusal(
+                of: .init(of: "x", producer: producer.id, epoch: epoch), partition: partition)
         }
         #expect(refusal(producer.epoch, named) == .invalidTxnState)
         _ = driver.ask(producer.add())
@@ -111,7 +112,7 @@ struct ProducerIDTests {
         #expect(refusal(producer.epoch, .init(topic: "t", partition: 1)) == .invalidTxnState)
         #expect(refusal(producer.epoch + 1, named) == .invalidProducerEpoch)
         #expect(
-            driver.coordinator.refusal(of: .init(of: "y", producer: 1, epoch: 0), named)
+            driver.coordinator.refusal(of: .init(of: "y", producer: 1, epoch: 0), partition: named)
                 == .invalidProducerIDMapping)
         #expect(
             driver.coordinator.refusal(

@@ -28,7 +28,8 @@ final class TransactionDriver {
     init(_ settings: TransactionSettings = TransactionSettings()) {
         self.settings = settings
         coordinator = TransactionCoordinator(
-            settings, at: Moment(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
+            settings: settings,
+            at: ClockReading(steady: Instant(nanoseconds: 0), wall: WallTime(milliseconds: 0)),
             partitionExists: { _ in true })
         restart(keeping: 0)
     }
@@ -41,8 +42,8 @@ final class TransactionDriver {
         history.compactMap { if case .markers(let markers) = $0 { markers } else { nil } }
     }
 
-    var now: Moment {
-        Moment(
+    var now: ClockReading {
+        ClockReading(
             steady: Instant(nanoseconds: milliseconds * 1_000_000),
             wall: WallTime(milliseconds: 1_700_000_000_000 + milliseconds + clockLead),
             expiry: WallTime(milliseconds: 1_700_000_000_000 + milliseconds))
@@ -54,9 +55,9 @@ final class TransactionDriver {
         appending = []
         marking = []
         coordinator = TransactionCoordinator(
-            settings, at: now, partitionExists: { $0.topic != "missing" })
+            settings: settings, at: now, partitionExists: { $0.topic != "missing" })
         for record in log { _ = coordinator.restore(record) }
-        perform(coordinator.begin(at: now))
+        perform(coordinator.finishRestoring(at: now))
     }
 
     func send(_ request: TransactionRequest) -> ReplyToken {
@@ -88,13 +89,13 @@ final class TransactionDriver {
         guard !appending.isEmpty else { return }
         let (id, records) = appending.removeFirst()
         append(records)
-        perform(coordinator.persisted(id, at: now))
+        perform(coordinator.appendSucceeded(id, at: now))
     }
 
     func failNext() {
         guard !appending.isEmpty else { return }
         let (id, _) = appending.removeFirst()
-        perform(coordinator.failed(id, at: now))
+        perform(coordinator.appendFailed(id, at: now))
     }
 
     func markNext() {
@@ -116,12 +117,12 @@ final class TransactionDriver {
     func failMarkers(groups: Bool = true) {
         guard !marking.isEmpty else { return }
         let (id, markers) = marking.removeFirst()
-        let left = MarkersLeft(
+        let left = RemainingMarkers(
             partitions: Array(markers.partitions.suffix(1)), groups: groups ? markers.groups : [])
-        let written = MarkersLeft(
+        let written = RemainingMarkers(
             partitions: Array(markers.partitions.dropLast()), groups: groups ? [] : markers.groups)
-        if !written.isEmpty { history.append(.markers(markers.only(written))) }
-        perform(coordinator.markersFailed(id, left: left, at: now))
+        if !written.isEmpty { history.append(.markers(markers.restricted(to: written))) }
+        perform(coordinator.markersFailed(id, remaining: left, at: now))
     }
 
     private func perform(_ actions: [TransactionAction]) {

@@ -5,17 +5,17 @@ import Testing
 
 struct BatchTests {
     @Test func `the checksum by instruction and by table agree with the published value`() {
-        #expect(CRC32C.of(Array("123456789".utf8)) == 0xE306_9283)
+        #expect(CRC32C.checksum(of: Array("123456789".utf8)) == 0xE306_9283)
         var random = SeededGenerator(3)
         for size in Array(0..<200) + [767, 768, 769, 1535, 1536, 5000] {
             let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
-            #expect(CRC32C.of(bytes) == CRC32C.byTable(bytes))
+            #expect(CRC32C.checksum(of: bytes) == CRC32C.checksumByTable(of: bytes))
         }
     }
 
     @Test func `a header is written as it was read`() {
         let bytes = records("a", "b", key: "k")
-        let header = bytes.withBytes { BatchHeader($0) }
+        let header = bytes.withBytes { BatchHeader(parsing: $0) }
         var again = [UInt8](repeating: 0, count: BatchHeader.size)
         again.withMutableBytes { header.write(to: $0) }
         #expect(again == Array(bytes[..<BatchHeader.size]))
@@ -37,9 +37,9 @@ struct BatchTests {
     {
         var bytes = records("a", "b")
         func change(_ body: (inout BatchHeader) -> Void) {
-            var header = bytes.withBytes { BatchHeader($0) }
+            var header = bytes.withBytes { BatchHeader(parsing: $0) }
             body(&header)
-            bytes = BatchBuilder.assemble(header, Array(bytes[BatchHeader.size...]))
+            bytes = BatchBuilder.assemble(header: header, body: Array(bytes[BatchHeader.size...]))
         }
         switch flaw {
         case "too short": bytes.removeLast(bytes.count - 60)
@@ -75,13 +75,13 @@ struct BatchTests {
             }
             // Sealed anew, so that the records are looked into as well.
             if bytes.count >= BatchHeader.size, Bool.random(using: &random) {
-                let header = bytes.withBytes { BatchHeader($0) }
-                bytes = BatchBuilder.assemble(header, Array(bytes[BatchHeader.size...]))
+                let header = bytes.withBytes { BatchHeader(parsing: $0) }
+                bytes = BatchBuilder.assemble(header: header, body: Array(bytes[BatchHeader.size...]))
             }
             _ = try? bytes.withBytes { (raw) throws(LogError) in
                 let header = try BatchHeader.parse(received: raw)
                 try header.checkProduced()
-                return try StoredBatch(raw)
+                return try StoredBatch(parsing: raw)
             }
         }
     }

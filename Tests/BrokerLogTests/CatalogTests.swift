@@ -79,7 +79,8 @@ struct CatalogTests {
         let first = first
         let disk = Disk { operation, path, _ in operation == .open && path == first ? .fail(code) : nil }
         let error = try #require(throws: TopicStoreError.self) { try open(disk: disk) }
-        #expect(error == .unreadableCatalog(DiskError(.open, path: first, code: code), second: second))
+        #expect(
+            error == .unreadableCatalog(DiskError(operation: .open, path: first, code: code), second: second))
         #expect(try logDirectories(directory).count == 2)
         try expectRecords(try open())
     }
@@ -99,7 +100,7 @@ struct CatalogTests {
             let repair = try StoreRepair(path: directory.path)
             let plan = try repair.plan()
             #expect(plan.setAside.map(\.name) == ["younger-0.2"])
-            try repair.carryOut(plan)
+            try repair.apply(plan)
         }
         try expectRecords(try open())
         let kept = try Disk().names(in: directory.path + "/set-aside/younger-0.2")
@@ -122,11 +123,11 @@ struct CatalogTests {
 
     @Test func `a missing partition is refused until it is repaired`() throws {
         try fill()
-        try Disk().removeDirectory(directory.path + "/logs/t-0.1")
+        try Disk().removeDirectory(at: directory.path + "/logs/t-0.1")
         #expect(throws: TopicStoreError.missingLogs([directory.path + "/logs/t-0.1"])) { try open() }
         do {
             let repair = try StoreRepair(path: directory.path)
-            try repair.carryOut(try repair.plan())
+            try repair.apply(try repair.plan())
         }
         try expectRecords(try open())
     }
@@ -139,7 +140,7 @@ struct CatalogTests {
             let repair = try StoreRepair(path: directory.path)
             let plan = try repair.plan()
             #expect(plan.sentences.contains { $0.contains("topic t with 2 partitions") })
-            try repair.carryOut(plan)
+            try repair.apply(plan)
             #expect(try repair.plan().isEmpty)
         }
         let store = try open()
@@ -153,7 +154,7 @@ struct CatalogTests {
 
     private func repair(_ path: String, _ disk: Disk) throws {
         let repair = try StoreRepair(path: path, disk: disk)
-        try repair.carryOut(try repair.plan())
+        try repair.apply(try repair.plan())
     }
 
     @Test func `a repair that ends at any step is finished by the next one`() throws {
@@ -162,7 +163,7 @@ struct CatalogTests {
             try fresh.fill()
             unlink(fresh.first)
             unlink(fresh.second)
-            try Disk().removeDirectory(fresh.directory.path + "/logs/t-0.1")
+            try Disk().removeDirectory(at: fresh.directory.path + "/logs/t-0.1")
             let faulty = FaultyDisk(seed: UInt64(step))
             faulty.die(after: step)
             try? repair(fresh.directory.path, faulty.disk)
@@ -187,8 +188,8 @@ struct CatalogTests {
 
     @Test func `a file of the release before is read, and its strangers go as they did`() throws {
         try fill()
-        let catalog = try #require(TopicCatalog(try bytes(first)))
-        let old = SealedFile.seal(1) { writer in
+        let catalog = try #require(TopicCatalog(decoding: try bytes(first)))
+        let old = SealedFile.seal(format: 1) { writer in
             writer.string(catalog.clusterID)
             writer.int64(5)
             writer.array([catalog.entries[0]]) { writer, entry in
@@ -206,11 +207,11 @@ struct CatalogTests {
         try Disk().replace(first, with: old)
         unlink(second)
         let gone = directory.path + "/logs/gone-0.4"
-        try Disk().makeDirectory(gone)
+        try Disk().makeDirectory(at: gone)
         try Disk().replace(gone + "/00000000000000000000.log", with: [1])
         try expectRecords(try open())
         #expect(try logDirectories(directory).count == 2)
-        #expect(TopicCatalog(try bytes(second))?.listsRemoved == true)
+        #expect(TopicCatalog(decoding: try bytes(second))?.listsRemoved == true)
     }
 
     @Test func `a creation that fails leaves no log and no open file behind`() throws {
@@ -234,7 +235,7 @@ struct CatalogTests {
     }
 
     @Test func `a file system without locks is not another process`() throws {
-        let error = TopicStoreError.disk(DiskError(.lock, path: "lock", code: ENOLCK))
+        let error = TopicStoreError.disk(DiskError(operation: .lock, path: "lock", code: ENOLCK))
         #expect("\(error)".contains("local disk"))
     }
 }

@@ -31,7 +31,7 @@ struct CheckpointTests {
             var stale: [UInt8]?
             for index in 0..<30 {
                 if index == position {
-                    log.checkpoints.demand()
+                    log.checkpoints.requestCheckpoint()
                     store.settle()
                     stale = try Disk().contents(of: path)
                 }
@@ -94,7 +94,7 @@ struct CheckpointTests {
                 let log = try store.create("t", partitions: 1).partitions[0]
                 for index in 0..<10 { try log.append(records("v\(index)")) }
                 store.settle()
-                let position = try log.locate(offset, in: log.active).position
+                let position = try log.locateBatch(holding: offset, in: log.active).position
                 try store.close()
                 flip(log.active.path, position + 70, bit: 1)
             }
@@ -114,7 +114,7 @@ struct CheckpointTests {
             try log.deleteRecords(before: 6)
             try store.close()
             let bytes = try Disk().contents(of: log.checkpointPath)
-            var wrong = try #require(Checkpoint(bytes ?? []))
+            var wrong = try #require(Checkpoint(decoding: bytes ?? []))
             wrong.position -= 7
             try Disk().replace(log.checkpointPath, with: wrong.encoded())
         }

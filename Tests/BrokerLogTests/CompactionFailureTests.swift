@@ -38,14 +38,14 @@ struct CompactionFailureTests {
             log.isCompacting = true
             let first = plan.sources[0]
             one.faulty.fail(after: step)
-            let result = CompactionPass.run(plan, disk: one.faulty.disk, isStopping: { false })
+            let result = CompactionPass.run(plan: plan, disk: one.faulty.disk, isStopping: { false })
             if result.error == nil { break }
             failures += 1
             #expect(result.groups.isEmpty)
             log.apply(result, now: at(10))
             #expect(try waiting(log) == [], "step \(step)")
             // The first segment goes, and the others are merged in other groups.
-            try log.settings.set("segment.bytes", "5000")
+            try log.settings.set("segment.bytes", to: "5000")
             let start = first.endOffset + 1
             try log.deleteRecords(before: start)
             one.upkeep(at: at(11))
@@ -78,7 +78,7 @@ struct CompactionFailureTests {
         let log = one.log
         let plan = try #require(log.compactionPlan(now: at(10)))
         log.isCompacting = true
-        let result = CompactionPass.run(plan, disk: one.faulty.disk, isStopping: { false })
+        let result = CompactionPass.run(plan: plan, disk: one.faulty.disk, isStopping: { false })
         #expect(result.groups.count > 1)
         try log.append(records("taken back", key: "k"))
         one.faulty.failNext(.sync, .fail(EIO))
@@ -90,7 +90,7 @@ struct CompactionFailureTests {
         #expect(try one.values().count == 40)
         one.upkeep(at: at(20))
         #expect(try one.values().count < 40)
-        #expect(log.closed == nil)
+        #expect(log.closedReason == nil)
     }
 
     @Test func `a log whose leftover files cannot be removed stops before its segments change`() throws {
@@ -103,6 +103,6 @@ struct CompactionFailureTests {
         result.leftovers = [log.directory + "/0-1.swap"]
         one.faulty.failNext(.remove, .fail(EIO))
         log.apply(result, now: at(10))
-        #expect(log.closed != nil)
+        #expect(log.closedReason != nil)
     }
 }

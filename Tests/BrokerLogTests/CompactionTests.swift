@@ -62,11 +62,11 @@ struct CompactionTests {
         let one = try OneLog(Self.settings)
         let plain = records("one value", "one value", "one value", key: "k")
         let body = Array(plain[BatchHeader.size...])
-        var header = plain.withBytes { BatchHeader($0) }
+        var header = plain.withBytes { BatchHeader(parsing: $0) }
         header.attributes = 2
         // A literal: what a Snappy writer gives for bytes that it cannot compress.
         let snappy = [UInt8(body.count), 60 << 2, UInt8(body.count - 1)] + body
-        try one.log.append(BatchBuilder.assemble(header, snappy))
+        try one.log.append(BatchBuilder.assemble(header: header, body: snappy))
         one.upkeep(at: at(10))
         let batches = try StoredBatch.all(in: one.log.read(from: 0))
         #expect(batches.flatMap(\.records).map(\.offset) == [2])
@@ -130,7 +130,7 @@ struct CompactionTests {
             store.deliver(now: at(10))
             store.settle()
             // As after a loss of the checkpoint: the log itself must know.
-            try Disk().remove(log.directory + "/checkpoint")
+            try Disk().removeFile(at: log.directory + "/checkpoint")
         }
         let store = try TopicStore(path: directory.path) {}
         let log = try #require(store.topic(named: "t")).partitions[0]
@@ -152,7 +152,7 @@ struct CompactionTests {
             guard var plan = one.log.compactionPlan(now: at(10)) else { break }
             plan.keysMax = 7
             one.log.isCompacting = true
-            one.log.apply(CompactionPass.run(plan, disk: Disk(), isStopping: { false }), now: at(10))
+            one.log.apply(CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false }), now: at(10))
             one.store.settle()
         }
         #expect(try one.values() == Array(repeating: "second", count: 40))
@@ -165,7 +165,7 @@ struct CompactionTests {
         try one.log.roll()
         one.store.settle()
         let plan = try #require(one.log.compactionPlan(now: at(10)))
-        let result = CompactionPass.run(plan, disk: Disk(), isStopping: { true })
+        let result = CompactionPass.run(plan: plan, disk: Disk(), isStopping: { true })
         #expect(result.error != nil)
         #expect(try one.values().count == 40)
     }

@@ -19,9 +19,9 @@ struct DamageRemedyTests {
         try one.log.roll()
         one.store.settle()
         let segment = one.log.segment(holding: offset)
-        let position = try one.log.locate(offset, in: segment).position
+        let position = try one.log.locateBatch(holding: offset, in: segment).position
         flip(segment.path, position + 70, bit: 2)
-        one.log.positions.forget()
+        one.log.positions.removeAll()
         return one
     }
 
@@ -102,9 +102,9 @@ struct DamageRemedyTests {
         store.settle()
         let segment = topic.log.active
         for offset in [0, 7, 8, 19] as [Int64] {
-            flip(segment.path, try topic.log.locate(offset, in: segment).position + 65, bit: 1)
+            flip(segment.path, try topic.log.locateBatch(holding: offset, in: segment).position + 65, bit: 1)
         }
-        topic.log.positions.forget()
+        topic.log.positions.removeAll()
         var restored: [String] = []
         try topic.replay(log: .silent) { record in
             restored.append(String(decoding: record.key, as: UTF8.self))
@@ -123,7 +123,7 @@ struct DamageRemedyTests {
         store.settle()
         for offset in offsets {
             let segment = log.segment(holding: offset)
-            flip(segment.path, try log.locate(offset, in: segment).position + 70, bit: 2)
+            flip(segment.path, try log.locateBatch(holding: offset, in: segment).position + 70, bit: 2)
         }
         try store.close()
         return directory

@@ -26,7 +26,7 @@ struct DamageTests {
     }
 
     private func open(_ path: String, metrics: Metrics = Metrics()) throws -> (TopicStore, PartitionLog) {
-        let store = try TopicStore(path: path, metrics: metrics, bootID: "same", place: "here") {}
+        let store = try TopicStore(path: path, metrics: metrics, bootID: "same", directoryIdentity: "here") {}
         if let topic = store.topic(named: "t") { return (store, topic.partitions[0]) }
         return (store, try store.create("t", partitions: 1, settings: Self.settings).partitions[0])
     }
@@ -84,7 +84,7 @@ struct DamageTests {
                 flip(victim, position, bit: position % 8)
                 defer { if life == .running { flip(victim, position, bit: position % 8) } }
                 let metrics = Metrics()
-                let counters = LogCounters(metrics)
+                let counters = LogCounters(metrics: metrics)
                 let opened = life == .running ? (store!, log!) : try open(copy.path, metrics: metrics)
                 let read = readAll(opened.1)
                 let place = "\(life) \(segment) byte \(position)"

@@ -38,7 +38,7 @@ struct DurabilityTests {
         func append() throws -> [String] {
             journal.forget()
             let appended = try log.append(records("v"))
-            log.whenDurable(appended.nextOffset) { _ in journal.note("answered") }
+            log.whenDurable(upTo: appended.nextOffset) { _ in journal.note("answered") }
             store.settle()
             return journal.all
         }
@@ -82,15 +82,17 @@ struct DurabilityTests {
         let batch = Self.batch("v")
         var answers: [String] = []
         let first = try one.log.append(batch)
-        one.log.whenDurable(first.nextOffset) { answers.append("first \($0 == nil)") }
+        one.log.whenDurable(upTo: first.nextOffset) { answers.append("first \($0 == nil)") }
         let again = try one.log.append(batch)
         #expect(again.isDuplicate && again.nextOffset == first.nextOffset)
-        one.log.whenDurable(again.nextOffset) { answers.append("again \($0 == nil)") }
+        one.log.whenDurable(upTo: again.nextOffset) { answers.append("again \($0 == nil)") }
         #expect(answers == [])
         one.store.settle()
         #expect(answers == ["first true", "again true"])
         // Now it is there, and the answer comes at once.
-        one.log.whenDurable(try one.log.append(batch).nextOffset) { answers.append("late \($0 == nil)") }
+        one.log.whenDurable(upTo: try one.log.append(batch).nextOffset) {
+            answers.append("late \($0 == nil)")
+        }
         #expect(answers.last == "late true")
     }
 
@@ -98,8 +100,12 @@ struct DurabilityTests {
         let one = try OneLog()
         let batch = Self.batch("v")
         var answers: [String] = []
-        one.log.whenDurable(try one.log.append(batch).nextOffset) { answers.append("first \($0 == nil)") }
-        one.log.whenDurable(try one.log.append(batch).nextOffset) { answers.append("again \($0 == nil)") }
+        one.log.whenDurable(upTo: try one.log.append(batch).nextOffset) {
+            answers.append("first \($0 == nil)")
+        }
+        one.log.whenDurable(upTo: try one.log.append(batch).nextOffset) {
+            answers.append("again \($0 == nil)")
+        }
         one.faulty.failNext(.sync, .fail(EIO))
         one.store.settle()
         #expect(answers == ["first false", "again false"])

@@ -15,10 +15,10 @@ struct ExpiryClockTests {
         var lead: Int64 = 0
         var clock: ExpiryClock
 
-        init(kept: ExpiryClock.Kept? = nil, lead: Int64 = 0) {
+        init(kept: ExpiryClock.SavedClock? = nil, lead: Int64 = 0) {
             self.lead = lead
             clock = ExpiryClock(
-                kept: kept, wall: WallTime(milliseconds: noon.milliseconds + lead),
+                saved: kept, wall: WallTime(milliseconds: noon.milliseconds + lead),
                 at: Instant(nanoseconds: 0))
         }
 
@@ -27,7 +27,7 @@ struct ExpiryClockTests {
             for _ in 0..<milliseconds / 500 {
                 steady += 500
                 clock.observe(
-                    WallTime(milliseconds: noon.milliseconds + steady + lead),
+                    wall: WallTime(milliseconds: noon.milliseconds + steady + lead),
                     at: Instant(nanoseconds: steady * 1_000_000))
             }
         }
@@ -97,7 +97,7 @@ struct ExpiryClockTests {
         var before = Machine()
         before.lead = Self.hour * 2
         before.pass(60_000)
-        let after = Machine(kept: before.clock.kept, lead: Self.hour * 2)
+        let after = Machine(kept: before.clock.saved, lead: Self.hour * 2)
         #expect(after.clock.isInDoubt)
         #expect(after.error == 60_000)
     }
@@ -119,8 +119,8 @@ struct ExpiryClockTests {
         var machine = Machine()
         machine.lead = Self.day
         machine.pass(1_000)
-        file.keep(machine.clock)
-        #expect(file.read() == machine.clock.kept)
+        file.save(machine.clock)
+        #expect(file.read() == machine.clock.saved)
         flip(file.path, 5, bit: 1)
         #expect(file.read() == nil)
     }

@@ -14,7 +14,7 @@ private func liar(offsetDelta: Int = 0, timestampDelta: Int64 = 0, time: Int64 =
     header.baseTimestamp = time
     header.maxTimestamp = time
     header.recordCount = 1
-    return BatchBuilder.assemble(header, body)
+    return BatchBuilder.assemble(header: header, body: body)
 }
 
 /// Batches whose checksum holds and whose numbers were chosen to break the arithmetic behind it.
@@ -38,12 +38,14 @@ struct HostileBatchTests {
         let one = try OneLog()
         try one.log.append(timed("v", 0, key: "k"))
         try one.log.append(liar(offsetDelta: .max))
-        one.log.settings = try TopicSettings(["cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"])
+        one.log.settings = try TopicSettings(overrides: [
+            "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0",
+        ])
         one.store.settle()
         try one.log.roll()
         one.store.settle()
         let plan = try #require(one.log.compactionPlan(now: at(10)))
-        let result = CompactionPass.run(plan, disk: Disk(), isStopping: { false })
+        let result = CompactionPass.run(plan: plan, disk: Disk(), isStopping: { false })
         #expect(result.error?.code == .corruptMessage)
     }
 

@@ -101,7 +101,7 @@ struct LogBehaviourTests {
         one.faulty.fill(true)
         one.upkeep(at: at(900))
         #expect(one.log.segmentCount == 1)
-        #expect(one.log.closed == nil)
+        #expect(one.log.closedReason == nil)
         let files = try Disk().names(in: one.log.directory)
         #expect(files.filter { $0.hasSuffix(".log") || $0.hasSuffix(".deleted") }.count == 1)
         one.faulty.fill(false)
@@ -162,20 +162,20 @@ struct LogBehaviourTests {
         var answered = 0
         for _ in 0..<100 {
             let appended = try one.log.append(timed("v", 0))
-            one.log.whenDurable(appended.nextOffset) { if $0 == nil { answered += 1 } }
+            one.log.whenDurable(upTo: appended.nextOffset) { if $0 == nil { answered += 1 } }
         }
         #expect(answered == 0)
         #expect(one.log.highWatermark == 0)
         one.store.settle()
         #expect(answered == 100)
-        #expect(one.store.flusher.roundsCount <= 2)
+        #expect(one.store.flusher.requestCount <= 2)
     }
 
     @Test func `at the system's pace an append is answered and seen at once`() throws {
         let one = try OneLog(flush: .os)
         let appended = try one.log.append(timed("v", 0))
         var answer: LogError??
-        one.log.whenDurable(appended.nextOffset) { answer = .some($0) }
+        one.log.whenDurable(upTo: appended.nextOffset) { answer = .some($0) }
         #expect(answer == .some(nil))
         #expect(try StoredBatch.all(in: one.log.read(from: 0)).count == 1)
     }
@@ -233,7 +233,7 @@ struct LogBehaviourTests {
         one.store.settle()
         let appended = try one.log.append(timed("unsafe", 0))
         var answer: LogError?
-        one.log.whenDurable(appended.nextOffset) { answer = $0 }
+        one.log.whenDurable(upTo: appended.nextOffset) { answer = $0 }
         one.faulty.failNext(.sync, .fail(EIO))
         one.store.settle()
         #expect(answer?.code == .kafkaStorageError)
@@ -325,7 +325,7 @@ struct LogBehaviourTests {
             let logs = try store.create("t", partitions: 20).partitions
             for log in logs { try log.append(timed("v", 0)) }
             #expect(store.environment.open.count <= 4)
-            for log in logs { log.checkpoints.demand() }
+            for log in logs { log.checkpoints.requestCheckpoint() }
             for log in logs { log.requestFlush() }
             store.settle()
         }
@@ -363,7 +363,7 @@ struct LogBehaviourTests {
         try one.log.roll()
         let appended = try one.log.append(timed("v", 0))
         var answer: LogError??
-        one.log.whenDurable(appended.nextOffset) { answer = .some($0) }
+        one.log.whenDurable(upTo: appended.nextOffset) { answer = .some($0) }
         one.faulty.failNext(.syncDirectory, .fail(EMFILE))
         one.store.settle()
         #expect(answer == nil)

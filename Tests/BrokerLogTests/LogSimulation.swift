@@ -108,7 +108,7 @@ final class LogSimulation {
         let codecs: [Codec] = [.none, .gzip, .lz4, .zstd]
         let bytes = recompressed(plain, codecs[Int(random.next(upperBound: UInt64(4)))])
         let expected = Int64(model.entries.count)
-        let appended: Appended
+        let appended: AppendResult
         do {
             appended = try log.append(bytes, now: WallTime(milliseconds: now))
         } catch {
@@ -123,7 +123,7 @@ final class LogSimulation {
             lastBatches[producer] = (bytes, appended.baseOffset, appended.nextOffset)
         }
         let end = appended.nextOffset
-        log.whenDurable(end) { [unowned self] error in
+        log.whenDurable(upTo: end) { [unowned self] error in
             if error == nil { model.acknowledged = max(model.acknowledged, end) }
         }
     }
@@ -177,7 +177,7 @@ final class LogSimulation {
         #expect(again.isDuplicate, "seed \(seed)")
         #expect(again.baseOffset == last.offset, "seed \(seed)")
         #expect(log.endOffset == model.entries.count, "seed \(seed)")
-        log.whenDurable(again.nextOffset) { [unowned self] error in
+        log.whenDurable(upTo: again.nextOffset) { [unowned self] error in
             if error == nil { model.acknowledged = max(model.acknowledged, last.end) }
         }
     }
@@ -314,8 +314,8 @@ final class LogSimulation {
 
 /// The same records in another codec.
 func recompressed(_ batch: [UInt8], _ codec: Codec) -> [UInt8] {
-    var header = batch.withBytes { BatchHeader($0) }
+    var header = batch.withBytes { BatchHeader(parsing: $0) }
     let packed = codec.compress(Array(batch[BatchHeader.size...]))
     header.attributes |= Int16(packed.codec.rawValue)
-    return BatchBuilder.assemble(header, packed.bytes)
+    return BatchBuilder.assemble(header: header, body: packed.bytes)
 }

@@ -13,7 +13,7 @@ struct LogThreadsTests {
     @Test(.timeLimit(.minutes(1)))
     func `appends, syncs and compactions on three threads end in one state`() throws {
         let directory = TestDirectory(inMemory: true)
-        let wakes = WakeSignal()
+        let wakes = ThreadSignal()
         let store = try TopicStore(path: directory.path) { wakes.raise() }
         let topic = try store.create(
             "t", partitions: 3,
@@ -34,7 +34,7 @@ struct LogThreadsTests {
             truth[index][key] = "v\(round)"
             let appended = try topic.partitions[index].append(records("v\(round)", key: key))
             waiting += 1
-            topic.partitions[index].whenDurable(appended.nextOffset) { error in
+            topic.partitions[index].whenDurable(upTo: appended.nextOffset) { error in
                 #expect(error == nil)
                 waiting -= 1
             }
@@ -56,7 +56,7 @@ struct LogThreadsTests {
             }
             #expect(state == truth[index])
         }
-        #expect(topic.partitions.contains { $0.cleaned.firstDirty > 0 })
+        #expect(topic.partitions.contains { $0.compactionProgress.firstDirty > 0 })
         try store.close()
     }
 }

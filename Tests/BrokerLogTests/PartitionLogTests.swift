@@ -13,7 +13,7 @@ func records(_ values: String..., key: String? = nil) -> [UInt8] {
 
 extension PartitionLog {
     @discardableResult
-    func append(_ bytes: [UInt8], now: WallTime = noon) throws(LogError) -> Appended {
+    func append(_ bytes: [UInt8], now: WallTime = noon) throws(LogError) -> AppendResult {
         try bytes.withBytes { (raw) throws(LogError) in try append(raw, now: now) }
     }
 
@@ -44,7 +44,7 @@ struct PartitionLogTests {
             #expect(appended.baseOffset == 2)
             #expect(log.highWatermark == 0)
             var answer: LogError??
-            log.whenDurable(appended.nextOffset) { answer = .some($0) }
+            log.whenDurable(upTo: appended.nextOffset) { answer = .some($0) }
             #expect(answer == nil)
             store.settle()
             #expect(answer == .some(nil))

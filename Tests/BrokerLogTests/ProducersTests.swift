@@ -18,79 +18,79 @@ struct ProducersTests {
 
     private func producers(_ batches: BatchHeader...) -> Producers {
         var producers = Producers()
-        for batch in batches { producers.appended(batch, now: 100) }
+        for batch in batches { producers.recordAppend(batch, now: 100) }
         return producers
     }
 
     @Test func `an unknown producer may begin anywhere`() throws {
-        #expect(try Producers().judge(batch(sequence: 41)) == .append)
+        #expect(try Producers().checkAppend(batch(sequence: 41)) == .append)
     }
 
     @Test func `the next sequence is appended and a gap is refused`() throws {
         let known = producers(batch(sequence: 0, count: 3))
-        #expect(try known.judge(batch(sequence: 3)) == .append)
+        #expect(try known.checkAppend(batch(sequence: 3)) == .append)
         #expect(throws: LogError.outOfOrderSequence(producer: 7, got: 4, last: 2)) {
-            try known.judge(batch(sequence: 4))
+            try known.checkAppend(batch(sequence: 4))
         }
         #expect(throws: LogError.outOfOrderSequence(producer: 7, got: 1, last: 2)) {
-            try known.judge(batch(sequence: 1))
+            try known.checkAppend(batch(sequence: 1))
         }
     }
 
     @Test func `one of the last five batches is a duplicate and says where it went`() throws {
         var known = Producers()
         for index in 0..<7 as Range<Int32> {
-            known.appended(batch(sequence: index * 2, count: 2, at: Int64(index) * 10), now: 100)
+            known.recordAppend(batch(sequence: index * 2, count: 2, at: Int64(index) * 10), now: 100)
         }
         for index in 2..<7 as Range<Int32> {
             #expect(
-                try known.judge(batch(sequence: index * 2, count: 2))
+                try known.checkAppend(batch(sequence: index * 2, count: 2))
                     == .duplicate(baseOffset: Int64(index) * 10, timestamp: 100))
         }
-        #expect(throws: LogError.self) { try known.judge(batch(sequence: 2, count: 2)) }
+        #expect(throws: LogError.self) { try known.checkAppend(batch(sequence: 2, count: 2)) }
     }
 
     @Test func `sequences go on with zero after the largest number`() throws {
         let known = producers(batch(sequence: .max - 1, count: 3))
-        #expect(try known.judge(batch(sequence: 1)) == .append)
+        #expect(try known.checkAppend(batch(sequence: 1)) == .append)
         let exact = producers(batch(sequence: .max, count: 1))
-        #expect(try exact.judge(batch(sequence: 0)) == .append)
+        #expect(try exact.checkAppend(batch(sequence: 0)) == .append)
     }
 
     @Test func `a newer epoch begins at zero and fences the older one`() throws {
         let known = producers(batch(sequence: 0), batch(epoch: 1, sequence: 0))
         #expect(throws: LogError.fencedProducer(producer: 7, epoch: 0, current: 1)) {
-            try known.judge(batch(sequence: 1))
+            try known.checkAppend(batch(sequence: 1))
         }
         #expect(throws: LogError.outOfOrderSequence(producer: 7, got: 5, last: -1)) {
-            try known.judge(batch(epoch: 2, sequence: 5))
+            try known.checkAppend(batch(epoch: 2, sequence: 5))
         }
-        #expect(try known.judge(batch(epoch: 2, sequence: 0)) == .append)
+        #expect(try known.checkAppend(batch(epoch: 2, sequence: 0)) == .append)
     }
 
     @Test func `a marker of a newer epoch fences before any record of it`() throws {
         var known = producers(batch(sequence: 0, transactional: true))
-        known.ended(producerID: 7, epoch: 1, commit: false, at: 1, timestamp: 100)
+        known.recordMarker(producerID: 7, epoch: 1, commit: false, at: 1, timestamp: 100)
         #expect(throws: LogError.fencedProducer(producer: 7, epoch: 0, current: 1)) {
-            try known.judge(batch(sequence: 1, transactional: true))
+            try known.checkAppend(batch(sequence: 1, transactional: true))
         }
         #expect(throws: LogError.fencedProducer(producer: 7, epoch: 0, current: 1)) {
-            try known.judgeMarker(producerID: 7, epoch: 0)
+            try known.checkMarker(producerID: 7, epoch: 0)
         }
-        #expect(try known.judge(batch(epoch: 1, sequence: 0, transactional: true)) == .append)
+        #expect(try known.checkAppend(batch(epoch: 1, sequence: 0, transactional: true)) == .append)
     }
 
     @Test func `plain records within a transaction are refused`() throws {
         let known = producers(batch(sequence: 0, transactional: true))
         #expect(throws: LogError.invalidTransactionState(producer: 7)) {
-            try known.judge(batch(sequence: 1))
+            try known.checkAppend(batch(sequence: 1))
         }
     }
 
     @Test func `committed readers stop at the oldest open transaction and at unsafe markers`() {
         var known = producers(batch(sequence: 0, at: 5, transactional: true))
         #expect(known.stableOffset(highWatermark: 9) == 5)
-        known.ended(producerID: 7, epoch: 0, commit: true, at: 9, timestamp: 1)
+        known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 9, timestamp: 1)
         #expect(known.stableOffset(highWatermark: 9) == 5)
         #expect(known.stableOffset(highWatermark: 10) == 10)
     }
@@ -100,7 +100,7 @@ struct ProducersTests {
         for (producer, start, end) in [(1, 0, 4), (2, 2, 9), (3, 10, 12)] as [(Int64, Int64, Int64)] {
             known.open[producer] = start
             if producer == 2 { known.open[3] = nil }
-            known.ended(producerID: producer, epoch: 0, commit: false, at: end, timestamp: 0)
+            known.recordMarker(producerID: producer, epoch: 0, commit: false, at: end, timestamp: 0)
         }
         #expect(known.aborted(from: 0, to: 1).map(\.producerID) == [1])
         #expect(known.aborted(from: 3, to: 5).map(\.producerID) == [1, 2])
@@ -114,7 +114,7 @@ struct ProducersTests {
         var known = producers(batch(sequence: 0, transactional: true))
         known.expire(usedBefore: 1000)
         #expect(known.entries.count == 1)
-        known.ended(producerID: 7, epoch: 0, commit: true, at: 3, timestamp: 100)
+        known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 3, timestamp: 100)
         known.expire(usedBefore: 1000)
         #expect(known.entries.isEmpty)
     }

@@ -13,10 +13,10 @@ func plant(_ batches: [[UInt8]], in directory: String) throws {
 
 /// The batch as it is stored at an offset, with another time.
 func stored(_ batch: [UInt8], at offset: Int64, time: Int64? = nil) -> [UInt8] {
-    var header = batch.withBytes { BatchHeader($0) }
+    var header = batch.withBytes { BatchHeader(parsing: $0) }
     header.baseOffset = offset
     if let time { header.maxTimestamp = time }
-    return BatchBuilder.assemble(header, Array(batch[BatchHeader.size...]))
+    return BatchBuilder.assemble(header: header, body: Array(batch[BatchHeader.size...]))
 }
 
 /// The start of a log from the files of the last process.
@@ -49,7 +49,7 @@ struct RecoveryTests {
         try log.roll()
         _ = try log.rebuiltIndex(of: log.segments[0])
         #expect(log.segments[0].firstAppended == arrival)
-        log.settings = try TopicSettings([
+        log.settings = try TopicSettings(overrides: [
             "cleanup.policy": "compact", "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1",
         ])
         _ = log.compactionPlan(now: at(22))
@@ -76,7 +76,7 @@ struct RecoveryTests {
         }
         // Not readable as a file: the log cannot be opened.
         unlink(path + "/checkpoint")
-        try Disk().makeDirectory(path + "/checkpoint")
+        try Disk().makeDirectory(at: path + "/checkpoint")
         #expect(throws: TopicStoreError.self) { try staysUp() }
         rmdir(path + "/checkpoint")
         #expect(try !staysUp())
@@ -107,7 +107,7 @@ struct RecoveryTests {
         for index in 0..<100 as Range<Int64> {
             var filler = BatchHeader(baseOffset: index * 50_001)
             filler.lastOffsetDelta = 49_999
-            batches.append(BatchBuilder.assemble(filler, []))
+            batches.append(BatchBuilder.assemble(header: filler, body: []))
             batches.append(stored(records("v"), at: index * 50_001 + 50_000))
         }
         try plant(batches, in: path)

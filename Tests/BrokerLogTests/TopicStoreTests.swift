@@ -29,7 +29,7 @@ struct TopicStoreTests {
         let store = try TopicStore(path: directory.path) {}
         #expect(store.clusterID == cluster)
         #expect(store.topics.map(\.name) == ["__inner", "kept"])
-        let topic = try #require(store.topic(id))
+        let topic = try #require(store.topic(id: id))
         #expect(topic.partitions.count == 3)
         #expect(topic.settings.isCompacted)
         #expect(topic.settings.isDeleted)
@@ -139,19 +139,19 @@ struct TopicStoreTests {
     }
 
     @Test func `every setting's default is a value that it takes`() throws {
-        for setting in TopicSettings().described {
+        for setting in TopicSettings().descriptions {
             var settings = TopicSettings()
-            try settings.set(setting.name, setting.value)
+            try settings.set(setting.name, to: setting.value)
             #expect(setting.isDefault)
         }
-        var settings = try TopicSettings(["retention.ms": "5"])
+        var settings = try TopicSettings(overrides: ["retention.ms": "5"])
         #expect(settings.retentionMilliseconds == 5)
-        try settings.set("retention.ms", nil)
+        try settings.set("retention.ms", to: nil)
         #expect(settings == TopicSettings())
     }
 }
 
 /// The directories of partitions in a store.
 func logDirectories(_ directory: TestDirectory) throws -> [String] {
-    try Disk().names(in: directory.path + "/logs").filter { LogDirectory($0) != nil }
+    try Disk().names(in: directory.path + "/logs").filter { LogDirectory(name: $0) != nil }
 }

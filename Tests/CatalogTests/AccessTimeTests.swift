@@ -7,28 +7,34 @@ import Testing
 /// The time of an answer must not reveal to an attacker which keys exist.
 struct AccessTimeTests {
     @Test func `refusing an unknown key takes as long as refusing a wrong secret`() throws {
-        var catalog = KnownCatalog()
+        var catalog = CatalogSnapshot()
         catalog.put(makeApp())
         var forged: [String] = []
         for _ in 0..<200 {
-            let (text, key) = KeyText.mint(app: "shop", role: .report, atMilliseconds: 0)
+            let (text, key) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
             catalog.put(
                 APIKey(
                     id: key.id, app: "shop", role: .report, secretHash: key.secretHash.reversed(),
                     createdAt: 0))
             forged.append(text)
         }
-        let absent = (0..<200).map { _ in KeyText.mint(app: "shop", role: .report, atMilliseconds: 0).text }
+        let absent = (0..<200).map { _ in
+            APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0).text
+        }
         let (clock, now) = (ContinuousClock(), WallTime.now())
         var times: (forged: [Duration], absent: [Duration]) = ([], [])
         // Both are measured alternately, so that other load on the machine affects both.
         for _ in 0..<100 {
             for index in forged.indices {
-                var answers: [Access] = []
+                var answers: [AccessDecision] = []
                 times.forged.append(
-                    clock.measure { answers.append(catalog.access(forged[index], for: .report, now: now)) })
+                    clock.measure {
+                        answers.append(catalog.access(withText: forged[index], for: .report, now: now))
+                    })
                 times.absent.append(
-                    clock.measure { answers.append(catalog.access(absent[index], for: .report, now: now)) })
+                    clock.measure {
+                        answers.append(catalog.access(withText: absent[index], for: .report, now: now))
+                    })
                 #expect(answers == [.unknown, .unknown])
             }
         }

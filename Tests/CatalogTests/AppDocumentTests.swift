@@ -6,7 +6,7 @@ import Testing
 
 private func problems(_ text: String, id: String = "shop") -> [String] {
     do {
-        _ = try AppDocument.read(Array(text.utf8), id: id)
+        _ = try AppDocument.parse(Array(text.utf8), id: id)
         return []
     } catch {
         return error.problems.map(\.description)
@@ -22,8 +22,8 @@ private let good =
     type.requiredAttributes = ["home"]
     type.updateTokenMilliseconds = 3_600_000
     type.groupAttribute = "matchId"
-    app.types = [type]
-    #expect(try AppDocument.read(app.encoded(), id: "shop") == app)
+    app.activityTypes = [type]
+    #expect(try AppDocument.parse(app.encoded(), id: "shop") == app)
 }
 
 @Test(arguments: [
@@ -71,7 +71,8 @@ func `a problem with an app is reported with its path`(_ text: String, _ problem
     func life(_ version: Int, _ text: String) throws -> Int64? {
         let type = #"{"name":"A","updateTokenTtl":\#(text)}"#
         let document = #"{"v":\#(version),\#(good),"activityTypes":[\#(type)]}"#
-        return try AppDocument.read(Array(document.utf8), id: "shop").types.first?.updateTokenMilliseconds
+        return try AppDocument.parse(Array(document.utf8), id: "shop").activityTypes.first?
+            .updateTokenMilliseconds
     }
     #expect(try life(2, #""90m""#) == 5_400_000 && life(2, #""7d""#) == 7 * 86_400_000)
     #expect(try life(1, "3600000") == 3_600_000 && life(1, #""2h""#) == 7_200_000)

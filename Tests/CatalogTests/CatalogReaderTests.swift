@@ -19,13 +19,14 @@ private struct Bench {
     init() throws {
         cluster = try TestCluster()
         settings = KafkaSettings(brokers: cluster.brokers)
-        let admin = try Admin(settings, log: .silent, metrics: Metrics())
+        let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
         for (name, policy) in [(catalog, "compact"), (audit, "delete")] {
             let topic = NewTopic(
-                name, partitions: 1, replication: 1, configuration: ["cleanup.policy": policy])
+                name: name, partitionCount: 1, replicationFactor: 1, configuration: ["cleanup.policy": policy]
+            )
             #expect(try admin.create([topic]).allSatisfy { $0.code == .none })
         }
-        try admin.waitUntilUsable([catalog, audit], withinMilliseconds: 30_000)
+        try admin.waitForLeaders(of: [catalog, audit], withinMilliseconds: 30_000)
     }
 
     func writer() throws -> CatalogWriter {
@@ -58,11 +59,11 @@ struct CatalogReaderTests {
         async throws
     {
         let bench = try Bench()
-        let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
+        let reader = CatalogReader(Cluster(settings: bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
         try await eventually("the end of an empty catalog") { reader.catalog != nil }
         let first = reader.catalog
-        let key = KeyText.mint(app: "a", role: .report, atMilliseconds: 0)
+        let key = APIKeyText.makeKey(app: "a", role: .report, atMilliseconds: 0)
         try await onThread {
             let writer = try bench.writer()
             try writer.put(makeApp("a"), action: "app.create", now: .now())
@@ -75,7 +76,8 @@ struct CatalogReaderTests {
     }
 
     @Test func `without Kafka a reader starts, knows nothing, and stops`() async throws {
-        let reader = CatalogReader(Cluster(KafkaSettings(brokers: ["127.0.0.1:1"])), topic: "catalog")
+        let reader = CatalogReader(
+            Cluster(settings: KafkaSettings(brokers: ["127.0.0.1:1"])), topic: "catalog")
         try await reader.start(
             ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("the reader failed: \($0)") })
         #expect(reader.catalog == nil)
@@ -84,22 +86,24 @@ struct CatalogReaderTests {
 
     @Test func `a topic that is deleted and created again does not keep its old apps`() async throws {
         let bench = try Bench()
-        let reader = CatalogReader(Cluster(bench.settings), topic: bench.catalog)
+        let reader = CatalogReader(Cluster(settings: bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
         try await onThread {
             for app in ["a", "c"] { try bench.writer().put(makeApp(app), action: "app.create", now: .now()) }
         }
         try await eventually("the apps") { reader.catalog?.apps.count == 2 }
         try await onThread {
-            _ = try Admin(bench.settings, log: .silent, metrics: Metrics()).delete([bench.catalog])
+            _ = try AdminClient(settings: bench.settings, log: .silent, metrics: Metrics()).delete([
+                bench.catalog
+            ])
         }
         try await eventually("the end of the old topic") {
             try await onThread {
                 let topic = NewTopic(
-                    bench.catalog, partitions: 1, replication: 1,
+                    name: bench.catalog, partitionCount: 1, replicationFactor: 1,
                     configuration: ["cleanup.policy": "compact"])
-                let admin = try Admin(bench.settings, log: .silent, metrics: Metrics())
-                return try admin.create([topic]).first?.code == Kafka.ErrorCode.none
+                let admin = try AdminClient(settings: bench.settings, log: .silent, metrics: Metrics())
+                return try admin.create([topic]).first?.code == Kafka.KafkaErrorCode.none
             }
         }
         try await onThread {

@@ -17,9 +17,9 @@ struct CatalogReadinessTests {
         let cluster = try TestCluster(weather: nil)
         let settings = KafkaSettings(brokers: cluster.brokers)
         try await onThread {
-            let admin = try Admin(settings, log: .silent, metrics: Metrics())
+            let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
             for name in ["catalog", "audit"] {
-                _ = try admin.create([NewTopic(name, partitions: 1, replication: 1)])
+                _ = try admin.create([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
             }
             let writer = try CatalogWriter(
                 settings, catalog: "catalog", audit: "audit", author: "a test", metrics: Metrics())
@@ -29,7 +29,7 @@ struct CatalogReadinessTests {
         }
         var best = Int.max
         for _ in 0..<5 {
-            let reader = CatalogReader(Cluster(settings), topic: "catalog")
+            let reader = CatalogReader(Cluster(settings: settings), topic: "catalog")
             let began = Instant.now()
             try await reader.start(
                 ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("the reader failed: \($0)") })

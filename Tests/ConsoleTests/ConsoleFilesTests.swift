@@ -24,7 +24,8 @@ struct ConsoleFilesTests {
         for (name, text) in sources {
             #expect(ConsoleFile.all[name].map { $0.bytes == Array(text.utf8) } == true, "\(name)")
         }
-        #expect(Set(ConsoleFile.all.values.map(\.tag)).count == sources.count, "tags differ between files")
+        #expect(
+            Set(ConsoleFile.all.values.map(\.entityTag)).count == sources.count, "tags differ between files")
     }
 
     /// Data becomes text nodes. No script uses a function that makes markup from data or runs it.

@@ -12,17 +12,18 @@ import Testing
 
     @Test func `SHA-256 gives the values of FIPS 180`() {
         #expect(
-            SHA256.digest(Array("abc".utf8))
+            SHA256.digest(of: Array("abc".utf8))
                 == bytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
         #expect(
-            SHA256.digest([]) == bytes("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
+            SHA256.digest(of: []) == bytes("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        )
     }
 
     @Test func `HMAC-SHA256 gives the value of RFC 4231 repeatedly with one key`() {
-        let hmac = HMACSHA256(key: SecretBytes(Array("Jefe".utf8)))
+        let hmac = HMACSHA256(key: SecretBytes(copying: Array("Jefe".utf8)))
         for _ in 0..<3 {
             #expect(
-                hmac.code(for: Array("what do ya want for nothing?".utf8))
+                hmac.authenticationCode(for: Array("what do ya want for nothing?".utf8))
                     == bytes("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"))
         }
     }
@@ -42,12 +43,12 @@ import Testing
     func `HMAC-SHA256 accepts keys of a block, longer keys and an empty key`(
         _ key: [UInt8], _ message: String, _ code: String
     ) {
-        let hmac = HMACSHA256(key: SecretBytes(key))
-        for _ in 0..<2 { #expect(hmac.code(for: Array(message.utf8)) == bytes(code)) }
+        let hmac = HMACSHA256(key: SecretBytes(copying: key))
+        for _ in 0..<2 { #expect(hmac.authenticationCode(for: Array(message.utf8)) == bytes(code)) }
     }
 
     @Test func `AES-256-GCM gives the values of the GCM specification`() {
-        let cipher = AES256GCM(key: SecretBytes([UInt8](repeating: 0, count: 32)))
+        let cipher = AES256GCM(key: SecretBytes(copying: [UInt8](repeating: 0, count: 32)))
         let nonce = [UInt8](repeating: 0, count: 12)
         #expect(cipher.seal([], nonce: nonce) == nonce + bytes("530f8afbc74536b9a963b4f1c4cb738b"))
         #expect(
@@ -57,11 +58,11 @@ import Testing
     }
 
     @Test func `sealed bytes open only with the same key and context`() {
-        let key = Random.bytes(32)
-        let cipher = AES256GCM(key: SecretBytes(key))
+        let key = Random.bytes(count: 32)
+        let cipher = AES256GCM(key: SecretBytes(copying: key))
         for count in [0, 1, 15, 16, 17, 100, 4_000] {
-            let message = Random.bytes(count)
-            let sealed = cipher.seal(message, nonce: Random.bytes(12), authenticating: [1, 2])
+            let message = Random.bytes(count: count)
+            let sealed = cipher.seal(message, nonce: Random.bytes(count: 12), authenticating: [1, 2])
             #expect(sealed.count == count + AES256GCM.overheadBytes)
             #expect(cipher.open(sealed, authenticating: [1, 2]) == message)
             #expect(cipher.open(sealed, authenticating: [1, 3]) == nil)
@@ -72,7 +73,7 @@ import Testing
                 #expect(cipher.open(changed, authenticating: [1, 2]) == nil)
             }
             #expect(cipher.open(Array(sealed.dropLast()), authenticating: [1, 2]) == nil)
-            let other = AES256GCM(key: SecretBytes(Random.bytes(32)))
+            let other = AES256GCM(key: SecretBytes(copying: Random.bytes(count: 32)))
             #expect(other.open(sealed, authenticating: [1, 2]) == nil)
         }
         #expect(cipher.open([]) == nil)
@@ -98,9 +99,9 @@ import Testing
     }
 
     @Test func `secrets compare by content`() {
-        #expect(equalInConstantTime([1, 2, 3], [1, 2, 3]))
-        #expect(!equalInConstantTime([1, 2, 3], [1, 2, 4]))
-        #expect(!equalInConstantTime([1, 2, 3], [1, 2]))
-        #expect(equalInConstantTime([], []))
+        #expect(isEqualInConstantTime([1, 2, 3], [1, 2, 3]))
+        #expect(!isEqualInConstantTime([1, 2, 3], [1, 2, 4]))
+        #expect(!isEqualInConstantTime([1, 2, 3], [1, 2]))
+        #expect(isEqualInConstantTime([], []))
     }
 }

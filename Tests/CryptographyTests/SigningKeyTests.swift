@@ -25,7 +25,7 @@ import Testing
         let signed = "\(header).\(claims)"
         let signature = key.sign(Array(signed.utf8))
         #expect(signature.count == 64)
-        #expect(key.verifyingKey.verifies(signature, of: Array(signed.utf8)))
+        #expect(key.verifyingKey.isValidSignature(signature, of: Array(signed.utf8)))
         let publicKey = try directory.write("public.pem", key.verifyingKey.pem)
         let message = try directory.write("message", signed)
         let der = directory.file("signature")
@@ -47,18 +47,18 @@ import Testing
             _ = try await run(["dgst", "-sha256", "-sign", pem, "-out", der, message])
             let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: der)))
             let raw = try #require(ES256Signature.raw(fromDER: bytes))
-            #expect(key.verifies(raw, of: Array("score 1:0".utf8)))
-            #expect(!key.verifies(raw, of: Array("score 0:1".utf8)))
+            #expect(key.isValidSignature(raw, of: Array("score 1:0".utf8)))
+            #expect(!key.isValidSignature(raw, of: Array("score 0:1".utf8)))
             for index in [0, 31, 32, 63] {
                 var changed = raw
                 changed[index] ^= 1
-                #expect(!key.verifies(changed, of: Array("score 1:0".utf8)))
+                #expect(!key.isValidSignature(changed, of: Array("score 1:0".utf8)))
             }
         }
-        #expect(!key.verifies([], of: []))
-        #expect(!key.verifies([UInt8](repeating: 0, count: 64), of: []))
-        #expect(!key.verifies([UInt8](repeating: 255, count: 64), of: []))
-        #expect(!SigningKey().verifyingKey.verifies([UInt8](repeating: 1, count: 65), of: []))
+        #expect(!key.isValidSignature([], of: []))
+        #expect(!key.isValidSignature([UInt8](repeating: 0, count: 64), of: []))
+        #expect(!key.isValidSignature([UInt8](repeating: 255, count: 64), of: []))
+        #expect(!SigningKey().verifyingKey.isValidSignature([UInt8](repeating: 1, count: 65), of: []))
     }
 
     @Test func `an unusable key is refused with the reason`() async throws {
@@ -106,6 +106,7 @@ import Testing
         let key = SigningKey()
         let again = try SigningKey(pem: key.pem)
         #expect(again.verifyingKey.pem == key.verifyingKey.pem)
-        #expect(try VerifyingKey(pem: key.verifyingKey.pem).verifies(again.sign([1, 2]), of: [1, 2]))
+        #expect(
+            try VerifyingKey(pem: key.verifyingKey.pem).isValidSignature(again.sign([1, 2]), of: [1, 2]))
     }
 }

@@ -17,7 +17,8 @@ import Testing
         let directory = try TemporaryDirectory()
         var plan = ExpanderKills.Plan()
         plan.steps = [
-            .newsHeard, .pagesWalked, .transactionBegun, .jobsSent, .continuationsSent, .offsetsSent,
+            .registryChangesRead, .pagesWalked, .transactionBegun, .jobsSent, .continuationsSent,
+            .offsetsSent,
             .committed, .restored,
         ]
         plan.phones = 1500 * trials(1)

@@ -38,7 +38,7 @@ final class ExpanderStage: Sendable {
     }
 
     var failure: String? { failures.withLock { $0.first } }
-    var obstacles: [String] { service.obstacles }
+    var obstacles: [String] { service.readinessProblems }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 

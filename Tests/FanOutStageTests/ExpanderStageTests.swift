@@ -109,8 +109,9 @@ import Topics
                 }
                 if isSecond {
                     let other = try? TransactionalProducer(
-                        settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
-                    try? other?.initialise()
+                        settings: settings, transactionalID: identity, name: "other", log: .silent,
+                        metrics: Metrics())
+                    try? other?.initialize()
                 }
             })
         try await eventually("all expanded") { world.isDone() || stage.failure != nil }
@@ -227,7 +228,7 @@ import Topics
         let send = Send(
             id: "u1", app: ExpanderBed.app, group: "match", audience: .group, content: content, priority: 10,
             acceptedAt: WallTime.now().milliseconds)
-        sends.send(key: send.groupKey?.bytes, value: send.encoded())
+        sends.send(key: send.scopeKey?.bytes, value: send.encoded())
         #expect(sends.finish())
         try await eventually("both lanes have closed the send") {
             try ExpanderBed.tallies(of: "u1", in: bed).count == 2 || stage.failure != nil
@@ -238,7 +239,7 @@ import Topics
             try ExpanderBed.jobs(in: bed).count == 2 || stage.failure != nil
         }
         #expect(stage.failure == nil)
-        #expect(stage.metric("flotilla_fan_out_enquiries_total") == 1)
+        #expect(stage.metric("flotilla_fan_out_group_state_requests_total") == 1)
         await stage.stop()
         let jobs = try ExpanderBed.jobs(in: bed)
         #expect(Set(jobs.map(\.token)) == [early, late] && jobs.allSatisfy { $0.send == "u1" })
@@ -366,7 +367,7 @@ import Topics
         // All records are in one partition, in the order of their transactions.
         let reader = JSONReader()
         let closed = try TopicContent(.progress, bed).records.map {
-            try Progress.decode($0.value ?? [], with: reader).send
+            try ProgressRecord.decode($0.value ?? [], with: reader).send
         }
         #expect(try #require(closed.firstIndex(of: "u1")) < singles / 2)
     }
@@ -414,7 +415,7 @@ import Topics
         try Data(SealingKeys.makeText().utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let keys = try SealingKeys(file: path)
-        let seal = TokenSeal(keys)
+        let seal = TokenSeal(keys: keys)
         let world = try ExpanderBed(bed)
         var tokens: [String: String] = [:]
         for number in 0..<50 {
@@ -431,7 +432,7 @@ import Topics
             #expect(job.token.hasPrefix("s"), "the token is sealed")
             let opened = try seal.open(job.token, app: ExpanderBed.app, entry: job.entry)
             #expect(String(decoding: opened.hex, as: UTF8.self) == tokens[job.entry])
-            #expect(throws: TokenSeal.Failure.wrongRow) {
+            #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
                 try seal.open(job.token, app: ExpanderBed.app, entry: "update:other")
             }
         }
@@ -476,7 +477,7 @@ import Topics
                 ? try LedgerRow.decode(value, with: JSONReader()) : nil
         }
         #expect(
-            ledger.count == 1 && ledger.allSatisfy { $0.at >= now },
+            ledger.count == 1 && ledger.allSatisfy { $0.startedAt >= now },
             "the safety END of the new activity is not early")
     }
 

@@ -55,9 +55,10 @@ import Topics
         try bed.sendInTransactions(
             (0..<20).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
         try await eventually("all sends are planned") { stage.handled == 20 || stage.failure != nil }
-        let places = (0..<2).map { TopicPartition(bed.layout.name(.sendsTimed), Int32($0)) }
+        let places = (0..<2).map { TopicPartition(bed.layout.name(of: .sendsTimed), Int32($0)) }
         try await eventually("the ends are committed") {
-            try bed.admin.committed(by: bed.layout.prefix + "planner", places).allSatisfy { committed in
+            try bed.admin.committedOffsets(by: bed.layout.prefix + "planner", in: places).allSatisfy {
+                committed in
                 try committed.offset == bed.admin.watermarks(of: committed.partition).high
             }
         }
@@ -111,7 +112,7 @@ import Topics
         // No planner reads these sends. In one partition they are deleted.
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "lost\(number)")) }
         #expect(sends.finish())
-        let lost = TopicPartition(bed.layout.name(.sends), 0)
+        let lost = TopicPartition(bed.layout.name(of: .sends), 0)
         try bed.admin.deleteRecords(before: [lost: -1])
         let again = try await PlannerStage(bed, directory: directory.path, after: stage)
         try await eventually("the lane reports its gap") {
@@ -149,14 +150,14 @@ extension IngestBed {
     /// Writes each send in a separate transaction.
     func sendInTransactions(_ sends: [Send], to name: TopicName) throws {
         let producer = try TransactionalProducer(
-            settings, transactionalID: layout.prefix + "writer", name: "writer", log: .silent,
+            settings: settings, transactionalID: layout.prefix + "writer", name: "writer", log: .silent,
             metrics: .init())
-        try producer.initialise()
-        let topic = try producer.topic(layout.name(name))
+        try producer.initialize()
+        let topic = try producer.topic(named: layout.name(of: name))
         for send in sends {
-            guard let key = send.groupKey?.bytes else { continue }
+            guard let key = send.scopeKey?.bytes else { continue }
             try producer.begin()
-            let partition = Int32(Murmur2.partition(of: key.span, of: layout.lanes))
+            let partition = Int32(Murmur2.partition(forKey: key.span, partitionCount: layout.lanes))
             #expect(
                 producer.send(to: topic, partition: partition, key: key.span, value: send.encoded().span)
                     == .queued)

@@ -17,7 +17,8 @@ import Testing
         let directory = try TemporaryDirectory()
         var plan = PlannerKills.Plan()
         plan.steps = [
-            .lettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed, .noted, .restored,
+            .deadLettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed, .notesSent,
+            .restored,
             .held,
         ]
         plan.sends = 2000 * trials(1)

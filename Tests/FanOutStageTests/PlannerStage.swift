@@ -38,7 +38,7 @@ final class PlannerStage: Sendable {
     var identity: String {
         environment.identity(of: FanOutService.name, loop: FanOutService.Loop.planner.rawValue)
     }
-    var obstacles: [String] { service.obstacles }
+    var obstacles: [String] { service.readinessProblems }
     var failure: String? { failures.withLock { $0.first } }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
@@ -61,12 +61,12 @@ final class PlannerStage: Sendable {
 
 extension IngestBed {
     /// Returns the planner's verdicts on each send in `progress`, in order.
-    func verdicts() throws -> [String: [Progress.Verdict]] {
+    func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
-        var said: [String: [Progress.Verdict]] = [:]
+        var said: [String: [ProgressRecord.PlannerVerdict]] = [:]
         for record in try TopicContent(.progress, self).records {
-            let progress = try Progress.decode(record.value ?? [], with: reader)
-            if case .verdict(let part) = progress.part {
+            let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
+            if case .planner(let part) = progress.part {
                 said[progress.send, default: []].append(part.verdict)
             }
         }
@@ -86,10 +86,10 @@ extension IngestBed {
         }
     }
 
-    func notes() throws -> [SupersededNote] {
+    func notes() throws -> [SupersededVersions] {
         let reader = JSONReader()
         return try TopicContent(.superseded, self).records.map {
-            try SupersededNote.decode($0.value ?? [], with: reader)
+            try SupersededVersions.decode($0.value ?? [], with: reader)
         }
     }
 }
@@ -115,6 +115,6 @@ func raw(_ text: String) -> RawJSON {
 }
 
 extension ReportSender {
-    func send(_ send: Send) { self.send(key: send.groupKey?.bytes, value: send.encoded()) }
-    func send(_ cancel: Cancel) { send(key: cancel.groupKey?.bytes, value: cancel.encoded()) }
+    func send(_ send: Send) { self.send(key: send.scopeKey?.bytes, value: send.encoded()) }
+    func send(_ cancel: Cancellation) { send(key: cancel.scopeKey?.bytes, value: cancel.encoded()) }
 }

@@ -28,7 +28,7 @@ import Topics
             } else if number % 100 == 9 {
                 // This partition is not the one of the send's group.
                 let sent = mix.next()
-                let home = Murmur2.partition(of: sent.key.span, of: 4)
+                let home = Murmur2.partition(forKey: sent.key.span, partitionCount: 4)
                 sender.send(key: sent.key, value: sent.value, partition: Int32((home + 1) % 4))
             } else {
                 let sent = mix.next()
@@ -68,13 +68,13 @@ import Topics
         start.fingerprint = "f2"
         sender.send(start)
         var dry = makeSend(.update, id: "dry")
-        dry.dryRun = true
+        dry.isDryRun = true
         sender.send(dry)
         sender.send(makeSend(.update, to: .users(["ben"]), id: "ben", state: 1))
         sender.send(makeSend(.update, id: "all", state: 2))
         sender.send(
-            Cancel(
-                send: "all", app: "shop", key: GroupKey(app: "shop", group: "match"), acceptedAt: 1))
+            Cancellation(
+                send: "all", app: "shop", key: ScopeKey(app: "shop", group: "match"), acceptedAt: 1))
         var stranger = makeSend(.update, id: "stranger")
         stranger.app = "unheard-of"
         sender.send(stranger)
@@ -82,7 +82,7 @@ import Topics
         sender.send(makeSend(.update, id: "late"))
         #expect(sender.finish())
         try await eventually("all sends are handled") { stage.handled == 10 || stage.failure != nil }
-        try await eventually("senders have the note") { try bed.notes().last?.end ?? 0 > 0 }
+        try await eventually("senders have the note") { try bed.notes().last?.endVersion ?? 0 > 0 }
         await stage.stop()
         #expect(stage.failure == nil)
         #expect(
@@ -108,7 +108,7 @@ import Topics
         }
         #expect(Set(stops.map(\.lane)) == [0, 1, 2])
         let notes = try bed.notes()
-        #expect(notes.last?.cancelled == ["all"])
+        #expect(notes.last?.cancelledSends == ["all"])
         let schedules = try TopicContent(.schedulesAuto, bed).records
         #expect(schedules.count == 1)
         #expect(schedules.first?.key.map { String(decoding: $0, as: UTF8.self) } == "shop/g:match")
@@ -126,16 +126,17 @@ import Topics
         try await eventually("both sends are handled") { stage.handled == 2 || stage.failure != nil }
         // The scheduler writes in transactions. The commit marker leaves a gap between the offsets.
         let scheduler = try TransactionalProducer(
-            bed.settings, transactionalID: bed.layout.prefix + "scheduler", name: "scheduler", log: .silent,
+            settings: bed.settings, transactionalID: bed.layout.prefix + "scheduler", name: "scheduler",
+            log: .silent,
             metrics: stage.metrics)
-        try scheduler.initialise()
-        let topic = try scheduler.topic(bed.layout.name(.sendsTimed))
+        try scheduler.initialize()
+        let topic = try scheduler.topic(named: bed.layout.name(of: .sendsTimed))
         for (id, scheduledAt) in [("old", Int64(1)), ("new", 4_000_000_000_000)] {
             var timed = makeSend(.start, to: .everyone, id: id)
             if id == "old" { timed = makeSend(.update, id: id) }
             timed.scheduledAt = scheduledAt
-            let key = timed.groupKey!.bytes
-            let partition = Int32(Murmur2.partition(of: key.span, of: 2))
+            let key = timed.scopeKey!.bytes
+            let partition = Int32(Murmur2.partition(forKey: key.span, partitionCount: 2))
             try scheduler.begin()
             _ = scheduler.send(to: topic, partition: partition, key: key.span, value: timed.encoded().span)
             try scheduler.commit()

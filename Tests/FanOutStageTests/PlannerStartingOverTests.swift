@@ -50,8 +50,9 @@ import Topics
                 // refused.
                 if isThird {
                     let other = try? TransactionalProducer(
-                        settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
-                    try? other?.initialise()
+                        settings: settings, transactionalID: identity, name: "other", log: .silent,
+                        metrics: Metrics())
+                    try? other?.initialize()
                 }
             })
         try await eventually("all sends are handled") { stage.handled == 300 || stage.failure != nil }

@@ -43,7 +43,7 @@ import Topics
         #expect(sender.finish())
         try await eventually("the planner continues") { try bed.verdicts()["again"]?.last == .planned }
         await second.stop()
-        for note in try bed.notes() { #expect(note.update > 0) }
+        for note in try bed.notes() { #expect(note.updateVersion > 0) }
         // Its version is above the version that the first planner gave.
         var versions: [Int64] = []
         for case .expansion(let expansion) in try bed.expansions().map(\.request)
@@ -70,18 +70,18 @@ import Topics
         // the cancel is planned before the walk reaches that row. On a very busy machine it may not be; then
         // this tests the simple case.
         try bed.writeGroups(
-            (0..<20 * GroupWalk.rowsMax).map { number in
+            (0..<20 * GroupScan.rowsMax).map { number in
                 var row = GroupRow()
-                row.lastAt = WallTime.now().milliseconds
+                row.lastSendAt = WallTime.now().milliseconds
                 row.version = 5
                 return ("a\(number)", row)
             })
-        let key = GroupKey(app: "shop", group: "burst")
-        let cancel = Cancel(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
+        let key = ScopeKey(app: "shop", group: "burst")
+        let cancel = Cancellation(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
         sender.send(key: key.bytes, value: cancel.encoded())
         #expect(sender.finish())
         let walk = TracedLock(WalkBesideCancel())
-        let nothing = WakeSignal()
+        let nothing = ThreadSignal()
         let second = try await PlannerStage(
             bed, directory: two.path,
             onStep: { step in
@@ -89,8 +89,8 @@ import Topics
                 case .batchRead:
                     // The snapshot hides the change from the view.
                     walk.withLock { $0.view = $0.view ?? (try? HeldPicture(bed, of: .groups)) }
-                case .overlaid: walk.withLock { $0.hasChanged = $0.view != nil }
-                case .walked:
+                case .overlayUpdated: walk.withLock { $0.hasChanged = $0.view != nil }
+                case .scanned:
                     if walk.withLock({ $0.hasChanged }) { return }
                     _ = nothing.wait(until: Instant.now().advanced(byMilliseconds: 250))
                 default: break
@@ -148,13 +148,15 @@ import Topics
         let directory = try TemporaryDirectory()
         let now = WallTime.now().milliseconds
         var old = GroupRow()
-        old.lastAt = now - GroupRow.keptMilliseconds - 60_000
+        old.lastSendAt = now - GroupRow.retentionMilliseconds - 60_000
         old.version = 5
         var young = old
-        young.lastAt = now - GroupRow.keptMilliseconds + 600_000
-        var seen: [(id: String, row: SeenSend)] = []
-        for (id, at) in [("old", now - SeenSend.keptMilliseconds - 60_000), ("young", now - 60_000)] {
-            seen.append((id, SeenSend(fingerprint: "f", at: at)))
+        young.lastSendAt = now - GroupRow.retentionMilliseconds + 600_000
+        var seen: [(id: String, row: SendIdempotencyRow)] = []
+        for (id, at) in [
+            ("old", now - SendIdempotencyRow.retentionMilliseconds - 60_000), ("young", now - 60_000),
+        ] {
+            seen.append((id, SendIdempotencyRow(fingerprint: "f", writtenAt: at)))
         }
         try bed.writeGroups([("old", old), ("young", young)], seen: seen)
         let stage = try await PlannerStage(bed, directory: directory.path) { $0.sweepMilliseconds = 1000 }
@@ -183,16 +185,16 @@ private struct WalkBesideCancel {
 extension IngestBed {
     /// Writes rows as an earlier planner would have.
     fileprivate func writeGroups(
-        _ groups: [(name: String, row: GroupRow)], seen: [(id: String, row: SeenSend)] = []
+        _ groups: [(name: String, row: GroupRow)], seen: [(id: String, row: SendIdempotencyRow)] = []
     ) throws {
         let planner = try TransactionalProducer(
-            settings, transactionalID: layout.prefix + "before", name: "before", log: .silent,
+            settings: settings, transactionalID: layout.prefix + "before", name: "before", log: .silent,
             metrics: .init())
-        try planner.initialise()
-        let topic = try planner.topic(layout.name(.groups))
+        try planner.initialize()
+        let topic = try planner.topic(named: layout.name(of: .groups))
         let rows =
-            groups.map { (GroupKey(app: "shop", group: $0.name).bytes, $0.row.encoded()) }
-            + seen.map { (SeenSend.key(app: "shop", send: $0.id), $0.row.encoded()) }
+            groups.map { (ScopeKey(app: "shop", group: $0.name).bytes, $0.row.encoded()) }
+            + seen.map { (SendIdempotencyRow.key(app: "shop", send: $0.id), $0.row.encoded()) }
         for batch in stride(from: 0, to: rows.count, by: 10_000) {
             try planner.begin()
             for (key, value) in rows[batch..<min(rows.count, batch + 10_000)] {

@@ -14,10 +14,10 @@ import Topics
     @Test func `a stored key takes no more memory than its bytes, whatever buffer it was built in`() {
         var key: [UInt8] = []
         key.reserveCapacity(4096)
-        LedgerKeyWriter(app: "shop", group: "match").start(
+        LedgerKeyWriter(app: "shop", group: "match").writeLedgerKey(
             of: Array("u:one".utf8).span, on: Array("phone".utf8).span, generation: Array("7".utf8),
             into: &key)
-        let stored = StartsTable.stored(key)
+        let stored = TransactionScopes.topicKey(for: key)
         #expect(stored.bytes == key)
         #expect(stored.bytes.capacity < 128)
     }
@@ -42,7 +42,7 @@ import Topics
         let stored = try TopicContent(.starts, bed).records.compactMap { record -> [UInt8]? in
             guard let key = record.key, LedgerKeyParts(key.span) != nil else { return nil }
             var stored: [UInt8] = []
-            StartsOrder.write(stored: key.span, to: &stored)
+            ScopesRowOrder.writeStoredKey(for: key.span, to: &stored)
             return stored
         }
         #expect(stored.count == phones)

@@ -26,11 +26,11 @@ struct ExpanderTests {
         try lane.phone("p1", .start(type: "Match"))
         try lane.phone("p2", .start(type: "Match")) { $0.environment = .sandbox }
         var dry = makeExpansion(.start, generation: 1, version: 1)
-        dry.dryRun = true
+        dry.isDryRun = true
         try lane.expand(dry)
         #expect(lane.jobs.isEmpty && lane.starts.isEmpty)
-        #expect(lane.tally.environments == ["production": 1] && lane.tally.bodyBytes > 50)
-        #expect(lane.tally.targeted == 2 && lane.tally.excluded == ["other_environment": 1])
+        #expect(lane.tally.jobsByEnvironment == ["production": 1] && lane.tally.largestBodyBytes > 50)
+        #expect(lane.tally.targeted == 2 && lane.tally.excludedByReason == ["other_environment": 1])
     }
 
     @Test func `an installation is started once per generation unless the send asks for a restart`() throws {
@@ -39,9 +39,9 @@ struct ExpanderTests {
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "again"))
         #expect(lane.takeJobs().count == 1)
-        #expect(lane.tally.excluded == ["started": 1])
+        #expect(lane.tally.excludedByReason == ["started": 1])
         var restart = makeExpansion(.start, generation: 1, version: 1, send: "restart")
-        restart.restart = true
+        restart.forcesRestart = true
         try lane.expand(restart)
         #expect(lane.takeJobs().count == 1)
     }
@@ -58,9 +58,9 @@ struct ExpanderTests {
             $0.dismissedAt = (dawn + 5) * 1000
         }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["dismissed": 1])
+        #expect(lane.takeJobs().isEmpty && lane.tally.excludedByReason == ["dismissed": 1])
         var restart = makeExpansion(.start, generation: 1, version: 1, send: "restart")
-        restart.restart = true
+        restart.forcesRestart = true
         try lane.expand(restart)
         #expect(lane.takeJobs().count == 1)
         try lane.expand(makeExpansion(.end, generation: 1, version: 6))
@@ -72,7 +72,7 @@ struct ExpanderTests {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .start(type: "Match")) { $0.movedAt = (dawn + 2) * 1000 }
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
-        #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["started": 1])
+        #expect(lane.takeJobs().isEmpty && lane.tally.excludedByReason == ["started": 1])
         try lane.expand(makeExpansion(.end, generation: 1, version: 3))
         var next = makeExpansion(.start, generation: 4, version: 4, send: "next")
         next.acceptedAt = (dawn + 4) * 1000
@@ -98,7 +98,7 @@ struct ExpanderTests {
         joining.acceptedAt = (dawn + 5) * 1000
         joining.openedAt = start.openedAt
         try lane.expand(joining)
-        #expect(lane.takeJobs().isEmpty && lane.tally.excluded == ["started": 2])
+        #expect(lane.takeJobs().isEmpty && lane.tally.excludedByReason == ["started": 2])
     }
 
     @Test
@@ -118,17 +118,17 @@ struct ExpanderTests {
             Expansion.ScopedRecipient(.user($0), scope: .group, generation: dawn + 1, version: dawn + 1)
         }
         var again = makeExpansion(.start, to: .recipients(named), generation: 1, version: 1, send: "again")
-        again.reopens = dawn + 7
+        again.reopenedGeneration = dawn + 7
         try lane.expand(again)
         let jobs = lane.takeJobs()
         #expect(jobs.map(\.recipient) == ["u:ann"] && jobs.map(\.head.generation) == [dawn + 7])
-        #expect(lane.tally.excluded == ["started": 1])
+        #expect(lane.tally.excludedByReason == ["started": 1])
         try lane.expand(makeExpansion(.update, generation: 1, version: 8, state: 8, send: "update"))
         #expect(Set(lane.takeJobs().map(\.recipient)) == ["u:ann", "u:ben"])
         again.send = "third"
         try lane.expand(again)
         #expect(lane.takeJobs().isEmpty, "only once in that generation, too")
-        again.reopens = dawn + 9
+        again.reopenedGeneration = dawn + 9
         again.send = "fourth"
         try lane.expand(again)
         #expect(lane.takeJobs().isEmpty, "a later start by name joins that generation")
@@ -182,7 +182,7 @@ struct ExpanderTests {
         _ = lane.takeJobs()
         var again = makeExpansion(
             .start, to: ann(1, .group), generation: 1, version: 1, state: 1, send: "again")
-        again.reopens = dawn + 7
+        again.reopenedGeneration = dawn + 7
         try lane.expand(again)
         let jobs = lane.takeJobs()
         #expect(jobs.map(\.head.generation) == [dawn + 7] && jobs.map { Push($0.body).state } == ["9"])
@@ -193,7 +193,7 @@ struct ExpanderTests {
     {
         let lane = try OneLane()
         try lane.phone("p1", user: "ann", .start(type: "Match")) {
-            $0.movedInAt = (dawn + 2) * 1000
+            $0.arrivedAt = (dawn + 2) * 1000
             $0.movedAt = (dawn + 4) * 1000
             $0.movedTo = .user("ben")
         }
@@ -269,7 +269,7 @@ struct ExpanderTests {
                 .user("ann"), scope: .recipient, generation: 0, version: dawn + version)
             var expansion = makeExpansion(
                 .update, to: .recipients([scoped]), version: 1, state: Int(version), send: send)
-            expansion.keepsReplaced = true
+            expansion.keepsReplacedState = true
             return expansion
         }
         let (list, single) = (ann(2, "list"), ann(3, "single"))
@@ -319,11 +319,11 @@ struct ExpanderTests {
         try lane.expand(makeExpansion(.start, to: .recipients(named), generation: 1, version: 1), rowsMax: 1)
         #expect(lane.takeJobs().map(\.recipient) == ["u:ann"])
         #expect(lane.tally.targeted == 2)
-        #expect(lane.tally.excluded == ["other_environment": 1, "without_token": 2])
+        #expect(lane.tally.excludedByReason == ["other_environment": 1, "without_token": 2])
         try lane.expand(
             makeExpansion(.update, to: .recipients(named), generation: 1, version: 2, send: "u"), rowsMax: 1)
         #expect(lane.takeJobs().map(\.recipient) == ["u:cid"])
-        #expect(lane.tally.excluded == ["without_token": 3])
+        #expect(lane.tally.excludedByReason == ["without_token": 3])
     }
 
     @Test func `a send to an activity reaches all activities of its recipient in the group and is kept`()
@@ -402,7 +402,7 @@ struct ExpanderTests {
         try lane.expand(ofOne(.end, generation: 1, version: 5))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         #expect(lane.takeJobs().map(\.installation) == ["p0"])
-        #expect(lane.tally.excluded == ["ended": 1])
+        #expect(lane.tally.excludedByReason == ["ended": 1])
     }
 
     @Test func `a start for everyone joins a recipient's separate generation after its END and restart`()
@@ -417,7 +417,7 @@ struct ExpanderTests {
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, send: "all"))
         #expect(lane.takeJobs().map(\.head.generation) == [dawn + 7])
-        #expect(lane.tally.excluded == ["started": 1])
+        #expect(lane.tally.excludedByReason == ["started": 1])
     }
 
     @Test
@@ -444,7 +444,7 @@ struct ExpanderTests {
         _ = lane.takeJobs()
         try lane.phone("p1", .update(activity: "a")) { $0.group = nil }
         #expect(lane.takeJobs().map { Push($0.body).state } == ["2"])
-        let other = GroupKey(app: "shop", group: "other")
+        let other = ScopeKey(app: "shop", group: "other")
         try lane.expand(makeExpansion(.start, key: other, generation: 3, version: 3, send: "other"))
         try lane.expand(makeExpansion(.update, generation: 1, version: 4, state: 4))
         try lane.expand(makeExpansion(.update, key: other, generation: 3, version: 5, state: 5))
@@ -464,7 +464,7 @@ struct ExpanderTests {
         try lane.phone("p3", .update(activity: "unknown")) { $0.group = "nobody's" }
         try lane.phone("p4", .update(activity: "alone")) { $0.group = nil }
         try lane.phone("p5", .update(activity: "silent")) { $0.group = nil }
-        let alone = GroupKey(app: "shop", activity: "alone")
+        let alone = ScopeKey(app: "shop", activity: "alone")
         try lane.expand(
             makeExpansion(.update, to: .activities(["alone"]), key: alone, version: 3, state: 9, send: "own"))
         _ = lane.takeJobs()
@@ -535,7 +535,7 @@ struct ExpanderTests {
         try lane.phone("p1", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1))
         lane.now += 7 * 3_600_000
-        let other = GroupKey(app: "shop", group: "other")
+        let other = ScopeKey(app: "shop", group: "other")
         var second = makeExpansion(.start, key: other, generation: 25_200, version: 25_200, send: "second")
         second.deadline += 25_200
         try lane.expand(second)
@@ -573,7 +573,7 @@ struct ExpanderTests {
             let start = makeExpansion(.start, generation: 1, version: 1, state: 1)
             try lane.expand(start, rowsMax: 2, toTheEnd: false)
             var answer = makeExpansion(.update, generation: 1, version: 1, state: 1)
-            answer.isAnswer = true
+            answer.answersStateRequest = true
             _ = lane.takeJobs()
             try lane.expandAtOnce(startComesFirst ? [answer] : [answer, start], rowsMax: 1000)
             let jobs = lane.takeJobs()
@@ -621,7 +621,7 @@ struct ExpanderTests {
         }
         try lane.expand(makeExpansion(.start, to: .recipients(named), generation: 1, version: 1))
         #expect(lane.takeJobs().map(\.recipient) == ["u:ann"])
-        #expect(lane.tally.excluded == ["dismissed": 1])
+        #expect(lane.tally.excludedByReason == ["dismissed": 1])
     }
 
     @Test func `a segment is resolved during expansion, and an unknown segment has no recipients`() throws {
@@ -641,7 +641,7 @@ struct ExpanderTests {
             try lane.phone("p-\(user)", user: user, .start(type: "Match"))
             try lane.phone("q-\(user)", user: user, .update(activity: "a-\(user)")) { $0.group = "chest" }
         }
-        let chest = GroupKey(app: "shop", group: "chest", recipient: .user("ann"))
+        let chest = ScopeKey(app: "shop", group: "chest", recipient: .user("ann"))
         func scoped(_ generation: Int64, _ version: Int64) -> Expansion.Targets {
             .recipients([
                 Expansion.ScopedRecipient(
@@ -657,7 +657,7 @@ struct ExpanderTests {
     @Test func `an app that is no longer in the catalog ends its expansions`() throws {
         let lane = try OneLane()
         try lane.expand(
-            makeExpansion(.update, key: GroupKey(app: "gone", group: "match"), version: 1))
+            makeExpansion(.update, key: ScopeKey(app: "gone", group: "match"), version: 1))
         #expect(lane.progress.count == 1 && lane.jobs.isEmpty)
     }
 

@@ -46,7 +46,7 @@ final class LaneOwner {
     private var expander: Expander<LaneRows>
     private let catalog: OneApp
     private var page = TokenPage()
-    private var news = LaneNews()
+    private var news = LaneChanges()
 
     /// Takes the lane over at the group's offsets, with the files that exist.
     init(
@@ -57,23 +57,25 @@ final class LaneOwner {
         self.number = number
         self.directory = directory
         registry = try Lane(
-            directory, TopicPartition("registry", Int32(number)), origin: "here", ageMaxMilliseconds: .max,
-            limits: Limits(mapBytesAtStart: 1 << 20), now: .now(), boot: BootID("boot"), log: .silent,
+            directory: directory, partition: TopicPartition("registry", Int32(number)), origin: "here",
+            ageMaxMilliseconds: .max,
+            limits: EnvironmentLimits(mapBytesAtStart: 1 << 20), now: .now(), boot: BootID("boot"),
+            log: .silent,
             metrics: LaneMetrics(Metrics()))
-        registry.newsBegins = Int64(lane.committed.registry)
-        if registry.applied == nil {
-            let restore = LaneRestore(registry)
+        registry.changesReportedFrom = Int64(lane.committed.registry)
+        if registry.appliedOffset == nil {
+            let restore = LaneRestore(lane: registry)
             for offset in 0..<lane.committed.registry {
                 let record = lane.registry[offset]
                 if let value = record.value {
-                    try restore.hear(key: record.key.span, value: value.span, offset: Int64(offset))
+                    try restore.add(key: record.key.span, value: value.span, offset: Int64(offset))
                 } else {
-                    try restore.hear(key: record.key.span, value: nil, offset: Int64(offset))
+                    try restore.add(key: record.key.span, value: nil, offset: Int64(offset))
                 }
             }
-            try restore.finish(Applied(offset: Int64(lane.committed.registry), asOf: .now()))
+            try restore.finish(AppliedProgress(offset: Int64(lane.committed.registry), completeUntil: .now()))
         }
-        nextRegistry = Int(registry.start ?? 0)
+        nextRegistry = Int(registry.resumeOffset ?? 0)
         expander = Expander(
             lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
             isNew: lane.committed == (0, 0, 0), jobsPerSheet: jobsPerSheet,
@@ -82,7 +84,7 @@ final class LaneOwner {
 
     /// The number of registry records in the file. It exceeds the committed number after a failed
     /// transaction.
-    var registryRead: Int { Int(registry.applied ?? 0) }
+    var registryRead: Int { Int(registry.appliedOffset ?? 0) }
 
     /// The offset of the next registry record to read.
     private var nextRegistry: Int
@@ -104,8 +106,8 @@ final class LaneOwner {
         var usual: [[UInt8]] = []
         var jobs: [Job] = []
         var sheets = 0
-        var progress: [LiveActivity.Progress] = []
-        var enquiries: [Enquiry] = []
+        var progress: [LiveActivity.ProgressRecord] = []
+        var enquiries: [GroupStateRequest] = []
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
@@ -115,14 +117,15 @@ final class LaneOwner {
         while nextRegistry < plan.registryUpTo {
             let record = lane.registry[nextRegistry]
             if let value = record.value {
-                try registry.hear(key: record.key.span, value: value.span, offset: Int64(nextRegistry))
+                try registry.apply(key: record.key.span, value: value.span, offset: Int64(nextRegistry))
             } else {
-                try registry.hear(key: record.key.span, value: nil, offset: Int64(nextRegistry))
+                try registry.apply(key: record.key.span, value: nil, offset: Int64(nextRegistry))
             }
             nextRegistry += 1
         }
-        try registry.commit(Applied(offset: Int64(nextRegistry), asOf: .now()), tellingInto: &news)
-        try expander.hear(news)
+        try registry.commit(
+            AppliedProgress(offset: Int64(nextRegistry), completeUntil: .now()), reportingChangesInto: &news)
+        try expander.catchUp(with: news)
         committed.registry = max(committed.registry, nextRegistry)
         let topic = plan.isUrgent ? lane.urgent : lane.usual
         var next = plan.isUrgent ? committed.urgent : committed.usual
@@ -148,7 +151,7 @@ final class LaneOwner {
             guard let key = LedgerKey(bytes: bytes),
                 SafetyEnd.isDue(try LedgerRow.decode(value, with: JSONReader()), at: now)
             else { continue }
-            try expander.endSafely(key, page: &page)
+            try expander.addSafetyEnd(for: key, page: &page)
         }
         return outcome(lane.committed)
     }
@@ -174,7 +177,7 @@ final class LaneOwner {
         precondition(read == head.head, "a head reads back unchanged")
         var jobs: [Job] = []
         surely {
-            try SheetJobs(sheet.lines.bytes.span).forEachJob { _, job in
+            try SheetJobs(parsing: sheet.lines.bytes.span).forEachJob { _, job in
                 jobs.append(
                     Job(
                         head: read, body: body, token: text(job.token), installation: text(job.installation),
@@ -197,7 +200,8 @@ extension Expander {
     fileprivate var outputCopy: OutputCopy {
         OutputCopy(
             bodies: output.bodies, heads: output.heads, sheets: output.sheets,
-            continuations: output.continuations, progress: output.progress, enquiries: output.enquiries)
+            continuations: output.continuations, progress: output.progress,
+            enquiries: output.groupStateRequests)
     }
 }
 
@@ -206,6 +210,6 @@ private struct OutputCopy {
     var heads: [JobOutput.Head]
     var sheets: [JobOutput.Sheet]
     var continuations: [JobOutput.Continuation]
-    var progress: [LiveActivity.Progress]
-    var enquiries: [Enquiry]
+    var progress: [LiveActivity.ProgressRecord]
+    var enquiries: [GroupStateRequest]
 }

@@ -18,8 +18,8 @@ struct FleetAccount {
 
     mutating func note(startsIn plan: Plan) {
         for progress in plan.progress {
-            guard case .verdict(let part) = progress.part, let recipient = part.recipient?.text,
-                plan.parts.contains(where: {
+            guard case .planner(let part) = progress.part, let recipient = part.recipient?.text,
+                plan.expansions.contains(where: {
                     $0.expansion.send == progress.send && $0.expansion.content.event == .start
                 }),
                 let events = events["\(progress.key.group ?? "")/\(recipient.dropFirst(2))"]
@@ -80,13 +80,13 @@ struct FleetAccount {
     /// Takes the sends of a plan. There can be several: a held send goes before the one that came.
     mutating func take(_ plan: Plan, users: [User]) {
         var sends: [String] = []
-        for part in plan.parts where !sends.contains(part.expansion.send) {
+        for part in plan.expansions where !sends.contains(part.expansion.send) {
             sends.append(part.expansion.send)
         }
-        for send in sends { take(plan.parts.filter { $0.expansion.send == send }, users: users) }
+        for send in sends { take(plan.expansions.filter { $0.expansion.send == send }, users: users) }
     }
 
-    private mutating func take(_ parts: [Plan.Part], users: [User]) {
+    private mutating func take(_ parts: [Plan.LaneExpansion], users: [User]) {
         let send = parts[0].expansion
         guard let group = send.key.group else { return }
         let recipients = parts.flatMap { part -> [Expansion.ScopedRecipient] in

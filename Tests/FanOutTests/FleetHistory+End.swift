@@ -44,7 +44,7 @@ extension FleetHistory {
         let plan = try planner.plan(.send(start), stamp: stamp, app: shop, in: &rows)
         try take(plan)
         try settle()
-        guard let life = plan.parts.first?.expansion.generation else {
+        guard let life = plan.expansions.first?.expansion.generation else {
             throw Wrong(description: "the start has no expansion")
         }
         for phone in phones where phone.startToken != nil {

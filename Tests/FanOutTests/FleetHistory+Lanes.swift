@@ -68,8 +68,8 @@ extension FleetHistory {
             for phone in phones {
                 for activity in phone.activities where names.contains(activity.id) {
                     guard let row = present[key(phone, .update(activity: activity.id))] else { continue }
-                    let alone = GroupKey(app: "shop", activity: activity.id)
-                    let joined = try rows?.scope(alone.bytes)?.joined?.group
+                    let alone = ScopeKey(app: "shop", activity: activity.id)
+                    let joined = try rows?.scope(for: alone.bytes)?.joinedGroup?.group
                     if row.group ?? joined == group { reached.insert(phone.user) }
                 }
             }
@@ -80,7 +80,7 @@ extension FleetHistory {
     /// Counts a start. A restart counts separately, because it also reaches installations that were started
     /// before.
     private func count(_ start: Job, in life: String) throws {
-        if sent.contains(where: { $0.id == start.head.send && $0.restart }) {
+        if sent.contains(where: { $0.id == start.head.send && $0.forcesRestart }) {
             let isNew = restarts[life, default: []].insert(start.head.send).inserted
             if !isNew {
                 throw Wrong(description: "a second start by \(start.head.send) in generation \(life)")
@@ -105,13 +105,13 @@ extension FleetHistory {
         case .start:
             let life = "\(job.head.group ?? "")/\(job.recipient)/\(job.head.generation)/\(job.installation)"
             try count(job, in: life)
-            let key = GroupKey(
+            let key = ScopeKey(
                 app: "shop", group: job.head.group ?? "", recipient: Recipient(text: job.recipient))
             if let states = account.statesWhenStarted(job.head, job.recipient), !states.contains(push.state) {
                 throw Wrong(
                     description: "\(life) was started with \(push.state ?? "-"), older than \(states)")
             }
-            if let end = try rows.scope(key.bytes)?.endedAt, end > job.head.generation {
+            if let end = try rows.scope(for: key.bytes)?.endVersion, end > job.head.generation {
                 throw Wrong(description: "a start of generation \(job.head.generation) after the END \(end)")
             }
         case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)

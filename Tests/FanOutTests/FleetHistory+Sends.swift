@@ -18,8 +18,8 @@ extension FleetHistory {
         var send = makeSend(event, to: audience, group: group, id: "s\(sends)", state: sends)
         send.acceptedAt = stamp
         if group == "chest" { send.owner = .user(some[0]) }
-        if event == .update, chance(15) { send.conflate = false }
-        if happenings.contains(.restarts), event == .start { send.restart = fate.below(100) < 25 }
+        if event == .update, chance(15) { send.isConflatable = false }
+        if happenings.contains(.restarts), event == .start { send.forcesRestart = fate.below(100) < 25 }
         sent.append(send)
         try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
     }
@@ -40,11 +40,11 @@ extension FleetHistory {
     }
 
     func cancel() throws {
-        guard let send = sent.randomElement(using: &random), let key = send.groupKey else { return }
-        let cancel = Cancel(
+        guard let send = sent.randomElement(using: &random), let key = send.scopeKey else { return }
+        let cancel = Cancellation(
             send: send.id, app: send.app, key: key, recipient: chance(80) ? send.onlyUser : nil,
             acceptedAt: stamp)
-        let plan = try planner.plan(.cancel(cancel), stamp: stamp, app: shop, in: &rows)
+        let plan = try planner.plan(.cancellation(cancel), stamp: stamp, app: shop, in: &rows)
         if plan.stop != nil { account.takeBack(send) }
         try take(plan)
     }
@@ -53,8 +53,8 @@ extension FleetHistory {
     func answer() throws {
         if enquiries.isEmpty { return }
         let enquiry = enquiries.removeFirst()
-        for part in try planner.plan(.enquiry(enquiry), stamp: stamp, app: nil, in: &rows).parts {
-            guard let lane = part.lane, part.expansion.isAnswer, !part.isUrgent else {
+        for part in try planner.plan(.groupState(enquiry), stamp: stamp, app: nil, in: &rows).expansions {
+            guard let lane = part.lane, part.expansion.answersStateRequest, !part.isUrgent else {
                 throw Wrong(description: "the answer to lane \(enquiry.lane) is a send")
             }
             topics[lane].usual.append(part.expansion.encoded())
@@ -62,12 +62,12 @@ extension FleetHistory {
     }
 
     func take(_ plan: Plan) throws {
-        if let one = plan.held { held.append(one) }
+        if let one = plan.heldSend { held.append(one) }
         if let stop = plan.stop {
-            let bytes = Stop(send: stop.send, key: stop.key).encoded()
+            let bytes = StopInstruction(send: stop.send, key: stop.key).encoded()
             for lane in topics.indices { topics[lane].urgent.append(bytes) }
         }
-        for part in plan.parts {
+        for part in plan.expansions {
             let bytes = part.expansion.encoded()
             for lane in topics.indices where part.lane ?? lane == lane {
                 if part.isUrgent {
@@ -78,7 +78,7 @@ extension FleetHistory {
                 expected["\(part.expansion.send)/\(lane)", default: 0] += 1
             }
         }
-        if plan.parts.isEmpty { return }
+        if plan.expansions.isEmpty { return }
         account.note(startsIn: plan)
         let users = Set(phones.map(\.user)).sorted()
         account.take(

@@ -17,7 +17,7 @@ final class FleetHistory {
     var topics: [VirtualLane]
     var owners: [LaneOwner?]
     var phones: [Phone]
-    var held: [Plan.Held] = []
+    var held: [Plan.HeldSend] = []
     /// Jobs that wait for their sender, in any order.
     var waiting: [Job] = []
     var sent: [Send] = []
@@ -28,7 +28,7 @@ final class FleetHistory {
     var sends = 0
     private(set) var steps = 0
     /// The enquiries of the lanes, in order.
-    var enquiries: [Enquiry] = []
+    var enquiries: [GroupStateRequest] = []
     /// The random source for the time of the answers, independent of all other events.
     var patience: SeededGenerator
     /// Whether some phones do not report the group of a started activity. Then only one group can be started.

@@ -5,13 +5,14 @@ import Testing
 
 // Starts that join an open generation of a group.
 
-private let key = GroupKey(app: "shop", group: "match")
+private let key = ScopeKey(app: "shop", group: "match")
 
 private func takeBack(
     _ send: String, of recipient: Recipient? = nil, at seconds: Int64, in rows: inout Rows
 ) throws {
-    let cancel = Cancel(send: send, app: "shop", key: key, recipient: recipient, acceptedAt: dawn * 1000)
-    _ = try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+    let cancel = Cancellation(
+        send: send, app: "shop", key: key, recipient: recipient, acceptedAt: dawn * 1000)
+    _ = try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
 }
 
 private func goals(_ number: Int) -> RawJSON { raw(#"{"goals":\#(number)}"#) }
@@ -22,23 +23,24 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     _ = try planner.plan(makeSend(.start, to: .everyone, id: "wrong", state: 9), at: 0, in: &rows)
     try takeBack("wrong", at: 5, in: &rows)
     var dry = makeSend(.start, to: audience, id: "dry", state: 0)
-    dry.dryRun = true
-    #expect(try planner.plan(dry, at: 9, in: &rows).parts.allSatisfy { $0.expansion.send == "dry" })
+    dry.isDryRun = true
+    #expect(try planner.plan(dry, at: 9, in: &rows).expansions.allSatisfy { $0.expansion.send == "dry" })
     let plan = try planner.plan(makeSend(.start, to: audience, id: "right", state: 0), at: 10, in: &rows)
     #expect(plan.progress.map(\.send) == ["wrong.undo", "right"])
-    #expect(plan.parts.allSatisfy { $0.expansion.content.contentState == goals(0) })
-    #expect(plan.parts.allSatisfy { $0.expansion.generation == dawn && $0.expansion.version == dawn + 10 })
+    #expect(plan.expansions.allSatisfy { $0.expansion.content.contentState == goals(0) })
+    #expect(
+        plan.expansions.allSatisfy { $0.expansion.generation == dawn && $0.expansion.version == dawn + 10 })
     #expect(plan.versions.allSatisfy { $0 == dawn + 10 })
-    let update = try #require(plan.parts.first).expansion
+    let update = try #require(plan.expansions.first).expansion
     #expect(update.targets == .group && update.content.event == .update && update.content.alert == nil)
     // Its state is the group's newest state until it is cancelled.
     func joined(_ seconds: Int64) throws -> Plan {
         let start = makeSend(.start, to: .tags(["a"]), id: "s\(seconds)", state: 7)
         return try planner.plan(start, at: seconds, in: &rows)
     }
-    #expect(try joined(20).parts.map(\.expansion.content.contentState) == [goals(0)])
+    #expect(try joined(20).expansions.map(\.expansion.content.contentState) == [goals(0)])
     try takeBack("right", at: 30, in: &rows)
-    #expect(try joined(40).parts.map(\.expansion.content.contentState) == [goals(7), goals(7)])
+    #expect(try joined(40).expansions.map(\.expansion.content.contentState) == [goals(7), goals(7)])
 }
 
 @Test func `a start carries the state of an update until that update is cancelled`() throws {
@@ -48,7 +50,7 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     try takeBack("first", at: 2, in: &rows)
     func said(_ seconds: Int64) throws -> RawJSON? {
         let start = makeSend(.start, to: .tags(["a"]), id: "s\(seconds)", state: 5)
-        return try planner.plan(start, at: seconds, in: &rows).parts[0].expansion.content.contentState
+        return try planner.plan(start, at: seconds, in: &rows).expansions[0].expansion.content.contentState
     }
     #expect(try said(3) == goals(2))
     try takeBack("update", at: 4, in: &rows)
@@ -64,14 +66,14 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     // Only the lanes know the list's state for this user, so the planner restores nothing here.
     try takeBack("own", of: .user("ben"), at: 30, in: &rows)
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 5), at: 40, in: &rows)
-    let expansion = try #require(plan.parts.first).expansion
-    #expect(expansion.content.contentState == goals(1) && !expansion.saysOwnState)
+    let expansion = try #require(plan.expansions.first).expansion
+    #expect(expansion.content.contentState == goals(1) && !expansion.carriesOwnState)
     #expect(plan.versions == [dawn])
-    #expect(!plan.parts[0].isUrgent, "the start must not overtake the list")
+    #expect(!plan.expansions[0].isUrgent, "the start must not overtake the list")
 }
 
 private func findings(_ plan: Plan) throws -> [String] {
-    guard case .verdict(let part) = try #require(plan.progress.first).part else { throw Missing() }
+    guard case .planner(let part) = try #require(plan.progress.first).part else { throw Missing() }
     return part.findings
 }
 
@@ -85,7 +87,7 @@ func `a start of another type does not join an open group and opens it after its
     other.content.attributesType = "Order"
     let before = rows
     let plan = try planner.plan(other, at: 10, in: &rows)
-    #expect(plan.verdicts == [.refused] && plan.parts.isEmpty && rows == before)
+    #expect(plan.verdicts == [.refused] && plan.expansions.isEmpty && rows == before)
     #expect(try findings(plan).allSatisfy { $0.contains("is Order") && $0.contains("with Match") })
     _ = try planner.plan(makeSend(.end), at: 20, in: &rows)
     #expect(try planner.plan(other, at: 30, in: &rows).verdicts == [.planned])
@@ -104,7 +106,7 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     var start = makeSend(.start, to: .tags(["a"]))
     start.content.attributes = object("home", bytes: 1097)
     let plan = try planner.plan(start, at: 20, in: &rows)
-    #expect(plan.verdicts == [.refused] && plan.parts.isEmpty)
+    #expect(plan.verdicts == [.refused] && plan.expansions.isEmpty)
     let found = try findings(plan)
     #expect(found.count == 2 && found[0].contains("4097 bytes together") && found[1].hasPrefix("payload has"))
     start.content.attributes = object("home", bytes: 800)
@@ -120,7 +122,7 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     update.audience = .users(["ben"])
     _ = try planner.plan(update, at: 60, in: &rows)
     start.content.attributes = object("home", bytes: 1097)
-    for (user, verdict) in [("ben", Progress.Verdict.refused), ("ada", .planned)] {
+    for (user, verdict) in [("ben", ProgressRecord.PlannerVerdict.refused), ("ada", .planned)] {
         start.audience = .users([user])
         #expect(try planner.plan(start, at: 70, in: &rows).verdicts == [verdict])
     }
@@ -133,22 +135,22 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
         send.endDate = endDate
         return try planner.plan(send, at: seconds, in: &rows)
     }
-    #expect(try start(.everyone, endDate: dawn + 1000, at: 0).autoEnd?.at == dawn + 1000)
+    #expect(try start(.everyone, endDate: dawn + 1000, at: 0).autoEnd?.endsAt == dawn + 1000)
     for users in [["ben"], ["ada", "ben"]] {
         let plan = try start(.users(users), endDate: dawn + 50, at: 10)
         #expect(plan.verdicts == [.planned] && plan.autoEnd == nil)
         #expect(try findings(plan).map { $0.contains("\(dawn + 1000)") } == [true])
-        #expect(plan.parts.allSatisfy { $0.expansion.deadline == dawn + 1000 })
+        #expect(plan.expansions.allSatisfy { $0.expansion.deadline == dawn + 1000 })
         #expect(rows.rows[key]?.endDate == dawn + 1000)
         #expect(try findings(try start(.users(users), endDate: dawn + 1000, at: 11)).isEmpty)
         #expect(try findings(try start(.users(users), endDate: nil, at: 12)).isEmpty)
     }
     let tags = try start(.tags(["a"]), endDate: dawn + 500, at: 20)
-    #expect(tags.autoEnd?.at == dawn + 500)
+    #expect(tags.autoEnd?.endsAt == dawn + 500)
     // The start that opens the group's generation sets its end date.
     _ = try planner.plan(makeSend(.end), at: 30, in: &rows)
     let opening = try start(.users(["ben"]), endDate: dawn + 700, at: 40)
-    #expect(opening.autoEnd?.at == dawn + 700)
+    #expect(opening.autoEnd?.endsAt == dawn + 700)
     #expect(try findings(opening).isEmpty)
 }
 
@@ -159,5 +161,5 @@ private func object(_ name: String, bytes: Int) -> RawJSON {
     send.endDate = dawn + 1000
     _ = try planner.plan(send, at: 0, in: &rows)
     send.endDate = dawn + 500
-    #expect(try planner.plan(send, at: 10, in: &rows).autoEnd?.at == dawn + 500)
+    #expect(try planner.plan(send, at: 10, in: &rows).autoEnd?.endsAt == dawn + 500)
 }

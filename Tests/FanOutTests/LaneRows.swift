@@ -4,7 +4,7 @@ import LiveActivity
 import Store
 
 /// A lane's rows of `starts` in memory, as bytes. The bytes equal those of a record.
-struct LaneRows: LaneTable {
+struct LaneRows: ScopeTable {
     var rows: [[UInt8]: [UInt8]] = [:]
     /// The records written since the last transaction, in order.
     var written: [(key: [UInt8], value: [UInt8])] = []
@@ -16,15 +16,15 @@ struct LaneRows: LaneTable {
         for record in records { apply(record.key, record.value) }
     }
 
-    func scope(_ key: [UInt8]) throws(StoreError) -> LaneScope? {
+    func scope(for key: [UInt8]) throws(StoreError) -> LaneScope? {
         rows[key].map { row in surely { try LaneScope.decode(row, with: JSONReader()) } }
     }
 
-    func start(_ key: [UInt8]) throws(StoreError) -> LedgerRow? {
+    func start(for key: [UInt8]) throws(StoreError) -> LedgerRow? {
         rows[key].map { row in surely { try LedgerRow.decode(row, with: JSONReader()) } }
     }
 
-    func hasStart(_ key: [UInt8]) throws(StoreError) -> Bool { rows[key] != nil }
+    func hasStart(for key: [UInt8]) throws(StoreError) -> Bool { rows[key] != nil }
 
     func newestStart(
         app: String, recipient: Recipient, installation: String, type: String
@@ -44,10 +44,10 @@ struct LaneRows: LaneTable {
     private mutating func apply(_ key: [UInt8], _ value: [UInt8]) {
         rows[key] = value
         guard let start = LedgerKey(bytes: key), start.generation > 0,
-            let row = try? LedgerRow.decode(value, with: JSONReader()), row.endedAt == 0
+            let row = try? LedgerRow.decode(value, with: JSONReader()), row.safetyEndVersion == 0
         else { return }
         let name = "\(start.app)/\(start.recipient.text)/\(start.installation)/\(row.type)"
-        newest[name] = (row.at, key)
+        newest[name] = (row.startedAt, key)
     }
 }
 

@@ -12,8 +12,8 @@ final class OneLane {
     private let directory: TemporaryDirectory
     private(set) var jobs: [Job] = []
     private(set) var sheets = 0
-    private(set) var progress: [Progress] = []
-    private(set) var enquiries: [Enquiry] = []
+    private(set) var progress: [ProgressRecord] = []
+    private(set) var enquiries: [GroupStateRequest] = []
     /// Milliseconds since 1970.
     var now = dawn * 1000
     private var tokens = 0
@@ -74,8 +74,8 @@ final class OneLane {
 
     func goOn(rowsMax: Int = 1000) throws { try run(rowsMax: rowsMax) }
 
-    func stop(_ send: String, _ key: GroupKey) throws {
-        topic.urgent.append(Stop(send: send, key: key).encoded())
+    func stop(_ send: String, _ key: ScopeKey) throws {
+        topic.urgent.append(StopInstruction(send: send, key: key).encoded())
         try run(isUrgent: true)
     }
 
@@ -116,7 +116,7 @@ final class OneLane {
 
 /// Returns an expansion whose times count in seconds after dawn.
 func makeExpansion(
-    _ event: PushEvent, to targets: Expansion.Targets? = nil, key: GroupKey = match, generation: Int64 = 0,
+    _ event: PushEvent, to targets: Expansion.Targets? = nil, key: ScopeKey = match, generation: Int64 = 0,
     version: Int64, state: Int = 0, send: String = "s"
 ) -> Expansion {
     let made = makeSend(event, state: state)
@@ -126,4 +126,4 @@ func makeExpansion(
         version: dawn + version, deadline: dawn + 3600, expiration: dawn + 3600, acceptedAt: dawn * 1000)
 }
 
-let match = GroupKey(app: "shop", group: "match")
+let match = ScopeKey(app: "shop", group: "match")

@@ -7,7 +7,7 @@ import Testing
 struct PassingTests {
     private func update(_ version: Int64, isAnswer: Bool = false) -> Expansion {
         var expansion = makeExpansion(.update, version: version, state: Int(version), send: "s\(version)")
-        expansion.isAnswer = isAnswer
+        expansion.answersStateRequest = isAnswer
         return expansion
     }
 
@@ -38,14 +38,14 @@ struct PassingTests {
     @Test func `an END leaves a row in every lane`() throws {
         let lane = try OneLane()
         try lane.expand(makeExpansion(.end, version: 1))
-        #expect(try row(lane)?.endedAt == dawn + 1)
+        #expect(try row(lane)?.endVersion == dawn + 1)
     }
 
     @Test func `a member that comes after a passed update causes one enquiry and gets the answer`() throws {
         let lane = try makePassedLane()
         try lane.phone("p1", .update(activity: "a1"))
         try lane.phone("p2", .update(activity: "a2"))
-        #expect(lane.enquiries == [Enquiry(lane: 0, app: "shop", group: "match")])
+        #expect(lane.enquiries == [GroupStateRequest(lane: 0, app: "shop", group: "match")])
         #expect(lane.takeJobs().isEmpty)
         try lane.expand(update(1, isAnswer: true))
         #expect(states(lane.takeJobs()).sorted() == ["p1 1", "p2 1"])
@@ -126,7 +126,7 @@ struct PassingTests {
             .installation("p1"), scope: .group, generation: dawn + 1, version: dawn + 3)
         var start = makeExpansion(
             .start, to: .recipients([one]), generation: 1, version: 3, state: 3, send: "s4")
-        start.saysOwnState = true
+        start.carriesOwnState = true
         try lane.expandUrgently(start)
         #expect(states(lane.takeJobs()) == ["p1 3"])
         try lane.phone("p1", .update(activity: "a1"))

@@ -46,7 +46,7 @@ private func live(_ generator: inout SeededGenerator, _ name: Comment) throws {
         #expect(try planner.plan(send, at: now, in: &again) == plan, name)
         #expect(again == rows, name)
         // Held sends depend on the clock, and other tests cover them. Here the clock moves on.
-        if plan.held != nil {
+        if plan.heldSend != nil {
             rows = before
             now += 10
             continue
@@ -70,7 +70,7 @@ private func random(_ step: Int, _ generator: inout SeededGenerator) -> Send {
 
 /// Returns the recipients of the plan, with their versions.
 private func reached(_ plan: Plan) -> [(user: String, version: Int64)] {
-    plan.parts.flatMap { part -> [(user: String, version: Int64)] in
+    plan.expansions.flatMap { part -> [(user: String, version: Int64)] in
         guard case .recipients(let list) = part.expansion.targets else {
             return users.map { ($0, part.expansion.version) }
         }

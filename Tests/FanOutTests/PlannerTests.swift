@@ -8,20 +8,25 @@ import Testing
     var rows = Rows()
     let start = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     #expect(start.verdicts == [.planned])
-    #expect(start.parts.map(\.lane) == [nil])
-    #expect(start.parts[0].expansion.generation == dawn)
-    #expect(start.parts[0].expansion.version == dawn)
-    #expect(start.parts[0].expansion.targets == .everyone)
+    #expect(start.expansions.map(\.lane) == [nil])
+    #expect(start.expansions[0].expansion.generation == dawn)
+    #expect(start.expansions[0].expansion.version == dawn)
+    #expect(start.expansions[0].expansion.targets == .everyone)
     let update = try planner.plan(makeSend(.update, state: 1), at: 10, in: &rows)
-    #expect(update.parts[0].expansion.generation == dawn)
+    #expect(update.expansions[0].expansion.generation == dawn)
     #expect(update.versions == [dawn + 10])
-    #expect(update.note == SupersededNote(app: "shop", group: "match", update: dawn + 10, end: 0))
+    #expect(
+        update.note
+            == SupersededVersions(app: "shop", group: "match", updateVersion: dawn + 10, endVersion: 0))
     let end = try planner.plan(makeSend(.end, state: 2), at: 20, in: &rows)
-    #expect(end.note == SupersededNote(app: "shop", group: "match", update: dawn + 10, end: dawn + 20))
+    #expect(
+        end.note
+            == SupersededVersions(
+                app: "shop", group: "match", updateVersion: dawn + 10, endVersion: dawn + 20))
     #expect(try planner.plan(makeSend(.update, state: 3), at: 30, in: &rows).verdicts == [.ended])
     #expect(try planner.plan(makeSend(.end), at: 31, in: &rows).verdicts == [.ended])
     let next = try planner.plan(makeSend(.start, to: .tags(["vip"])), at: 40, in: &rows)
-    #expect(next.parts[0].expansion.generation == dawn + 40)
+    #expect(next.expansions[0].expansion.generation == dawn + 40)
 }
 
 @Test func `a later start joins the generation and carries the newest state`() throws {
@@ -29,7 +34,7 @@ import Testing
     _ = try planner.plan(makeSend(.start, to: .tags(["a"])), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, state: 7), at: 5, in: &rows)
     let joined = try planner.plan(makeSend(.start, to: .tags(["b"]), state: 0), at: 9, in: &rows)
-    let expansion = joined.parts[0].expansion
+    let expansion = joined.expansions[0].expansion
     #expect(expansion.generation == dawn)
     #expect(expansion.version == dawn + 5)
     #expect(expansion.content.contentState == raw(#"{"goals":7}"#))
@@ -41,7 +46,7 @@ import Testing
     var rows = Rows()
     let plan = try planner.plan(makeSend(.update), at: 0, in: &rows)
     #expect(plan.verdicts == [.planned])
-    #expect(plan.parts[0].expansion.generation == 0)
+    #expect(plan.expansions[0].expansion.generation == 0)
     #expect(try planner.plan(makeSend(.end), at: 1, in: &rows).verdicts == [.planned])
     #expect(try planner.plan(makeSend(.update), at: 2, in: &rows).verdicts == [.ended])
 }
@@ -56,10 +61,10 @@ import Testing
             ])
     }
     let held = try planner.plan(makeSend(.update, id: "first", state: 6), at: 0, in: &rows)
-    let key = GroupKey(app: "shop", group: "match")
+    let key = ScopeKey(app: "shop", group: "match")
     #expect(held.verdicts == [.held])
-    #expect(held.parts.isEmpty)
-    #expect(held.held == Plan.Held(key: key, at: dawn + 1))
+    #expect(held.expansions.isEmpty)
+    #expect(held.heldSend == Plan.HeldSend(key: key, at: dawn + 1))
     let newer = try planner.plan(makeSend(.update, id: "second", state: 7), at: 0, in: &rows)
     #expect(newer.verdicts == [.superseded, .held])
     #expect(newer.progress.map(\.send) == ["first", "second"])
@@ -68,7 +73,7 @@ import Testing
     let released = try planner.release(key, now: dawn + 1, in: &rows)
     #expect(released.verdicts == [.planned])
     #expect(released.versions == [dawn + 6])
-    #expect(released.parts[0].expansion.content.contentState == raw(#"{"goals":7}"#))
+    #expect(released.expansions[0].expansion.content.contentState == raw(#"{"goals":7}"#))
     #expect(try planner.release(key, now: dawn + 2, in: &rows) == Plan())
 }
 
@@ -90,10 +95,10 @@ import Testing
     let end = try planner.plan(makeSend(.end), at: 0, in: &rows)
     #expect(end.verdicts == [.superseded, .planned])
     #expect(end.versions == [dawn + 6])
-    let key = GroupKey(app: "shop", group: "match")
+    let key = ScopeKey(app: "shop", group: "match")
     #expect(try planner.release(key, now: dawn + 9, in: &rows) == Plan())
     let start = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
-    #expect(start.parts[0].expansion.generation == dawn + 7)
+    #expect(start.expansions[0].expansion.generation == dawn + 7)
 }
 
 @Test
@@ -105,12 +110,12 @@ func
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let ben = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 1), at: 0, in: &rows)
     #expect(ben.versions == [dawn + 1])
-    #expect(ben.parts[0].isUrgent)
-    #expect(ben.parts[0].lane == "u:ben".utf8.count % 3)
+    #expect(ben.expansions[0].isUrgent)
+    #expect(ben.expansions[0].lane == "u:ben".utf8.count % 3)
     #expect(ben.note == nil)
     // Another user's versions begin at the group's version, not at Ben's.
     let two = try planner.plan(makeSend(.update, to: .users(["ada", "ben"]), state: 2), at: 0, in: &rows)
-    #expect(two.parts.allSatisfy { !$0.isUrgent })
+    #expect(two.expansions.allSatisfy { !$0.isUrgent })
     #expect(two.versions == [dawn + 1, dawn + 2])
     let whole = try planner.plan(makeSend(.update, state: 3), at: 0, in: &rows)
     #expect(whole.versions == [dawn + 3])
@@ -123,8 +128,8 @@ func
     _ = try planner.plan(makeSend(.end, to: .users(["ben"])), at: 10, in: &rows)
     #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 11, in: &rows).verdicts == [.ended])
     let both = try planner.plan(makeSend(.update, to: .users(["ben", "ada"])), at: 12, in: &rows)
-    guard case .verdict(let part) = both.progress[0].part else { throw Missing() }
-    #expect(part.ended == 1)
+    guard case .planner(let part) = both.progress[0].part else { throw Missing() }
+    #expect(part.endedRecipients == 1)
     #expect(both.versions.count == 1)
     let again = try planner.plan(makeSend(.start, to: .users(["ben", "ada"])), at: 20, in: &rows)
     let expected: [Expansion.ScopedRecipient] = [
@@ -144,9 +149,9 @@ func
         return send
     }
     let start = try planner.plan(order(.start, of: "ben"), at: 0, in: &rows)
-    #expect(start.parts.count == 1)
-    #expect(start.parts[0].isUrgent)
-    #expect(start.parts[0].lane == "u:ben".utf8.count % 3)
+    #expect(start.expansions.count == 1)
+    #expect(start.expansions[0].isUrgent)
+    #expect(start.expansions[0].lane == "u:ben".utf8.count % 3)
     _ = try planner.plan(order(.end, of: "ben"), at: 1, in: &rows)
     #expect(try planner.plan(order(.update, of: "ben"), at: 2, in: &rows).verdicts == [.ended])
     #expect(try planner.plan(order(.update, of: "ada"), at: 2, in: &rows).verdicts == [.planned])
@@ -157,23 +162,26 @@ func
     var rows = Rows()
     let start = makeSend(.start, to: .users(["ada", "ben"]))
     let first = try planner.plan(start, at: 0, in: &rows)
-    #expect(first.parts.allSatisfy { $0.expansion.reopens == nil })
+    #expect(first.expansions.allSatisfy { $0.expansion.reopenedGeneration == nil })
     _ = try planner.plan(makeSend(.update, to: .activities(["a1"]), id: "u"), at: 1, in: &rows)
-    #expect(try planner.plan(start, at: 1, in: &rows).parts.allSatisfy { $0.expansion.reopens == nil })
+    #expect(
+        try planner.plan(start, at: 1, in: &rows).expansions.allSatisfy {
+            $0.expansion.reopenedGeneration == nil
+        })
     let end = try planner.plan(makeSend(.end, to: .activities(["a1"]), id: "e"), at: 1, in: &rows)
     let again = try planner.plan(start, at: 1, in: &rows)
-    let reopens = again.parts.compactMap(\.expansion.reopens)
-    #expect(reopens.count == again.parts.count && Set(reopens).count == 1)
-    #expect(reopens[0] > end.parts[0].expansion.version)
+    let reopens = again.expansions.compactMap(\.expansion.reopenedGeneration)
+    #expect(reopens.count == again.expansions.count && Set(reopens).count == 1)
+    #expect(reopens[0] > end.expansions[0].expansion.version)
     _ = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "own"), at: 1, in: &rows)
     let single = try planner.plan(makeSend(.start, to: .users(["ada"]), id: "s2"), at: 1, in: &rows)
-    #expect(single.parts.allSatisfy { !$0.isUrgent }, "the start does not overtake the END")
+    #expect(single.expansions.allSatisfy { !$0.isUrgent }, "the start does not overtake the END")
     // Later sends have newer versions, for every audience.
     let one = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "one"), at: 1, in: &rows)
     #expect(one.versions.allSatisfy { $0 > reopens[0] })
     let all = try planner.plan(makeSend(.update, id: "all"), at: 2, in: &rows)
     #expect(all.versions.allSatisfy { $0 > reopens[0] })
-    #expect(all.parts.allSatisfy { $0.expansion.generation == first.parts[0].expansion.generation })
+    #expect(all.expansions.allSatisfy { $0.expansion.generation == first.expansions[0].expansion.generation })
 }
 
 @Test func `a start names the END of one activity that it must not overtake, for a day`() throws {
@@ -183,9 +191,13 @@ func
     let end = try planner.plan(makeSend(.end, to: .activities(["a1"]), id: "e1"), at: 1, in: &rows)
     _ = try planner.plan(makeSend(.end, to: .activities(["a2", "a3"]), id: "e2"), at: 2, in: &rows)
     let again = try planner.plan(start, at: 3, in: &rows)
-    #expect(again.parts.allSatisfy { $0.expansion.behindEnd == end.parts[0].expansion.version })
+    #expect(
+        again.expansions.allSatisfy { $0.expansion.awaitedEndVersion == end.expansions[0].expansion.version })
     let later = try planner.plan(start, at: 86_500, in: &rows)
-    #expect(later.parts.allSatisfy { $0.expansion.reopens != nil && $0.expansion.behindEnd == nil })
+    #expect(
+        later.expansions.allSatisfy {
+            $0.expansion.reopenedGeneration != nil && $0.expansion.awaitedEndVersion == nil
+        })
 }
 
 @Test func `named activities get a version above all versions of the group, in every lane`() throws {
@@ -194,13 +206,13 @@ func
     _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows)
     let plan = try planner.plan(makeSend(.update, to: .activities(["a1", "a2"])), at: 0, in: &rows)
     #expect(plan.versions == [dawn + 2])
-    #expect(plan.parts.map(\.lane) == [nil])
-    #expect(plan.parts[0].expansion.targets == .activities(["a1", "a2"]))
+    #expect(plan.expansions.map(\.lane) == [nil])
+    #expect(plan.expansions[0].expansion.targets == .activities(["a1", "a2"]))
     // Ben may own one of them, so his next update is newer.
     #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3])
     let alone = try planner.plan(makeSend(.update, to: .activities(["a9"]), group: nil), at: 0, in: &rows)
     #expect(alone.versions == [dawn])
-    #expect(alone.parts[0].isUrgent)
+    #expect(alone.expansions[0].isUrgent)
 }
 
 @Test func `a repeated id with the same body is planned once, and with another body it is a conflict`() throws
@@ -227,12 +239,12 @@ func
         makeSend(.update, to: .activities(["a"])), makeSend(.start, to: .users(["ben"])),
     ] {
         var dry = send
-        dry.dryRun = true
+        dry.isDryRun = true
         let plan = try planner.plan(dry, at: 5, in: &rows)
         #expect(plan.verdicts == [.planned])
-        #expect(plan.parts.allSatisfy { $0.expansion.dryRun })
-        #expect(plan.progress.allSatisfy { $0.dryRun })
-        #expect(plan.note == nil && plan.autoEnd == nil && plan.held == nil)
+        #expect(plan.expansions.allSatisfy { $0.expansion.isDryRun })
+        #expect(plan.progress.allSatisfy { $0.isDryRun })
+        #expect(plan.note == nil && plan.autoEnd == nil && plan.heldSend == nil)
         #expect(rows == before)
     }
 }
@@ -244,18 +256,18 @@ func
     for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }
     let before = rows
     var dry = makeSend(.update, id: "dry")
-    dry.dryRun = true
+    dry.isDryRun = true
     dry.fingerprint = "f"
     for audience: Audience in [.group, .users(["ada", "ben"]), .users(["ben"])] {
         dry.audience = audience
         let plan = try planner.plan(dry, at: 0, in: &rows)
         #expect(plan.verdicts == [.planned])
-        #expect(plan.parts.allSatisfy { $0.expansion.send == "dry" })
+        #expect(plan.expansions.allSatisfy { $0.expansion.send == "dry" })
         #expect(rows == before)
     }
     var start = makeSend(.start, to: .everyone)
     start.endDate = dawn + 9
-    start.dryRun = true
+    start.isDryRun = true
     #expect(try planner.plan(start, at: 0, in: &rows).autoEnd == nil)
 }
 
@@ -266,7 +278,7 @@ func
     late.deadline = dawn
     #expect(try planner.plan(late, at: 0, in: &rows).verdicts == [.expired])
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 1, in: &rows)
-    let first = rows.rows[GroupKey(app: "shop", group: "match")]?.generation
+    let first = rows.rows[ScopeKey(app: "shop", group: "match")]?.generation
     _ = try planner.plan(makeSend(.end), at: 10, in: &rows)
     // The send was scheduled before the END. A later start opens the group again, but the send is still
     // outdated.
@@ -310,16 +322,16 @@ func
     type.contentStateSchema = try JSONReader().read(Array(#"{"goals":"int"}"#.utf8)) {
         ContentSchema(from: $0)
     }
-    app.types = [type, ActivityType(name: "Other")]
+    app.activityTypes = [type, ActivityType(name: "Other")]
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows, app: app)
     var wrong = makeSend(.update)
     wrong.content.contentState = raw(#"{"goals":"one"}"#)
     let plan = try planner.plan(wrong, at: 1, in: &rows, app: app)
     #expect(plan.verdicts == [.refused])
-    guard case .verdict(let part) = plan.progress[0].part else { throw Missing() }
+    guard case .planner(let part) = plan.progress[0].part else { throw Missing() }
     #expect(part.findings.count == 1)
     #expect(part.findings[0].contains("goals"))
-    #expect(plan.parts.isEmpty)
+    #expect(plan.expansions.isEmpty)
 }
 
 @Test func `a start with an end date schedules the END of its generation`() throws {
@@ -329,14 +341,15 @@ func
     let plan = try planner.plan(start, at: 0, in: &rows)
     #expect(
         plan.autoEnd
-            == EndSchedule(app: "shop", group: "match", owner: nil, generation: dawn, at: dawn + 3600))
+            == AutomaticEnd(app: "shop", group: "match", owner: nil, generation: dawn, endsAt: dawn + 3600))
     // A send without a deadline is valid until the group's end date.
-    #expect(plan.parts[0].expansion.deadline == dawn + 3600)
-    #expect(try planner.plan(makeSend(.update), at: 1, in: &rows).parts[0].expansion.deadline == dawn + 3600)
+    #expect(plan.expansions[0].expansion.deadline == dawn + 3600)
+    #expect(
+        try planner.plan(makeSend(.update), at: 1, in: &rows).expansions[0].expansion.deadline == dawn + 3600)
     var far = makeSend(.update)
     far.deadline = dawn + 100 * 3600
     far.expiration = 0
-    let expansion = try planner.plan(far, at: 2, in: &rows).parts[0].expansion
+    let expansion = try planner.plan(far, at: 2, in: &rows).expansions[0].expansion
     #expect(expansion.deadline == dawn + 2 + 20 * 3600)
     #expect(expansion.expiration == 0)
 }
@@ -350,7 +363,8 @@ func
             send.acceptedAt += skew * 1000
             let plan = try planner.plan(send, at: Int64(seconds), in: &wrong)
             #expect(plan.versions == expected.versions)
-            #expect(plan.parts.map(\.expansion.deadline) == expected.parts.map(\.expansion.deadline))
+            #expect(
+                plan.expansions.map(\.expansion.deadline) == expected.expansions.map(\.expansion.deadline))
         }
     }
 }
@@ -360,24 +374,24 @@ func
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, id: "right", state: 1), at: 10, in: &rows)
     _ = try planner.plan(makeSend(.update, id: "wrong", state: 9), at: 20, in: &rows)
-    let key = GroupKey(app: "shop", group: "match")
+    let key = ScopeKey(app: "shop", group: "match")
     func cancel(_ id: String, at seconds: Int64) throws -> Plan {
-        let cancel = Cancel(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
-        return try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+        let cancel = Cancellation(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
+        return try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
     }
     let plan = try cancel("wrong", at: 21)
     #expect(plan.verdicts == [.stopping, .planned])
-    #expect(plan.stop == Stop(send: "wrong", key: key))
+    #expect(plan.stop == StopInstruction(send: "wrong", key: key))
     #expect(plan.versions == [dawn + 21])
-    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":1}"#))
-    #expect(plan.note?.cancelled == ["wrong"])
-    #expect(plan.note?.update == dawn + 21)
+    #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
+    #expect(plan.note?.cancelledSends == ["wrong"])
+    #expect(plan.note?.updateVersion == dawn + 21)
     for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 22, in: &rows) }
-    #expect(rows.rows[key]?.held?.id == "u6")
+    #expect(rows.rows[key]?.heldSend?.id == "u6")
     let held = try cancel("u6", at: 23)
     #expect(held.verdicts == [.cancelled])
     #expect(held.stop == nil)
-    #expect(rows.rows[key]?.held == nil)
+    #expect(rows.rows[key]?.heldSend == nil)
 }
 
 @Test func `a held update of one user is superseded by a newer update of the whole group`() throws {
@@ -385,8 +399,8 @@ func
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     for _ in 1...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
     let held = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "held"), at: 0, in: &rows)
-    let key = GroupKey(app: "shop", group: "match", recipient: .user("ben"))
-    #expect(held.held == Plan.Held(key: key, at: dawn + 1))
+    let key = ScopeKey(app: "shop", group: "match", recipient: .user("ben"))
+    #expect(held.heldSend == Plan.HeldSend(key: key, at: dawn + 1))
     var other = rows
     let released = try planner.release(key, now: dawn + 1, in: &other)
     #expect(released.verdicts == [.planned])
@@ -400,15 +414,15 @@ func
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     for _ in 1...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
     #expect(try planner.plan(makeSend(.update, id: "all"), at: 0, in: &rows).verdicts == [.held])
-    let ben = GroupKey(app: "shop", group: "match", recipient: .user("ben"))
+    let ben = ScopeKey(app: "shop", group: "match", recipient: .user("ben"))
     let held = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "ben"), at: 0, in: &rows)
     #expect(held.verdicts == [.held])
-    #expect(held.progress[0].key == ben.whole)
+    #expect(held.progress[0].key == ben.wholeGroup)
     // The user's update does not go first.
     let early = try planner.release(ben, now: dawn + 1, in: &rows)
-    #expect(early.held == Plan.Held(key: ben, at: dawn + 2))
+    #expect(early.heldSend == Plan.HeldSend(key: ben, at: dawn + 2))
     #expect(early.progress.isEmpty)
-    #expect(try planner.release(ben.whole, now: dawn + 1, in: &rows).versions == [dawn + 6])
+    #expect(try planner.release(ben.wholeGroup, now: dawn + 1, in: &rows).versions == [dawn + 6])
     let own = try planner.release(ben, now: dawn + 2, in: &rows)
     #expect(own.verdicts == [.planned])
     #expect(own.versions == [dawn + 7])
@@ -444,7 +458,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: audience), at: 0, in: &rows) }
     for number: Int64 in 6...9 {
         var send = makeSend(.update, to: audience, id: "u\(number)")
-        send.conflate = false
+        send.isConflatable = false
         let plan = try planner.plan(send, at: 0, in: &rows)
         #expect(plan.verdicts == [.planned] && plan.versions == [dawn + number])
     }
@@ -454,7 +468,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
         try planner.plan(makeSend(.update, to: audience, id: "b"), at: 0, in: &rows).verdicts
             == [.superseded, .held])
     var last = makeSend(.update, to: audience, id: "last")
-    last.conflate = false
+    last.isConflatable = false
     let plan = try planner.plan(last, at: 0, in: &rows)
     #expect(plan.progress.map(\.send) == ["b", "last"] && plan.verdicts == [.superseded, .planned])
 }
@@ -464,7 +478,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     for _ in 0...5 { _ = try planner.plan(makeSend(.update), at: 0, in: &rows) }
     _ = try planner.plan(makeSend(.update, id: "all"), at: 0, in: &rows)
     var own = makeSend(.update, to: .users(["ben"]), id: "own")
-    own.conflate = false
+    own.isConflatable = false
     let plan = try planner.plan(own, at: 0, in: &rows)
     #expect(plan.progress.map(\.send) == ["all", "own"] && plan.verdicts == [.planned, .planned])
     #expect(plan.versions == [dawn + 6, dawn + 7])
@@ -475,7 +489,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     for _ in 0...5 { _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows) }
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "held"), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .activities(["ada's"])), at: 0, in: &rows)
-    let key = GroupKey(app: "shop", group: "match", recipient: .user("ben"))
+    let key = ScopeKey(app: "shop", group: "match", recipient: .user("ben"))
     #expect(try planner.release(key, now: dawn + 9, in: &rows).verdicts == [.planned])
 }
 
@@ -489,7 +503,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     // There is one row per user of the list, without a copy of its state.
     let rowsOfUsers = rows.rows.filter { $0.key.recipient != nil }
     #expect(rowsOfUsers.count == 2)
-    #expect(rowsOfUsers.allSatisfy { $0.value.newest == nil && $0.value.previous.isEmpty })
+    #expect(rowsOfUsers.allSatisfy { $0.value.newestState == nil && $0.value.replacedStates.isEmpty })
 }
 
 @Test func `an END shortly before the group's end date has the full deadline`() throws {
@@ -498,15 +512,15 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     start.endDate = dawn + 100
     _ = try planner.plan(start, at: 0, in: &rows)
     func deadline(of send: Send, at seconds: Int64) throws -> Int64? {
-        try planner.plan(send, at: seconds, in: &rows).parts.first?.expansion.deadline
+        try planner.plan(send, at: seconds, in: &rows).expansions.first?.expansion.deadline
     }
     #expect(try deadline(of: makeSend(.update), at: 97) == dawn + 100)
     #expect(try deadline(of: makeSend(.update, to: .users(["ben"])), at: 97) == dawn + 100)
     #expect(try deadline(of: makeSend(.end, to: .users(["ben"])), at: 98) == dawn + 98 + 8 * 3600)
-    let end = try #require(try planner.plan(makeSend(.end), at: 99, in: &rows).parts.first).expansion
+    let end = try #require(try planner.plan(makeSend(.end), at: 99, in: &rows).expansions.first).expansion
     #expect(end.deadline == dawn + 99 + 8 * 3600 && end.expiration == end.deadline)
-    let key = GroupKey(app: "shop", group: "match")
-    #expect(rows.rows[key]?.newest?.deadline == end.deadline)
+    let key = ScopeKey(app: "shop", group: "match")
+    #expect(rows.rows[key]?.newestState?.deadline == end.deadline)
 }
 
 @Test(arguments: [PushEvent.update, .end, .start])
@@ -516,8 +530,8 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     let users = (0..<Audience.namesMax).map { "user-\($0)" }
     _ = try oneLane.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let plan = try oneLane.plan(makeSend(event, to: .users(users)), at: 10, in: &rows)
-    let part = try #require(plan.parts.first)
-    #expect(plan.parts.count == 1 && plan.recipients.count == Audience.namesMax)
+    let part = try #require(plan.expansions.first)
+    #expect(plan.expansions.count == 1 && plan.recipients.count == Audience.namesMax)
     let read = try ExpansionRequest.decode(
         part.expansion.encoded(), with: JSONReader(limits: Expansion.limits))
     #expect(read == .expansion(part.expansion))
@@ -528,21 +542,21 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     let wrong = try planner.plan(
         makeSend(.update, to: .users(["ben"]), id: "wrong", state: 9), at: 10, in: &rows)
-    guard case .verdict(let part) = wrong.progress[0].part else { throw Missing() }
+    guard case .planner(let part) = wrong.progress[0].part else { throw Missing() }
     #expect(part.recipient == .user("ben"))
-    let key = GroupKey(app: "shop", group: "match")
+    let key = ScopeKey(app: "shop", group: "match")
     func cancel(_ id: String, at seconds: Int64) throws -> Plan {
-        let cancel = Cancel(
+        let cancel = Cancellation(
             send: id, app: "shop", key: key, recipient: .user("ben"), acceptedAt: dawn * 1000)
-        return try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+        return try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
     }
     let plan = try cancel("wrong", at: 11)
     #expect(plan.verdicts == [.stopping, .planned])
     #expect(plan.recipients.map(\.recipient) == [.user("ben")])
     #expect(plan.versions == [dawn + 11])
-    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":1}"#))
-    #expect(plan.parts[0].isUrgent)
-    #expect(try cancel("wrong", at: 12).parts.isEmpty)
+    #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
+    #expect(plan.expansions[0].isUrgent)
+    #expect(try cancel("wrong", at: 12).expansions.isEmpty)
     // A held send is dropped before it reaches a phone.
     for ahead in 0...6 {
         _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "u\(ahead)"), at: 12, in: &rows)
@@ -550,11 +564,11 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     let held = try cancel("u6", at: 12)
     #expect(held.verdicts == [.cancelled])
     #expect(held.stop == nil)
-    #expect(try planner.release(key.of(.user("ben")), now: dawn + 99, in: &rows) == Plan())
+    #expect(try planner.release(key.narrowed(to: .user("ben")), now: dawn + 99, in: &rows) == Plan())
     // The whole group has a newer state since, which stays.
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "late"), at: 30, in: &rows)
     _ = try planner.plan(makeSend(.update), at: 31, in: &rows)
-    #expect(try cancel("late", at: 32).parts.isEmpty)
+    #expect(try cancel("late", at: 32).expansions.isEmpty)
 }
 
 @Test func `lanes keep the replaced state if the planner does not`() throws {
@@ -562,8 +576,8 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     func areKept(_ users: [String], at seconds: Int64) throws -> Set<Bool> {
         let plan = try planner.plan(makeSend(.update, to: .users(users)), at: seconds, in: &rows)
         return Set(
-            try plan.parts.map {
-                try Expansion.decode($0.expansion.encoded(), with: JSONReader()).keepsReplaced
+            try plan.expansions.map {
+                try Expansion.decode($0.expansion.encoded(), with: JSONReader()).keepsReplacedState
             })
     }
     #expect(try areKept(["ben"], at: 0) == [false])
@@ -574,19 +588,19 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
 
 @Test func `every note of a group names the sends that were cancelled within a day`() throws {
     var rows = Rows()
-    let key = GroupKey(app: "shop", group: "match")
+    let key = ScopeKey(app: "shop", group: "match")
     func cancel(_ id: String, at seconds: Int64) throws -> Plan {
-        let cancel = Cancel(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
-        return try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+        let cancel = Cancellation(send: id, app: "shop", key: key, acceptedAt: dawn * 1000)
+        return try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
     }
-    #expect(try cancel("a", at: 0).note?.cancelled == ["a"])
-    #expect(try cancel("b", at: 50_000).note?.cancelled == ["a", "b"])
-    #expect(try planner.plan(makeSend(.update), at: 60_000, in: &rows).note?.cancelled == ["a", "b"])
-    #expect(try planner.plan(makeSend(.update), at: 90_000, in: &rows).note?.cancelled == ["b"])
+    #expect(try cancel("a", at: 0).note?.cancelledSends == ["a"])
+    #expect(try cancel("b", at: 50_000).note?.cancelledSends == ["a", "b"])
+    #expect(try planner.plan(makeSend(.update), at: 60_000, in: &rows).note?.cancelledSends == ["a", "b"])
+    #expect(try planner.plan(makeSend(.update), at: 90_000, in: &rows).note?.cancelledSends == ["b"])
     for number in 0..<150 { _ = try cancel("c\(number)", at: 90_001) }
     let note = try #require(try planner.plan(makeSend(.update), at: 90_002, in: &rows).note)
-    #expect(note.cancelled.count == SupersededNote.cancelledMax)
-    #expect(note.cancelled.last == "c149")
+    #expect(note.cancelledSends.count == SupersededVersions.cancelledSendsMax)
+    #expect(note.cancelledSends.last == "c149")
 }
 
 @Test func `a timed send does not reach a user who got an END since it was scheduled`() throws {
@@ -606,8 +620,8 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 5), at: 10, in: &rows)
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
     #expect(plan.versions == [dawn + 10])
-    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":5}"#))
-    #expect(plan.parts[0].isUrgent)
+    #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":5}"#))
+    #expect(plan.expansions[0].isUrgent)
 }
 
 @Test func `a start of one user does not overtake a state that only the lanes know`() throws {
@@ -615,7 +629,7 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     func isStartUrgent(_ seconds: Int64) throws -> Bool {
         let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: seconds, in: &rows)
-        return plan.parts[0].isUrgent
+        return plan.expansions[0].isUrgent
     }
     #expect(try isStartUrgent(10))
     _ = try planner.plan(makeSend(.update, to: .users(["ann", "ben"]), state: 2), at: 20, in: &rows)
@@ -631,15 +645,15 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
 @Test func `a row beyond its retention counts as missing, even before it is deleted`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
-    let days = GroupRow.keptMilliseconds / 1000
+    let days = GroupRow.retentionMilliseconds / 1000
     var almost = rows
     #expect(
-        try planner.plan(makeSend(.start, to: .everyone), at: days - 1, in: &almost).parts[0].expansion
+        try planner.plan(makeSend(.start, to: .everyone), at: days - 1, in: &almost).expansions[0].expansion
             .generation
             == dawn)
     let plan = try planner.plan(makeSend(.start, to: .everyone, state: 2), at: days, in: &rows)
-    #expect(plan.parts[0].expansion.generation == dawn + days)
-    #expect(plan.parts[0].expansion.content.contentState == raw(#"{"goals":2}"#))
+    #expect(plan.expansions[0].expansion.generation == dawn + days)
+    #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":2}"#))
 }
 
 @Test func `names that make a key too long are refused`() throws {
@@ -661,27 +675,27 @@ struct Missing: Error {}
 // MARK: Enquiries
 
 private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) throws -> Plan {
-    let enquiry = Enquiry(lane: lane, app: "shop", group: "match")
-    return try planner.plan(.enquiry(enquiry), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
+    let enquiry = GroupStateRequest(lane: lane, app: "shop", group: "match")
+    return try planner.plan(.groupState(enquiry), stamp: (dawn + seconds) * 1000, app: nil, in: &rows)
 }
 
 @Test func `only the lane that asks gets the newest state of its group`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
-    let started = try #require(try answer(at: 1, in: &rows).parts.first).expansion
+    let started = try #require(try answer(at: 1, in: &rows).expansions.first).expansion
     #expect(started.content.event == .update && started.content.alert == nil && started.version == dawn)
     let update = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
     let before = rows
     let plan = try answer(at: 9, in: &rows)
     #expect(rows == before)
     #expect(plan.progress.isEmpty && plan.note == nil)
-    let part = try #require(plan.parts.first)
-    #expect(plan.parts.count == 1 && part.lane == 1 && !part.isUrgent)
-    var same = try #require(update.parts.first).expansion
-    same.isAnswer = true
+    let part = try #require(plan.expansions.first)
+    #expect(plan.expansions.count == 1 && part.lane == 1 && !part.isUrgent)
+    var same = try #require(update.expansions.first).expansion
+    same.answersStateRequest = true
     #expect(part.expansion == same)
     _ = try planner.plan(makeSend(.end, state: 5), at: 10, in: &rows)
-    #expect(try answer(at: 11, in: &rows).parts.first?.expansion.content.event == .end)
+    #expect(try answer(at: 11, in: &rows).expansions.first?.expansion.content.event == .end)
 }
 
 @Test func `an enquiry gets no answer without a valid state`() throws {
@@ -690,8 +704,8 @@ private func answer(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) thr
     _ = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
     #expect(try answer(3, at: 6, in: &rows) == Plan(), "the lane does not exist")
     #expect(try answer(at: 6 + 8 * 3600, in: &rows) == Plan(), "the deadline of the update has passed")
-    let cancel = Cancel(
-        send: "u", app: "shop", key: GroupKey(app: "shop", group: "match"), acceptedAt: dawn * 1000)
-    _ = try planner.plan(.cancel(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
+    let cancel = Cancellation(
+        send: "u", app: "shop", key: ScopeKey(app: "shop", group: "match"), acceptedAt: dawn * 1000)
+    _ = try planner.plan(.cancellation(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
     #expect(try answer(at: 8, in: &rows) == Plan(), "the update was cancelled")
 }

@@ -4,13 +4,17 @@ import Store
 
 /// The rows of a planner in memory.
 struct Rows: GroupTable, Equatable {
-    var rows: [GroupKey: GroupRow] = [:]
-    var seen: [String: SeenSend] = [:]
+    var rows: [ScopeKey: GroupRow] = [:]
+    var seen: [String: SendIdempotencyRow] = [:]
 
-    func row(of key: GroupKey) throws(StoreError) -> GroupRow? { rows[key] }
-    func seen(_ send: String, app: String) throws(StoreError) -> SeenSend? { seen["\(app)/\(send)"] }
-    mutating func set(_ row: GroupRow, of key: GroupKey) { rows[key] = row }
-    mutating func set(_ seen: SeenSend, send: String, app: String) { self.seen["\(app)/\(send)"] = seen }
+    func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { rows[key] }
+    func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
+        seen["\(app)/\(send)"]
+    }
+    mutating func set(_ row: GroupRow, of key: ScopeKey) { rows[key] = row }
+    mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {
+        self.seen["\(app)/\(send)"] = seen
+    }
 }
 
 let shop = App(
@@ -52,18 +56,18 @@ extension Planner {
 }
 
 extension Plan {
-    var verdicts: [Progress.Verdict] {
-        progress.map { if case .verdict(let part) = $0.part { part.verdict } else { .planned } }
+    var verdicts: [ProgressRecord.PlannerVerdict] {
+        progress.map { if case .planner(let part) = $0.part { part.verdict } else { .planned } }
     }
     var recipients: [Expansion.ScopedRecipient] {
-        parts.flatMap { part -> [Expansion.ScopedRecipient] in
+        expansions.flatMap { part -> [Expansion.ScopedRecipient] in
             if case .recipients(let list) = part.expansion.targets { list } else { [] }
         }
     }
 
     /// The versions of all expansions, one per recipient if there are named recipients.
     var versions: [Int64] {
-        parts.flatMap { part -> [Int64] in
+        expansions.flatMap { part -> [Int64] in
             if case .recipients(let list) = part.expansion.targets { return list.map(\.version) }
             return [part.expansion.version]
         }

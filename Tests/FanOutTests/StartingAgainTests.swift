@@ -25,7 +25,7 @@ private struct Started {
         }
         again = makeExpansion(
             .start, to: .recipients(named), generation: 1, version: 1, state: 1, send: "again")
-        again.reopens = dawn + 8
+        again.reopenedGeneration = dawn + 8
     }
 
     func end(_ activities: [String] = ["a-ann"], version: Int64) -> Expansion {
@@ -55,7 +55,7 @@ private struct Started {
 struct StartingAgainTests {
     @Test func `a start waits for the END of one activity that arrives by the other topic`() throws {
         var started = try Started()
-        started.again.behindEnd = dawn + 5
+        started.again.awaitedEndVersion = dawn + 5
         let lane = started.lane
         try lane.expand(started.again, toTheEnd: false)
         #expect(lane.left == 1 && lane.progress.last?.send == "s")
@@ -68,7 +68,7 @@ struct StartingAgainTests {
 
     @Test func `a start waits at most a minute for an END that never comes`() throws {
         var started = try Started()
-        started.again.behindEnd = dawn + 5
+        started.again.awaitedEndVersion = dawn + 5
         let lane = started.lane
         try lane.expand(started.again, toTheEnd: false)
         lane.now += 59_000
@@ -76,7 +76,7 @@ struct StartingAgainTests {
         #expect(lane.left == 1)
         lane.now += 2_000
         try lane.goOn()
-        #expect(lane.left == 0 && lane.tally.excluded == ["started": 3])
+        #expect(lane.left == 0 && lane.tally.excludedByReason == ["started": 3])
     }
 
     @Test func `a start follows a list of activities that end`() throws {
@@ -104,7 +104,7 @@ struct StartingAgainTests {
         try started.lane.expandUrgently(started.update(version: 9))
         try started.lane.expand(started.end(version: 6))
         var older = started.update(version: 7)
-        older.keepsReplaced = true
+        older.keepsReplacedState = true
         try started.lane.expand(older)
         #expect(try started.startAgain() == [9: "9"])
     }
@@ -147,7 +147,7 @@ struct StartingAgainTests {
             Expansion.ScopedRecipient(
                 .user("ann"), scope: .group, generation: dawn + 1, version: dawn + 9)
         ])
-        started.again.saysOwnState = true
+        started.again.carriesOwnState = true
         try started.lane.expand(makeExpansion(.update, generation: 1, version: 4, state: 4, send: "all"))
         _ = started.lane.takeJobs()
         try started.lane.expand(started.again)
@@ -158,11 +158,11 @@ struct StartingAgainTests {
     @Test func `of two starts, the one that has waited goes first`() throws {
         var started = try Started()
         let lane = started.lane
-        started.again.behindEnd = dawn + 5
+        started.again.awaitedEndVersion = dawn + 5
         try lane.expand(started.again, toTheEnd: false)
         try lane.expandUrgently(started.end(version: 5))
         var second = started.again
-        (second.send, second.reopens) = ("second", dawn + 9)
+        (second.send, second.reopenedGeneration) = ("second", dawn + 9)
         _ = lane.takeJobs()
         // The first start is at the end of the topic again, so the second one is read before it.
         try lane.expandUrgently(second)
@@ -203,7 +203,7 @@ struct StartingAgainTests {
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
         try lane.expand(makeExpansion(.update, generation: 1, version: 5, state: 5, send: "u5"))
         var once = makeExpansion(.start, generation: 1, version: 5, state: 5, send: "once more")
-        once.restart = true
+        once.forcesRestart = true
         _ = lane.takeJobs()
         try lane.expand(once)
         #expect(lane.takeJobs().map(\.head.event) == [.start])
@@ -221,7 +221,7 @@ struct StartingAgainTests {
                     Expansion.ScopedRecipient(
                         .user("ann"), scope: .recipient, generation: 0, version: dawn + version)
                 ]), version: 1, state: Int(version), send: "u\(version)")
-            update.keepsReplaced = keepsReplaced
+            update.keepsReplacedState = keepsReplaced
             return update
         }
         try lane.expand(update(5, keepsReplaced: false))

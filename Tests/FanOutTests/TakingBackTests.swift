@@ -5,13 +5,14 @@ import Testing
 
 // The state of a scope after sends are cancelled.
 
-private let key = GroupKey(app: "shop", group: "match")
+private let key = ScopeKey(app: "shop", group: "match")
 
 private func takeBack(
     _ send: String, of recipient: Recipient? = nil, at seconds: Int64, in rows: inout Rows
 ) throws -> Plan {
-    let cancel = Cancel(send: send, app: "shop", key: key, recipient: recipient, acceptedAt: dawn * 1000)
-    return try planner.plan(.cancel(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
+    let cancel = Cancellation(
+        send: send, app: "shop", key: key, recipient: recipient, acceptedAt: dawn * 1000)
+    return try planner.plan(.cancellation(cancel), stamp: (dawn + seconds) * 1000, app: shop, in: &rows)
 }
 
 @Test(arguments: [Audience.group, .users(["ben"]), .users(["ada", "ben"])], [PushEvent.update, .end])
@@ -26,12 +27,12 @@ func `a timed send that comes after its cancel reaches no recipient`(
     let before = rows
     let plan = try planner.plan(timed, at: 11, in: &rows)
     #expect(plan.verdicts == [.cancelled])
-    #expect(plan.parts.isEmpty && plan.note == nil && rows == before)
+    #expect(plan.expansions.isEmpty && plan.note == nil && rows == before)
     timed.id = "another"
     #expect(try planner.plan(timed, at: 12, in: &rows).verdicts == [.planned])
 }
 
-private func goals(_ plan: Plan) -> [RawJSON?] { plan.parts.map(\.expansion.content.contentState) }
+private func goals(_ plan: Plan) -> [RawJSON?] { plan.expansions.map(\.expansion.content.contentState) }
 
 /// Plans updates. The start has state 0, and the updates "u1", "u2" and so on have states 1, 2 and so on.
 private func update(
@@ -70,7 +71,7 @@ func `a restored state is cancelled together with the send that it came from`(
     )
     let last = try takeBack("u1", of: recipient, at: 43, in: &rows)
     #expect(goals(last) == [raw(#"{"goals":0}"#)])
-    #expect(last.parts.first?.expansion.content.event == .update)
+    #expect(last.expansions.first?.expansion.content.event == .update)
     #expect(
         try takeBack("u0", of: recipient, at: 44, in: &rows).verdicts == [.stopping],
         "no earlier state is left")
@@ -80,7 +81,7 @@ func `a restored state is cancelled together with the send that it came from`(
     var rows = Rows()
     try update(9, in: &rows)
     let row = try #require(rows.rows[key])
-    #expect(row.previous.map(\.send) == ["u8", "u7", "u6"])
+    #expect(row.replacedStates.map(\.send) == ["u8", "u7", "u6"])
     #expect(goals(try takeBack("u9", at: 100, in: &rows)) == [raw(#"{"goals":8}"#)])
     try update(2, from: 11, in: &rows)
     #expect(goals(try takeBack("u12", at: 130, in: &rows)) == [raw(#"{"goals":11}"#)])
@@ -97,7 +98,7 @@ func `a restored state is cancelled together with the send that it came from`(
     try update(3, in: &rows)
     _ = try takeBack("u2", at: 40, in: &rows)
     #expect(goals(try takeBack("u3", at: 40 + 86_400, in: &rows)) == [raw(#"{"goals":1}"#)])
-    #expect(rows.rows[key]?.cancelled.map(\.send) == ["u3"])
+    #expect(rows.rows[key]?.cancelledSends.map(\.send) == ["u3"])
 }
 
 @Test func `one user does not get back a cancelled state of the group`() throws {

@@ -23,7 +23,7 @@ struct Event {
         send = expansion.send
         kind = expansion.content.event
         generation = expansion.generation
-        reopens = expansion.reopens
+        reopens = expansion.reopenedGeneration
         state = expansion.content.contentState.flatMap { raw in
             (try? JSONSerialization.jsonObject(with: Data(raw.bytes)) as? [String: Any])?["goals"].map {
                 "\($0)"

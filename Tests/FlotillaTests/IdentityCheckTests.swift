@@ -15,8 +15,8 @@ import Testing
         var ofFirst = IdentityCheck(of: first)
         var ofSecond = IdentityCheck(of: second)
         // Each writes beside the other.
-        let endsFirst = [first, second, first, second].map { ofFirst.take($0) }
-        let endsSecond = [first, second, first].map { ofSecond.take($0) }
+        let endsFirst = [first, second, first, second].map { ofFirst.check($0) }
+        let endsSecond = [first, second, first].map { ofSecond.check($0) }
         #expect(endsFirst.allSatisfy { $0 == nil })
         #expect(endsSecond[0] == nil && endsSecond[1] == nil)
         let error = endsSecond[2]
@@ -27,13 +27,13 @@ import Testing
     @Test func `a record of an earlier run of the same process is no second process`() {
         let (before, now) = (facts("p", "a", since: 1), facts("p", "b", since: 2))
         var check = IdentityCheck(of: now)
-        let ends = [before, now, now].map { check.take($0) }
+        let ends = [before, now, now].map { check.check($0) }
         #expect(ends.allSatisfy { $0 == nil })
     }
 
     @Test func `processes with other identities mean nothing`() {
         var check = IdentityCheck(of: facts("p", "b", since: 2))
-        let ends = [facts("p", "b", since: 2), facts("q", "a", since: 1)].map { check.take($0) }
+        let ends = [facts("p", "b", since: 2), facts("q", "a", since: 1)].map { check.check($0) }
         #expect(ends.allSatisfy { $0 == nil })
     }
 
@@ -41,10 +41,10 @@ import Testing
         let (a, b) = (facts("p", "a", since: 1), facts("p", "b", since: 1))
         var (ofA, ofB) = (IdentityCheck(of: a), IdentityCheck(of: b))
         for record in [a, b, a, b] {
-            _ = ofA.take(record)
-            _ = ofB.take(record)
+            _ = ofA.check(record)
+            _ = ofB.check(record)
         }
-        let (endOfA, endOfB) = (ofA.take(b), ofB.take(a))
+        let (endOfA, endOfB) = (ofA.check(b), ofB.check(a))
         #expect((endOfA == nil) != (endOfB == nil))
     }
 }

@@ -46,7 +46,7 @@ final class GatewayBench: Sendable {
         var records: [String: APIKey] = [:]
         for app in ["shop", "bank"] where other == nil {
             for role in APIKey.Role.allCases {
-                let (text, record) = KeyText.mint(app: app, role: role, atMilliseconds: 0)
+                let (text, record) = APIKeyText.makeKey(app: app, role: role, atMilliseconds: 0)
                 keys["\(app)/\(role.rawValue)"] = text
                 records["\(app)/\(role.rawValue)"] = record
             }
@@ -56,14 +56,14 @@ final class GatewayBench: Sendable {
         gateway.listen = HostPort(host: "127.0.0.1", port: 0)
         change(&gateway)
         directory = try TemporaryDirectory()
-        let cluster = Cluster(settings)
-        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let cluster = Cluster(settings: settings)
+        let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         self.catalog = catalog
-        let slot = try Slot.take(under: directory.path)
+        let slot = try ProcessSlot.acquire(under: directory.path)
         var environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys, catalog: catalog)
         if isBehind {
-            let atStart = Mutex<KnownCatalog?>(nil)
+            let atStart = Mutex<CatalogSnapshot?>(nil)
             environment = StageEnvironment(
                 cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys,
                 catalog: {
@@ -71,7 +71,7 @@ final class GatewayBench: Sendable {
                         seen = seen ?? catalog.catalog
                         return seen
                     }
-                }, readOn: { then in catalog.readOn(then: then) })
+                }, readOn: { then in catalog.readToCurrentEnd(then: then) })
         }
         service = GatewayService(
             gateway, in: environment,
@@ -84,7 +84,8 @@ final class GatewayBench: Sendable {
         if other != nil { return }
         try await onThread { [records] in
             let writer = try CatalogWriter(
-                settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
+                settings, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
+                author: "a test",
                 metrics: Metrics())
             for app in ["shop", "bank"] {
                 let app = App(
@@ -105,7 +106,7 @@ final class GatewayBench: Sendable {
         let settings = KafkaSettings(brokers: cluster.brokers)
         let layout = TopicLayout(prefix: "t\(UInt64.random(in: 0 ... .max)).", lanes: 4, replication: 1)
         try await onThread {
-            let admin = try Admin(settings, log: .silent, metrics: Metrics())
+            let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
             _ = try layout.create(topics, on: admin)
         }
         return (try await GatewayBench(settings, layout, sealingKeys: sealingKeys, change), cluster)
@@ -125,7 +126,7 @@ final class GatewayBench: Sendable {
 
     func start() async throws {
         let failures = failures
-        let context = ServiceContext(log: Log("gateway", to: log), metrics: metrics) { error in
+        let context = ServiceContext(log: Log(component: "gateway", sink: log), metrics: metrics) { error in
             failures.withLock { $0.append("\(error)") }
         }
         try await catalog.start(context)
@@ -134,7 +135,7 @@ final class GatewayBench: Sendable {
 
     func startAndWait() async throws {
         try await start()
-        try await eventually("readiness") { service.obstacles.isEmpty }
+        try await eventually("readiness") { service.readinessProblems.isEmpty }
     }
 
     func stop() async {
@@ -168,7 +169,7 @@ final class GatewayBench: Sendable {
     func reports(_ count: Int) async throws -> [StoredReport] {
         let (settings, layout) = (settings, layout)
         return try await onThread {
-            try StoredReport.all(settings, layout.name(.reports), lanes: layout.lanes, count)
+            try StoredReport.all(settings, layout.name(of: .reports), lanes: layout.lanes, count)
         }
     }
 }

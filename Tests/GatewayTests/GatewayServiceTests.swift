@@ -23,7 +23,9 @@ struct GatewayServiceTests {
         let stored = try await bench.reports(51)
         #expect(Set(stored.map(\.key)) == Set((names + ["one"]).map { "shop/i:\($0)" }))
         for record in stored {
-            #expect(Int(record.partition) == Murmur2.partition(of: Array(record.key.utf8).span, of: 4))
+            #expect(
+                Int(record.partition)
+                    == Murmur2.partition(forKey: Array(record.key.utf8).span, partitionCount: 4))
             #expect(record.value.hasPrefix(#"{"v":1,"app":"shop","environment":"production","#))
         }
         #expect(bench.metrics.render().contains(#"flotilla_gateway_records_total{outcome="accepted"} 51"#))
@@ -219,7 +221,7 @@ struct GatewayServiceTests {
         try await bench.startAndWait()
         let clock = ContinuousClock()
         let began = clock.now
-        for _ in 0..<FailedAttempts.freeMax + 3 {
+        for _ in 0..<FailedAttempts.undelayedMax + 3 {
             #expect(try await bench.post(heartbeat(), key: "no key").status == 401)
         }
         // The delays are 100, 200 and 400 ms.

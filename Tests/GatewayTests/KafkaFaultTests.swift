@@ -18,7 +18,7 @@ struct KafkaFaultTests {
         let cluster = try #require(MockCluster(brokers: 1))
         let layout = TopicLayout(prefix: "m.", lanes: 4, replication: 1)
         for topic in GatewayService.topics {
-            cluster.createTopic(layout.name(topic), partitions: layout.partitions(topic))
+            cluster.createTopic(layout.name(of: topic), partitions: layout.partitions(of: topic))
         }
         var settings = KafkaSettings(brokers: cluster.brokers)
         settings.properties = [
@@ -103,8 +103,8 @@ struct KafkaFaultTests {
         let service = GatewayService(
             settings,
             in: StageEnvironment(
-                cluster: Cluster(KafkaSettings(brokers: ["127.0.0.1:1"])), layout: TopicLayout(),
-                slot: try Slot.take(under: directory.path), sealingKeys: nil, catalog: { nil }))
+                cluster: Cluster(settings: KafkaSettings(brokers: ["127.0.0.1:1"])), layout: TopicLayout(),
+                slot: try ProcessSlot.acquire(under: directory.path), sealingKeys: nil, catalog: { nil }))
         try await service.start(
             ServiceContext(log: .silent, metrics: .init()) { Issue.record("it gave up: \($0)") })
         let port = try #require(service.address?.port)

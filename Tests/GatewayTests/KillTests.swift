@@ -89,13 +89,14 @@ struct KillTests {
     /// Returns the planner's final verdict of each send, when the planner has decided this many.
     private static func verdicts(
         of gateways: GatewayProcesses, _ wanted: Int
-    ) async throws -> [String: [LiveActivity.Progress.Verdict]] {
-        var verdicts: [String: [LiveActivity.Progress.Verdict]] = [:]
+    ) async throws -> [String: [LiveActivity.ProgressRecord.PlannerVerdict]] {
+        var verdicts: [String: [LiveActivity.ProgressRecord.PlannerVerdict]] = [:]
         try await eventually("\(wanted) verdicts", seconds: 240) {
             verdicts = [:]
             for record in try await gateways.records("progress", wanted) {
-                let progress = try LiveActivity.Progress.decode(Array(record.value.utf8), with: JSONReader())
-                guard case .verdict(let part) = progress.part, part.verdict != .held else { continue }
+                let progress = try LiveActivity.ProgressRecord.decode(
+                    Array(record.value.utf8), with: JSONReader())
+                guard case .planner(let part) = progress.part, part.verdict != .held else { continue }
                 verdicts[progress.send, default: []].append(part.verdict)
             }
             return verdicts.values.reduce(0) { $0 + $1.count } >= wanted
@@ -159,7 +160,7 @@ struct KillTests {
         let verdicts = try await Self.verdicts(of: gateways, 2 * answered.count)
         for (name, ids) in answered {
             let said = ids.first.flatMap { verdicts[$0] } ?? []
-            let conflicts = said.count { $0 == LiveActivity.Progress.Verdict.conflict }
+            let conflicts = said.count { $0 == LiveActivity.ProgressRecord.PlannerVerdict.conflict }
             #expect(conflicts == 1, "seed \(seed), \(name): \(said)")
             #expect(said.count - conflicts == 1, "seed \(seed), \(name): \(said)")
         }

@@ -57,7 +57,7 @@ struct RecordsPageTests {
     }
 
     @Test func `every kind of report that clients may send has an example`() throws {
-        for kind in Report.Kind.allCases where kind.isFromOutside {
+        for kind in Report.Kind.allCases where kind.isAllowedFromClients {
             #expect(reports.contains { $0.contains(#""kind": "\#(kind.rawValue)""#) }, "\(kind)")
             #expect(page.contains("**`\(kind.rawValue)`**"), "\(kind)")
         }
@@ -79,9 +79,9 @@ struct RecordsPageTests {
 
     @Test func `the example of an app is accepted from a file`() throws {
         let example = try #require(examples.first { $0.contains("bundleId") })
-        let app = try AppDocument.read(Array(example.utf8), id: "shop")
-        #expect(app.types.map(\.name) == ["MatchAttributes"])
-        #expect(app.types[0].contentStateSchema != nil && app.environments.count == 2)
+        let app = try AppDocument.parse(Array(example.utf8), id: "shop")
+        #expect(app.activityTypes.map(\.name) == ["MatchAttributes"])
+        #expect(app.activityTypes[0].contentStateSchema != nil && app.environments.count == 2)
         let shown = try Set(names(in: example))
         let type = try #require(example.components(separatedBy: "[\n").last)
         let told = try fields(under: "An app")
@@ -93,11 +93,12 @@ struct RecordsPageTests {
 
     @Test func `the page has the limits of the code`() {
         for limit in [
-            "\(Name.bytesMax) bytes", "at most \(2 * PushToken.bytesMax)", "| \(Report.runningMax) |",
+            "\(NameRules.bytesMax) bytes", "at most \(2 * PushToken.bytesMax)",
+            "| \(Report.runningActivitiesMax) |",
             "| \(Report.tagsMax) |",
             "\(Report.attributesBytesMax >> 10) KiB, \(Report.attributesDepthMax) levels",
-            "| \(ActivityType.perAppMax) |", "| \(ActivityType.requiredMax) |",
-            "| \(App.bundleIDBytesMax) letters", "| \(AppID.bytesMax) letters",
+            "| \(ActivityType.countPerAppMax) |", "| \(ActivityType.requiredAttributesMax) |",
+            "| \(App.bundleIDBytesMax) letters", "| \(AppIDRules.bytesMax) letters",
             "up to \(GatewayLimits.reportsPerBodyMax / 1000),000, \(GatewayLimits.bodyBytesMax >> 20) MiB",
         ] { #expect(page.contains(limit), "\(limit)") }
     }
@@ -108,7 +109,7 @@ private enum RecordFieldNames {
     static var all: [String] {
         var report = Report(app: "a", environment: .production, installation: "i", kind: .deadToken)
         (report.user, report.attributesType, report.activity, report.group) = ("u", "t", "x", "g")
-        (report.token, report.state, report.channel, report.running) = ("00", .active, "c", ["x"])
+        (report.token, report.state, report.channel, report.runningActivities) = ("00", .active, "c", ["x"])
         (report.os, report.appBuild, report.locale, report.timeZone) = ("18", "1", "de", "UTC")
         (report.frequentPushesEnabled, report.activitiesEnabled, report.tags) = (true, true, ["t"])
         report.attributes = try? RawJSON(checking: Array("{}".utf8), with: JSONReader())

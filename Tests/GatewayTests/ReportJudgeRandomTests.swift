@@ -17,7 +17,7 @@ struct ReportJudgeRandomTests {
     @Test func `no body writes to an app other than its key's`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let judge = ReportJudge(nil)
+        let judge = ReportValidator(sealingKeys: nil)
         for _ in 0..<trials(10_000) {
             let app = apps.randomElement(using: &random)!
             let named = apps.randomElement(using: &random)!.id
@@ -29,11 +29,11 @@ struct ReportJudgeRandomTests {
             let installation = ["i", "\(named)/i:victim", "../\(named)", "%2f\(named)"].randomElement(
                 using: &random)!
             let body = heartbeat(place, installation: installation)
-            let judged = try judge.judge(Array(body.utf8), for: app, as: .report)
+            let judged = try judge.validate(Array(body.utf8), for: app, role: .report)
             let mayPass = !place.hasPrefix(#","app""#) || named == app.id
             #expect((judged.acceptedCount == 1) == mayPass, "seed \(seed): \(body) for \(app.id)")
             guard judged.acceptedCount == 1 else { continue }
-            let (key, value) = judged.copy(0)
+            let (key, value) = judged.copyRecord(at: 0)
             #expect(RecordKey.split(key) == [app.id, "i:\(installation)"], "seed \(seed)")
             #expect(try Report.decode(value, with: JSONReader()).app == app.id, "seed \(seed)")
         }
@@ -42,7 +42,7 @@ struct ReportJudgeRandomTests {
     @Test func `a body read at once gives the same result as its reports read one by one`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let judge = ReportJudge(nil)
+        let judge = ReportValidator(sealingKeys: nil)
         let good = [
             heartbeat(), heartbeat(#","tags":["a"]"#), heartbeat(#","eventTime":5"#, installation: "é"),
         ]
@@ -51,15 +51,15 @@ struct ReportJudgeRandomTests {
             let reports = (0..<Int.random(in: 1...20, using: &random)).map { _ in
                 (random.below(4) == 0 ? bad : good).randomElement(using: &random)!
             }
-            let judged = try judge.judge(
-                Array("[\(reports.joined(separator: ","))]".utf8), for: shop, as: .report)
+            let judged = try judge.validate(
+                Array("[\(reports.joined(separator: ","))]".utf8), for: shop, role: .report)
             var accepted = 0
             for (index, report) in reports.enumerated() {
-                let alone = try judge.judge(Array(report.utf8), for: shop, as: .report)
+                let alone = try judge.validate(Array(report.utf8), for: shop, role: .report)
                 if alone.acceptedCount == 1 {
-                    let (one, other) = (alone.copy(0), judged.copy(accepted))
+                    let (one, other) = (alone.copyRecord(at: 0), judged.copyRecord(at: accepted))
                     var report = try Report.decode(one.value, with: JSONReader())
-                    report.sequence = index
+                    report.bodyPosition = index
                     #expect(one.key == other.key && report.encoded() == other.value, "seed \(seed)")
                     accepted += 1
                 } else {
@@ -74,7 +74,7 @@ struct ReportJudgeRandomTests {
     @Test func `random bytes are accepted or refused, and accepted reports can be read`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed)
-        let judge = ReportJudge(nil)
+        let judge = ReportValidator(sealingKeys: nil)
         let profile = #","attributes":{"a":[1,{"b":null}]},"running":["x"],"tags":["é","\u00e9"]"#
         let sound = Array("[\(heartbeat(profile)),\(heartbeat(#","token":"c0ffee""#))]".utf8)
         for _ in 0..<trials(20_000) {
@@ -91,9 +91,9 @@ struct ReportJudgeRandomTests {
                     body.insert(contentsOf: body[min(from, at)..<max(from, at)].prefix(40), at: at)
                 }
             }
-            guard let judged = try? judge.judge(body, for: shop, as: .report) else { continue }
+            guard let judged = try? judge.validate(body, for: shop, role: .report) else { continue }
             for index in 0..<judged.acceptedCount {
-                let (key, value) = judged.copy(index)
+                let (key, value) = judged.copyRecord(at: index)
                 let report = try? Report.decode(value, with: JSONReader())
                 #expect(report?.app == "shop" && report?.key == key, "seed \(seed): \(body)")
             }

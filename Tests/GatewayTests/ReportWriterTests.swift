@@ -14,7 +14,7 @@ struct ReportWriterTests {
     /// Returns a reply and the slot that receives its response.
     private func makeReply() -> (HTTPReply, ReplySlot) {
         let slot = ReplySlot {}
-        return (HTTPReply(slot), slot)
+        return (HTTPReply(slot: slot), slot)
     }
 
     @Test func `a failed producer is replaced, and its requests get 503`() async throws {
@@ -24,27 +24,28 @@ struct ReportWriterTests {
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
-                limits: GatewayLimits(), waitingRoom: WaitingRoom(GatewayLimits()), context: context,
+                limits: GatewayLimits(), pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
+                context: context,
                 metrics: GatewayMetrics(context.metrics),
                 clock: GatewayClock(), seen: {})
         }
         cluster.setRoundTrip(broker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()
-        #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, first))
+        #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: first))
         try await onThread {
-            writer.perform { producer in
+            writer.withProducer { producer in
                 ClientFaults.raiseFatalError(
-                    ErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
+                    KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
             }
         }
         let (second, nextSlot) = makeReply()
-        #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, second))
+        #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: second))
         try await eventually("both answers") { slot.response != nil && nextSlot.response != nil }
         #expect(slot.response?.status == 503 && nextSlot.response?.status == 503)
         cluster.setRoundTrip(broker: 1, milliseconds: 0)
         try await eventually("acceptance") {
             let (reply, slot) = makeReply()
-            #expect(writer.take(Array(heartbeat().utf8), for: shop, as: .report, reply))
+            #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: reply))
             try await eventually("an answer") { slot.response != nil }
             return slot.response?.status == 202
         }
@@ -54,15 +55,15 @@ struct ReportWriterTests {
     @Test func `beyond the limit a refusal is sent at once and closes its connection`() async throws {
         let loop = try EventLoop(name: "test")
         try loop.start()
-        let heldBack = HeldBackRefusals(on: loop, countMax: 2)
+        let heldBack = DelayedRefusals(on: loop, countMax: 2)
         let replies = (0..<3).map { _ in makeReply() }
         for (reply, _) in replies {
-            heldBack.answer(reply, .text("no", status: 401), afterMilliseconds: 200)
+            heldBack.send(.text("no", status: 401), on: reply, afterMilliseconds: 200)
         }
         try await eventually("the last") { replies[2].1.response != nil }
-        #expect(replies[2].1.response?.closes == true)
+        #expect(replies[2].1.response?.closesConnection == true)
         try await eventually("the others") { replies.allSatisfy { $0.1.response != nil } }
-        #expect(replies[0].1.response?.closes == false)
+        #expect(replies[0].1.response?.closesConnection == false)
         try await onThread { loop.stop() }
     }
 }

@@ -13,16 +13,20 @@ struct StoredReport: Equatable {
         _ settings: KafkaSettings, _ topic: String, lanes: Int, _ wanted: Int
     ) throws -> [StoredReport] {
         let consumer = try Consumer(
-            settings, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+            settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
+            metrics: Metrics())
         defer { _ = consumer.close(withinMilliseconds: 500) }
-        try consumer.assign((0..<Int32(lanes)).map { PartitionStart(TopicPartition(topic, $0), .beginning) })
+        try consumer.assign(
+            startingAt: (0..<Int32(lanes)).map {
+                PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
+            })
         var found: [StoredReport] = []
         var batch = RecordBatch()
         var ends: Set<Int32> = []
         let limit = Instant.now().advanced(byMilliseconds: 60_000)
         while found.count < wanted || ends.count < lanes, Instant.now() < limit {
             for event in consumer.poll(into: &batch, waitMilliseconds: 50) {
-                if case .end(let partition, _) = event { ends.insert(partition.partition) }
+                if case .reachedEnd(let partition, _) = event { ends.insert(partition.partition) }
             }
             for index in 0..<batch.count {
                 let record = batch[index]

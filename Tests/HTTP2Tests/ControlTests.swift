@@ -10,38 +10,39 @@ import Testing
         var limits = ServerLimits()
         limits.streamsMax = 37
         let wire = Wire(server: limits)
-        #expect(wire.client.room == 1)
+        #expect(wire.client.availableRequests == 1)
         #expect(wire.client.push() != nil)
-        #expect(wire.client.room == 0 && wire.client.push() == nil)
+        #expect(wire.client.availableRequests == 0 && wire.client.push() == nil)
         wire.settle()
         #expect(wire.client.takeEvents().settings?.concurrentStreamsMax == 37)
-        #expect(wire.client.room == 36)
+        #expect(wire.client.availableRequests == 36)
     }
 
     @Test func `streams follow the server's SETTINGS down to 0 and up again`() {
         let wire = Wire.open()
         for _ in 0..<10 { wire.client.push() }
         wire.settle()
-        wire.server.change(SettingsChange(concurrentStreamsMax: 4))
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 4))
         wire.settle()
-        #expect(wire.client.room == 0)
+        #expect(wire.client.availableRequests == 0)
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().filter { $0.end == .answered }.count == 10)
-        #expect(wire.client.room == 4)
-        wire.server.change(SettingsChange(concurrentStreamsMax: 0))
+        #expect(wire.client.takeOutcomes().filter { $0.endReason == .answered }.count == 10)
+        #expect(wire.client.availableRequests == 4)
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 0))
         wire.settle()
-        #expect(wire.client.room == 0 && wire.client.push() == nil && wire.client.takesRequests)
+        #expect(
+            wire.client.availableRequests == 0 && wire.client.push() == nil && wire.client.acceptsRequests)
         #expect(wire.client.takeEvents().settings?.concurrentStreamsMax == 0)
-        wire.server.change(SettingsChange(concurrentStreamsMax: 500))
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 500))
         wire.settle()
-        #expect(wire.client.room == 500)
+        #expect(wire.client.availableRequests == 500)
     }
 
     @Test func `requests taken before the limit was lowered wait and are not refused`() {
         let wire = Wire.open()
         for tag in 0..<10 { wire.client.push(tag: UInt64(tag)) }
-        wire.server.change(SettingsChange(concurrentStreamsMax: 3))
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 3))
         wire.toClient(wire.serverSends())
         var answered: [UInt64] = []
         for _ in 0..<8 {
@@ -49,7 +50,7 @@ import Testing
             #expect(wire.server.requests.requests.count <= 3)
             wire.server.answerAll()
             wire.settle()
-            answered += wire.client.takeOutcomes().filter { $0.end == .answered }.map(\.tag)
+            answered += wire.client.takeOutcomes().filter { $0.endReason == .answered }.map(\.tag)
         }
         #expect(answered.sorted() == Array(0..<10))
     }
@@ -67,12 +68,17 @@ import Testing
         #expect(text(goaway?.debug[...]) == "{\"reason\":\"Shutdown\"}")
         let lost = wire.client.takeOutcomes()
         #expect(lost.map(\.tag).sorted() == [6, 7, 8, 9])
-        #expect(lost.allSatisfy { $0.end == .notProcessed && !$0.mayHaveBeenProcessed && $0.hasLeft })
-        #expect(!wire.client.takesRequests && wire.client.push() == nil)
+        #expect(
+            lost.allSatisfy {
+                $0.endReason == .notProcessed && !$0.mayHaveBeenProcessed && $0.mayHaveBeenSent
+            })
+        #expect(!wire.client.acceptsRequests && wire.client.push() == nil)
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().filter { $0.end == .answered }.map(\.tag).sorted() == Array(0...5))
-        #expect(wire.client.isOver && wire.server.isOver)
+        #expect(
+            wire.client.takeOutcomes().filter { $0.endReason == .answered }.map(\.tag).sorted()
+                == Array(0...5))
+        #expect(wire.client.isFinished && wire.server.isFinished)
     }
 
     @Test func `requests that were not sent before GOAWAY are not processed`() {
@@ -84,7 +90,7 @@ import Testing
         wire.settle()
         let outcomes = wire.client.takeOutcomes()
         #expect(outcomes.count == 5)
-        #expect(outcomes.allSatisfy { $0.end == .notProcessed && !$0.hasLeft })
+        #expect(outcomes.allSatisfy { $0.endReason == .notProcessed && !$0.mayHaveBeenSent })
     }
 
     @Test func `a lost connection leaves sent requests unknown and unsent ones unprocessed`() {
@@ -95,15 +101,19 @@ import Testing
         wire.client.end()
         let outcomes = wire.client.takeOutcomes()
         #expect(
-            outcomes.filter { $0.end == .connectionLost && $0.mayHaveBeenProcessed }.map(\.tag) == [0, 1, 2])
+            outcomes.filter { $0.endReason == .connectionLost && $0.mayHaveBeenProcessed }.map(\.tag) == [
+                0, 1, 2,
+            ])
         #expect(
-            outcomes.filter { $0.end == .notProcessed && !$0.mayHaveBeenProcessed }.map(\.tag) == [3, 4, 5])
+            outcomes.filter { $0.endReason == .notProcessed && !$0.mayHaveBeenProcessed }.map(\.tag) == [
+                3, 4, 5,
+            ])
         wire.client.end()
-        #expect(wire.client.takeOutcomes().isEmpty && wire.client.isOver && wire.client.push() == nil)
+        #expect(wire.client.takeOutcomes().isEmpty && wire.client.isFinished && wire.client.push() == nil)
     }
 
     @Test func `a request is unprocessed until its last frame begins to be sent, and then unknown`() {
-        for (body, end) in [(Push.body, RequestOutcome.End.notProcessed), ([], .connectionLost)] {
+        for (body, end) in [(Push.body, RequestOutcome.EndReason.notProcessed), ([], .connectionLost)] {
             let wire = Wire.open()
             wire.client.push(body: body)
             let count = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
@@ -111,21 +121,21 @@ import Testing
             }
             #expect(count == 1)
             wire.client.end()
-            #expect(wire.client.takeOutcomes().map(\.end) == [end])
+            #expect(wire.client.takeOutcomes().map(\.endReason) == [end])
         }
     }
 
     @Test(arguments: [
-        ErrorCode.refusedStream, .cancel, .enhanceYourCalm, .internalError, ErrorCode(rawValue: 99),
+        HTTP2ErrorCode.refusedStream, .cancel, .enhanceYourCalm, .internalError, HTTP2ErrorCode(rawValue: 99),
     ])
-    func `a reset carries its code, and a refusal has its own outcome`(code: ErrorCode) {
+    func `a reset carries its code, and a refusal has its own outcome`(code: HTTP2ErrorCode) {
         let wire = Wire.open()
         wire.client.push(tag: 5)
         wire.settle()
-        for request in wire.server.requests.requests { wire.server.reset(request.stream, code) }
+        for request in wire.server.requests.requests { wire.server.reset(request.stream, code: code) }
         wire.settle()
         let outcome = wire.client.takeOutcomes().first
-        #expect(outcome?.end == (code == .refusedStream ? .refused : .reset) && outcome?.code == code)
+        #expect(outcome?.endReason == (code == .refusedStream ? .refused : .reset) && outcome?.code == code)
         #expect(outcome?.mayHaveBeenProcessed == (code != .refusedStream))
         #expect(wire.server.openStreams == 0 && wire.client.openRequests == 0)
     }
@@ -136,11 +146,11 @@ import Testing
         let wire = Wire.open(server: limits)
         wire.client.push(body: [UInt8](repeating: 1, count: 200_000), tag: 9)
         wire.toServer(wire.clientSends())
-        #expect(wire.server.requests.requests.map(\.bodyIsCut) == [true])
+        #expect(wire.server.requests.requests.map(\.isBodyTruncated) == [true])
         wire.server.answerAll(Push.answer(413))
         wire.settle()
         let outcome = try #require(wire.client.takeOutcomes().first)
-        #expect(outcome.end == .answered && outcome.status == 413)
+        #expect(outcome.endReason == .answered && outcome.status == 413)
         #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0 && wire.bytesMoved < 150_000)
     }
 
@@ -150,10 +160,10 @@ import Testing
         let wire = Wire.open(server: limits)
         let template = try RequestTemplate(
             method: "POST", authority: "a",
-            headers: [HeaderField("big", String(repeating: "x", count: 2_000))])
+            headers: [HeaderField(name: "big", value: String(repeating: "x", count: 2_000))])
         wire.client.push(template: template)
         wire.settle()
-        #expect(wire.server.requests.requests.map(\.headersAreCut) == [true])
+        #expect(wire.server.requests.requests.map(\.areHeadersTruncated) == [true])
         wire.server.answerAll(Push.answer(431))
         wire.settle()
         #expect(wire.client.takeOutcomes().map(\.status) == [431])
@@ -166,27 +176,28 @@ import Testing
         wire.client.push(tag: 1)
         wire.settle()
         wire.server.answerAll(
-            try AnswerTemplate(
-                status: 200, headers: [HeaderField("big", String(repeating: "x", count: 2_000))]))
+            try ResponseTemplate(
+                status: 200, headers: [HeaderField(name: "big", value: String(repeating: "x", count: 2_000))])
+        )
         wire.settle()
-        #expect(wire.client.takeOutcomes().map(\.end) == [.reset])
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.reset])
         wire.client.push(tag: 2)
         wire.settle()
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.answered])
     }
 
     @Test func `a PING is acknowledged, one at a time`() {
         let wire = Wire.open()
-        #expect(wire.client.ping(0x0102_0304_0506_0708))
-        #expect(!wire.client.ping(2))
+        #expect(wire.client.ping(payload: 0x0102_0304_0506_0708))
+        #expect(!wire.client.ping(payload: 2))
         wire.settle()
         #expect(wire.client.takeEvents().pong == 0x0102_0304_0506_0708)
-        #expect(wire.server.ping(42))
+        #expect(wire.server.ping(payload: 42))
         wire.settle()
         #expect(wire.server.takeEvents().pong == 42)
-        #expect(wire.client.ping(3))
+        #expect(wire.client.ping(payload: 3))
     }
 
     @Test func `held windows stall bodies, and nothing is lost when they are released`() {
@@ -215,14 +226,14 @@ import Testing
         for tag in 0..<20 { wire.client.push(tag: UInt64(tag)) }
         wire.settle()
         #expect(wire.server.requests.requests.count == 20)
-        wire.server.change(SettingsChange(streamWindowBytes: 0))
+        wire.server.changeSettings(SettingsChange(streamWindowBytes: 0))
         wire.server.answerAll()
         wire.settle()
         #expect(wire.client.takeOutcomes().count == 20)
         wire.client.push()
         wire.settle()
         #expect(wire.server.requests.requests.isEmpty)
-        wire.server.change(SettingsChange(streamWindowBytes: 65_535))
+        wire.server.changeSettings(SettingsChange(streamWindowBytes: 65_535))
         wire.settle()
         #expect(wire.server.requests.requests.count == 1)
     }
@@ -234,11 +245,11 @@ import Testing
         wire.client.finish()
         wire.settle()
         #expect(wire.server.takeEvents().goaway?.code == .noError)
-        #expect(!wire.client.isOver && wire.client.room == 0)
+        #expect(!wire.client.isFinished && wire.client.availableRequests == 0)
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
-        #expect(wire.client.isOver)
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.answered])
+        #expect(wire.client.isFinished)
     }
 
     @Test func `a connection takes no more than its limit of requests`() {
@@ -246,6 +257,6 @@ import Testing
         limits.requestsMax = 3
         let wire = Wire.open(client: limits)
         for _ in 0..<3 { #expect(wire.client.push() != nil) }
-        #expect(wire.client.push() == nil && !wire.client.takesRequests)
+        #expect(wire.client.push() == nil && !wire.client.acceptsRequests)
     }
 }

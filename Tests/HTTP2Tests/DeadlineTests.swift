@@ -12,15 +12,15 @@ import Testing
         wire.client.push(tag: 1, deadline: start.advanced(byMilliseconds: 5_000))
         wire.client.push(tag: 2)
         wire.settle()
-        wire.client.expire(at: start.advanced(byMilliseconds: 4_999))
+        wire.client.endExpiredRequests(at: start.advanced(byMilliseconds: 4_999))
         #expect(wire.client.takeOutcomes().isEmpty)
-        wire.client.expire(at: start.advanced(byMilliseconds: 5_000))
+        wire.client.endExpiredRequests(at: start.advanced(byMilliseconds: 5_000))
         let outcome = wire.client.takeOutcomes().first
-        #expect(outcome?.tag == 1 && outcome?.end == .overdue && outcome?.mayHaveBeenProcessed == true)
+        #expect(outcome?.tag == 1 && outcome?.endReason == .overdue && outcome?.mayHaveBeenProcessed == true)
         wire.settle()
         #expect(wire.client.openRequests == 1 && wire.server.openStreams == 1)
         let released = wire.client.takeOutcomes()
-        #expect(released.map(\.end) == [.released] && released[0].tag == 1 && released[0].isLate)
+        #expect(released.map(\.endReason) == [.released] && released[0].tag == 1 && released[0].isLate)
         wire.server.answerAll()
         wire.settle()
         #expect(wire.client.takeOutcomes().map(\.tag) == [2])
@@ -29,36 +29,36 @@ import Testing
     @Test func `a request whose deadline passes before it is sent is not processed`() {
         let wire = Wire.open()
         wire.client.push(deadline: start)
-        wire.client.expire(at: start)
+        wire.client.endExpiredRequests(at: start)
         let outcome = wire.client.takeOutcomes().first
-        #expect(outcome?.end == .overdue && outcome?.mayHaveBeenProcessed == false)
+        #expect(outcome?.endReason == .overdue && outcome?.mayHaveBeenProcessed == false)
         wire.settle()
         #expect(wire.server.requests.requests.isEmpty && wire.client.openRequests == 0)
     }
 
     @Test func `a late answer is reported as late, once`() {
         var limits = ClientLimits()
-        limits.lateAnswerMilliseconds = 3_000
+        limits.lateResponseMilliseconds = 3_000
         let wire = Wire.open(client: limits)
         wire.client.push(tag: 1, deadline: start)
         wire.client.push(tag: 2, deadline: start)
         wire.settle()
-        wire.client.expire(at: start)
-        wire.client.expire(at: start.advanced(byMilliseconds: 100))
-        #expect(wire.client.takeOutcomes().map(\.end) == [.overdue, .overdue])
+        wire.client.endExpiredRequests(at: start)
+        wire.client.endExpiredRequests(at: start.advanced(byMilliseconds: 100))
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.overdue, .overdue])
         let requests = wire.server.requests.requests
-        wire.server.answer(requests[0].stream, Push.answer(200))
+        wire.server.respond(to: requests[0].stream, template: Push.answer(200))
         wire.settle()
         let late = wire.client.takeOutcomes()
-        #expect(late.count == 1 && late[0].isLate && late[0].end == .answered && late[0].tag == 1)
-        wire.client.expire(at: start.advanced(byMilliseconds: 3_000))
+        #expect(late.count == 1 && late[0].isLate && late[0].endReason == .answered && late[0].tag == 1)
+        wire.client.endExpiredRequests(at: start.advanced(byMilliseconds: 3_000))
         wire.settle()
         #expect(wire.client.openRequests == 0 && wire.server.openStreams == 0)
-        let isTaken = wire.server.answer(requests[1].stream, Push.answer(200))
+        let isTaken = wire.server.respond(to: requests[1].stream, template: Push.answer(200))
         #expect(!isTaken)
         wire.settle()
         let last = wire.client.takeOutcomes()
-        #expect(last.map(\.end) == [.released] && last[0].tag == 2 && last[0].isLate)
+        #expect(last.map(\.endReason) == [.released] && last[0].tag == 2 && last[0].isLate)
     }
 
     @Test func `cancelling ends a request once`() throws {
@@ -67,7 +67,7 @@ import Testing
         wire.settle()
         #expect(wire.client.cancel(request))
         #expect(!wire.client.cancel(request))
-        #expect(wire.client.takeOutcomes().map(\.end) == [.cancelled])
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.cancelled])
         wire.settle()
         #expect(wire.server.openStreams == 0)
         #expect(!wire.client.cancel(request))
@@ -77,16 +77,16 @@ import Testing
 
     @Test func `an overdue request that waits for a stream ends, and its slot is freed later`() {
         let wire = Wire.open()
-        wire.server.change(SettingsChange(concurrentStreamsMax: 0))
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 0))
         wire.client.push(tag: 1, deadline: start)
         wire.toClient(wire.serverSends())
         wire.settle()
-        wire.client.expire(at: start)
+        wire.client.endExpiredRequests(at: start)
         #expect(wire.client.takeOutcomes().map(\.mayHaveBeenProcessed) == [false])
-        wire.server.change(SettingsChange(concurrentStreamsMax: 10))
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 10))
         wire.settle()
         #expect(wire.client.openRequests == 0 && wire.server.requests.requests.isEmpty)
-        #expect(wire.client.room == 10)
+        #expect(wire.client.availableRequests == 10)
     }
 
     // MARK: Time to leave
@@ -98,11 +98,11 @@ import Testing
         wire.toServer(wire.clientSends(at: start))
         #expect(wire.server.requests.requests.count == 1)
         let outcomes = wire.client.takeOutcomes()
-        #expect(outcomes.map(\.tag) == [1, 1] && outcomes.map(\.end) == [.overdue, .released])
+        #expect(outcomes.map(\.tag) == [1, 1] && outcomes.map(\.endReason) == [.overdue, .released])
         #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 1)
         wire.server.answerAll()
         wire.settle()
-        #expect(wire.client.takeOutcomes().map(\.end) == [.answered])
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.answered])
     }
 
     @Test func `a request whose body waits for the window too long is reset as unprocessed`() {
@@ -119,7 +119,7 @@ import Testing
         wire.settle()
         #expect(wire.server.requests.requests.isEmpty && wire.server.openStreams == 0)
         let outcomes = wire.client.takeOutcomes()
-        #expect(outcomes.map(\.end) == [.overdue, .released])
+        #expect(outcomes.map(\.endReason) == [.overdue, .released])
         #expect(outcomes[0].mayHaveBeenProcessed == false && wire.client.openRequests == 0)
     }
 
@@ -134,13 +134,13 @@ import Testing
         wire.client.push(body: [], tag: 4)
         wire.toServer(wire.clientSends())
         #expect(wire.client.withdraw(third))
-        wire.client.expire(at: start)
+        wire.client.endExpiredRequests(at: start)
         wire.client.end()
         let known = Dictionary(grouping: wire.client.takeOutcomes(), by: \.tag).mapValues { $0[0] }
-        #expect(known[1]?.end == .notProcessed && known[1]?.mayHaveBeenProcessed == false)
-        #expect(known[2]?.end == .overdue && known[2]?.mayHaveBeenProcessed == false)
-        #expect(known[3]?.end == .cancelled && known[3]?.mayHaveBeenProcessed == false)
-        #expect(known[4]?.end == .connectionLost && known[4]?.mayHaveBeenProcessed == true)
+        #expect(known[1]?.endReason == .notProcessed && known[1]?.mayHaveBeenProcessed == false)
+        #expect(known[2]?.endReason == .overdue && known[2]?.mayHaveBeenProcessed == false)
+        #expect(known[3]?.endReason == .cancelled && known[3]?.mayHaveBeenProcessed == false)
+        #expect(known[4]?.endReason == .connectionLost && known[4]?.mayHaveBeenProcessed == true)
     }
 
     @Test func `all requests that were not fully sent are withdrawn at once, and sent ones continue`() {
@@ -152,6 +152,6 @@ import Testing
         #expect(wire.client.takeOutcomes().map(\.tag) == [2, 3, 4])
         wire.settle()
         #expect(wire.server.requests.requests.count == 1 && wire.client.openRequests == 1)
-        #expect(wire.client.takeOutcomes().map(\.end) == [.released, .released, .released])
+        #expect(wire.client.takeOutcomes().map(\.endReason) == [.released, .released, .released])
     }
 }

@@ -21,19 +21,22 @@ import Testing
             #expect(text(batch.fields(of: request)["apns-id"]) == "id-\(tag)")
             #expect(text(batch.fields(of: request)[":authority"]) == "api.push.apple.com")
             #expect(Array(batch.body(of: request)) == Push.body)
-            #expect(!request.bodyIsCut && !request.headersAreCut)
+            #expect(!request.isBodyTruncated && !request.areHeadersTruncated)
         }
         for request in batch.requests.reversed() {
-            let id = Array(batch.bytes[try #require(batch.value("apns-id", of: request))])
-            let reason = SharedBody(Array("{\"reason\":\"BadDeviceToken\"}".utf8).span)
-            let isTaken = wire.server.answer(request.stream, Push.answer(400), varying: id.span, body: reason)
+            let id = Array(batch.bytes[try #require(batch.value(named: "apns-id", of: request))])
+            let reason = SharedBody(copying: Array("{\"reason\":\"BadDeviceToken\"}".utf8).span)
+            let isTaken = wire.server.respond(
+                to: request.stream, template: Push.answer(400), varying: id.span, body: reason)
             #expect(isTaken)
         }
         wire.settle()
         let outcomes = wire.client.outcomes
         #expect(outcomes.outcomes.map(\.tag).sorted() == Array(0..<20))
         for outcome in outcomes.outcomes {
-            #expect(outcome.end == .answered && outcome.status == 400 && outcome.hasLeft && !outcome.isLate)
+            #expect(
+                outcome.endReason == .answered && outcome.status == 400 && outcome.mayHaveBeenSent
+                    && !outcome.isLate)
             #expect(text(outcomes.fields(of: outcome)["apns-id"]) == "id-\(outcome.tag)")
             #expect(text(outcomes.body(of: outcome)) == "{\"reason\":\"BadDeviceToken\"}")
         }
@@ -56,7 +59,7 @@ import Testing
         wire.client.push(id: "")
         wire.settle()
         let batch = wire.server.requests
-        #expect(batch.requests.count == 1 && batch.value("apns-id", of: batch.requests[0]) == nil)
+        #expect(batch.requests.count == 1 && batch.value(named: "apns-id", of: batch.requests[0]) == nil)
     }
 
     @Test func `many bodies larger than a frame arrive complete`() {
@@ -74,7 +77,7 @@ import Testing
         let outcomes = wire.client.outcomes
         #expect(outcomes.outcomes.count == 5)
         for outcome in outcomes.outcomes {
-            #expect(outcome.bodyIsCut)
+            #expect(outcome.isBodyTruncated)
             #expect(Array(outcomes.body(of: outcome)) == Array(body.prefix(4_096)))
         }
     }
@@ -85,11 +88,11 @@ import Testing
         wire.settle()
         let long = String(repeating: "a", count: 513)
         wire.server.answerAll(
-            try AnswerTemplate(
+            try ResponseTemplate(
                 status: 503,
                 headers: [
-                    HeaderField("server", "x"), HeaderField("retry-after", "120"),
-                    HeaderField("apns-id", long),
+                    HeaderField(name: "server", value: "x"), HeaderField(name: "retry-after", value: "120"),
+                    HeaderField(name: "apns-id", value: long),
                 ]))
         wire.settle()
         let outcomes = wire.client.outcomes
@@ -117,11 +120,13 @@ import Testing
         weak var watched: SharedBody?
         do {
             let bytes = Push.body
-            let body = SharedBody(bytes.span)
+            let body = SharedBody(copying: bytes.span)
             watched = body
             let template = Push.template()
             let path = Array("/".utf8)
-            for tag in 0..<50 { wire.client.submit(template, path: path.span, body: body, tag: UInt64(tag)) }
+            for tag in 0..<50 {
+                wire.client.submit(template: template, path: path.span, body: body, tag: UInt64(tag))
+            }
         }
         #expect(watched != nil)
         wire.settle()

@@ -46,7 +46,7 @@ import Testing
             for tag in 0..<5 where client.push(tag: UInt64(tag), template: template) != nil { open += 1 }
             drain(client)
             client.feed(mutated(FuzzTests.answers, &random), &random)
-            client.expire(at: Instant(nanoseconds: Int64(random.below(10))))
+            client.endExpiredRequests(at: Instant(nanoseconds: Int64(random.below(10))))
             drain(client)
             finish(client, open, seed)
         }
@@ -75,19 +75,21 @@ import Testing
         var down = wire.serverSends()
         wire.toClient(down)
         for turn in 0..<5 { wire.client.push("/3/device/\(turn)", id: "id", tag: UInt64(turn)) }
-        _ = wire.client.ping(1)
+        _ = wire.client.ping(payload: 1)
         let sent = wire.clientSends()
         up += sent
         wire.toServer(sent)
         let requests = wire.server.requests.requests
-        let reason = SharedBody(Array("{\"reason\":\"BadDeviceToken\"}".utf8).span)
+        let reason = SharedBody(copying: Array("{\"reason\":\"BadDeviceToken\"}".utf8).span)
         let id = Array("apns-id-of-answer".utf8)
-        wire.server.answer(requests[0].stream, Push.answer(200), varying: id.span)
-        wire.server.answer(requests[1].stream, Push.answer(400), varying: id.span, body: reason)
-        wire.server.reset(requests[2].stream, .refusedStream)
-        wire.server.change(SettingsChange(concurrentStreamsMax: 3, streamWindowBytes: 1_000))
+        wire.server.respond(to: requests[0].stream, template: Push.answer(200), varying: id.span)
+        wire.server.respond(
+            to: requests[1].stream, template: Push.answer(400), varying: id.span, body: reason)
+        wire.server.reset(requests[2].stream, code: .refusedStream)
+        wire.server.changeSettings(SettingsChange(concurrentStreamsMax: 3, streamWindowBytes: 1_000))
         wire.server.goaway(lastStream: requests[3].stream.number, debug: [1, 2, 3])
-        wire.server.answer(requests[3].stream, Push.answer(503), varying: id.span, body: reason)
+        wire.server.respond(
+            to: requests[3].stream, template: Push.answer(503), varying: id.span, body: reason)
         down += wire.serverSends()
         return (up, down)
     }()

@@ -77,10 +77,10 @@ import Testing
                             Character(Unicode.Scalar(UInt32([33, 160][random.below(2)] + random.below(94)))!)
                         })
                     return HeaderField(
-                        "\(names[random.below(names.count)])", value + "\(random.below(3))",
+                        name: "\(names[random.below(names.count)])", value: value + "\(random.below(3))",
                         isIndexed: random.below(3) > 0)
                 }
-                wire.server.answerAll(try AnswerTemplate(status: 200, headers: fields))
+                wire.server.answerAll(try ResponseTemplate(status: 200, headers: fields))
                 wire.settle()
                 let batch = wire.client.outcomes
                 let outcome = try #require(batch.outcomes.first, "seed \(seed)")
@@ -102,12 +102,14 @@ import Testing
             for _ in 0..<400 {
                 if random.below(20) == 0 {
                     limit = [0, 33, 200, 1_000, 4_096][random.below(5)]
-                    table.limit(to: limit)
+                    table.setLimit(to: limit)
                 } else {
                     let sizes = [3, 60, 700]
                     let name = noise(random.below(sizes[random.below(3)]), &random)
                     let value = noise(random.below(sizes[random.below(3)] * 2), &random)
-                    name.withUnsafeBytes { name in value.withUnsafeBytes { table.insert(name, $0) } }
+                    name.withUnsafeBytes { name in
+                        value.withUnsafeBytes { table.insert(name: name, value: $0) }
+                    }
                     model.insert((name, value), at: 0)
                 }
                 while model.reduce(0, { $0 + $1.name.count + $1.value.count + 32 }) > limit {
@@ -115,7 +117,7 @@ import Testing
                 }
                 #expect(table.count == model.count, "seed \(seed)")
                 for (age, entry) in model.enumerated() {
-                    let field = table.field(age)
+                    let field = table.field(age: age)
                     #expect(
                         Array(field.name) == entry.name && Array(field.value) == entry.value, "seed \(seed)")
                 }
@@ -136,12 +138,12 @@ extension HeaderDecoder {
         let digits = hexadecimal.filter { $0 != " " }.map { UInt8($0.hexDigitValue!) }
         let bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
         return try bytes.withUnsafeBytes { block in
-            begin(block)
+            begin(block: block)
             var fields: [String] = []
             while true {
-                switch next() {
+                switch decodeNext() {
                 case .end: return fields
-                case .broken: throw Broken()
+                case .invalid: throw Broken()
                 case .field:
                     guard let value = value() else { throw Broken() }
                     fields.append(

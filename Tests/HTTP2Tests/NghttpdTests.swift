@@ -17,21 +17,23 @@ import Testing
         let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost",
             headers: [
-                HeaderField("authorization", Push.bearer), HeaderField("apns-topic", "com.example.app"),
+                HeaderField(name: "authorization", value: Push.bearer),
+                HeaderField(name: "apns-topic", value: "com.example.app"),
             ],
             varying: "apns-id")
         let bytes = Push.body
-        let body = SharedBody(bytes.span)
+        let body = SharedBody(copying: bytes.span)
         let client = ClientOnSocket(3_000) { session, index in
             let path = Array((index % 3 == 0 ? "/missing" : "/hello").utf8)
             let id = Array("id-\(index)".utf8)
-            session.submit(template, path: path.span, varying: id.span, body: body, tag: UInt64(index))
+            session.submit(
+                template: template, path: path.span, varying: id.span, body: body, tag: UInt64(index))
         }
         client.connect(port: try await server.process.listeningPort(), on: run.loop, tls: try pair?.client())
         try await eventually("all answers") { client.ended.count == 3_000 || client.closeReason != nil }
         let answers = client.ended
         #expect(answers.count == 3_000 && Set(answers.map(\.outcome.tag)).count == 3_000)
-        #expect(answers.allSatisfy { $0.outcome.end == .answered })
+        #expect(answers.allSatisfy { $0.outcome.endReason == .answered })
         let hits = answers.filter { $0.outcome.tag % 3 != 0 }
         #expect(hits.allSatisfy { $0.outcome.status == 200 && $0.body == "hello, phone\n" })
         let misses = answers.filter { $0.outcome.tag % 3 == 0 }
@@ -43,10 +45,11 @@ import Testing
         let server = try Nghttpd()
         let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost", headers: [])
-        let body = SharedBody([UInt8](repeating: 7, count: 3_000_000).span)
+        let body = SharedBody(copying: [UInt8](repeating: 7, count: 3_000_000).span)
         let client = ClientOnSocket(50) { session, index in
             let path = Array("/hello".utf8)
-            session.submit(template, path: path.span, body: index < 20 ? nil : body, tag: UInt64(index))
+            session.submit(
+                template: template, path: path.span, body: index < 20 ? nil : body, tag: UInt64(index))
         }
         let port = try await server.process.listeningPort()
         server.process.send(signal: SIGSTOP)
@@ -56,7 +59,9 @@ import Testing
         server.process.send(signal: SIGKILL)
         try await eventually("the end of the connection") { client.closeReason != nil }
         #expect(
-            client.ended.allSatisfy { $0.outcome.end == .connectionLost || $0.outcome.end == .notProcessed })
+            client.ended.allSatisfy {
+                $0.outcome.endReason == .connectionLost || $0.outcome.endReason == .notProcessed
+            })
     }
 }
 

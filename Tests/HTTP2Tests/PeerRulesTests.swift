@@ -39,16 +39,16 @@ import Testing
         client.push(body: [], tag: 2)
         _ = client.sent()
         client.feed(frames)
-        #expect(client.takeOutcomes().map { "\($0.tag) \($0.end)" } == ["1 reset"], "\(what)")
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["1 reset"], "\(what)")
         #expect(client.sent().contains { $0.kind == .reset && $0.stream == 1 }, "\(what)")
         client.feed([.headers(Self.status200, stream: 3)])
-        #expect(client.takeOutcomes().map { "\($0.tag) \($0.end)" } == ["2 answered"], "\(what)")
-        #expect(client.events.failure == nil && !client.isOver)
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["2 answered"], "\(what)")
+        #expect(client.events.failure == nil && !client.isFinished)
     }
 
     @Test(
         arguments: [
-            ("a push", Frame(.pushPromise, [0, 0, 0, 2, 0x82], stream: 1), ErrorCode.protocolError),
+            ("a push", Frame(.pushPromise, [0, 0, 0, 2, 0x82], stream: 1), HTTP2ErrorCode.protocolError),
             ("an answer to no request", .headers([0x88], stream: 3), .protocolError),
             ("an answer on a server stream", .headers([0x88], stream: 2), .protocolError),
             ("a reset of an idle stream", Frame(.reset, [0, 0, 0, 0], stream: 5), .protocolError),
@@ -76,26 +76,28 @@ import Testing
                 "a frame above the size limit", Frame(.data, Array(repeating: 0, count: 16_385), stream: 1),
                 .frameSizeError
             ),
-        ] as [(String, Frame, ErrorCode)])
-    func `a violation of the connection's rules causes GOAWAY`(what: String, frame: Frame, code: ErrorCode) {
+        ] as [(String, Frame, HTTP2ErrorCode)])
+    func `a violation of the connection's rules causes GOAWAY`(
+        what: String, frame: Frame, code: HTTP2ErrorCode
+    ) {
         let client = ClientSession()
         client.feed([Self.settings])
         client.push(body: [], tag: 1)
         _ = client.sent()
         client.feed([frame])
         #expect(client.events.failure == .violation(code), "\(what)")
-        #expect(!client.isOver && client.room == 0)
+        #expect(!client.isFinished && client.availableRequests == 0)
         let last = client.sent().last
         #expect(
             last?.kind == .goaway && last?.payload.suffix(4) == [0, 0, 0, UInt8(code.rawValue)], "\(what)")
-        #expect(client.isOver)
+        #expect(client.isFinished)
         client.end()
-        #expect(client.takeOutcomes().map(\.end) == [.connectionLost])
+        #expect(client.takeOutcomes().map(\.endReason) == [.connectionLost])
     }
 
     @Test func `no other frame may interrupt a header block, and its continuations are limited`() {
         for (frames, code) in [
-            ([Frame.headers([0x88], flags: 0), .data([1])], ErrorCode.protocolError),
+            ([Frame.headers([0x88], flags: 0), .data([1])], HTTP2ErrorCode.protocolError),
             ([.headers([0x88], flags: 0), Frame(.continuation, [], flags: 4, stream: 3)], .protocolError),
             (
                 [.headers([0x88], flags: 0)]
@@ -123,7 +125,7 @@ import Testing
             Frame(.continuation, Array(field[3...]), flags: 4, stream: 1),
         ])
         let batch = client.outcomes
-        #expect(batch.outcomes.map(\.end) == [.answered] && batch.outcomes[0].status == 200)
+        #expect(batch.outcomes.map(\.endReason) == [.answered] && batch.outcomes[0].status == 200)
         #expect(text(batch.fields(of: batch.outcomes[0])["a"]) == "b")
     }
 
@@ -147,7 +149,7 @@ import Testing
         for _ in 0..<10 { client.feed([Frame(.ping, Array(repeating: 1, count: 8))]) }
         #expect(client.events.failure == nil)
         client.feed([Frame(.ping, Array(repeating: 1, count: 8))])
-        #expect(client.events.failure == .flooded && client.isOver)
+        #expect(client.events.failure == .flooded && client.isFinished)
     }
 
     @Test func `a request whose body has no window stays here and can be withdrawn`() {
@@ -158,7 +160,10 @@ import Testing
         #expect(client.sent().contains { $0.kind == .headers && $0.stream == 1 })
         #expect(!client.wantsToSend)
         client.withdrawAll()
-        #expect(client.takeOutcomes().map { "\($0.tag) \($0.end) \($0.hasLeft)" } == ["2 cancelled false"])
+        #expect(
+            client.takeOutcomes().map { "\($0.tag) \($0.endReason) \($0.mayHaveBeenSent)" } == [
+                "2 cancelled false"
+            ])
         #expect(client.sent().isEmpty, "the peer does not know the request")
         client.push(tag: 3)
         client.feed([Frame(.windowUpdate, [0, 1, 0, 0])])

@@ -38,7 +38,7 @@ private struct RandomRun {
     init(seed: Int) {
         random = SeededGenerator(seed)
         var limits = ClientLimits()
-        limits.lateAnswerMilliseconds = random.below(2) * 2
+        limits.lateResponseMilliseconds = random.below(2) * 2
         limits.streamsMax = 1 + random.below(40)
         var server = ServerLimits()
         server.streamsMax = 1 + random.below(40)
@@ -55,18 +55,18 @@ private struct RandomRun {
         case 8, 9: answerSome()
         case 10:
             let limit = UInt32([0, 1, 5, 100][random.below(4)])
-            wire.server.change(SettingsChange(concurrentStreamsMax: limit))
+            wire.server.changeSettings(SettingsChange(concurrentStreamsMax: limit))
         case 11:
             let window = UInt32([0, 10, 65_535][random.below(3)])
-            wire.server.change(SettingsChange(streamWindowBytes: window))
+            wire.server.changeSettings(SettingsChange(streamWindowBytes: window))
         case 12:
             now += 1_000_000
-            wire.client.expire(at: Instant(nanoseconds: now))
+            wire.client.endExpiredRequests(at: Instant(nanoseconds: now))
             collect()
         case 13: cancelOne()
         case 14:
             if let request = pick() {
-                wire.server.reset(request.stream, [.refusedStream, .cancel][random.below(2)])
+                wire.server.reset(request.stream, code: [.refusedStream, .cancel][random.below(2)])
             }
         default: rare()
         }
@@ -77,7 +77,7 @@ private struct RandomRun {
         case 0: wire.server.goaway(lastStream: wire.server.lastStream, code: .noError)
         case 1: wire.server.holdWindows()
         case 2: wire.server.releaseWindows()
-        case 3: _ = wire.client.ping(1)
+        case 3: _ = wire.client.ping(payload: 1)
         default: if random.below(4) == 0 { wire.client.finish() }
         }
     }
@@ -89,7 +89,7 @@ private struct RandomRun {
                 nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
             let leaveBy = Instant(
                 nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
-            let room = wire.client.room
+            let room = wire.client.availableRequests
             let id = wire.client.push(
                 "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.below(900)), tag: tag,
                 template: template, leaveBy: leaveBy, deadline: deadline)
@@ -122,8 +122,9 @@ private struct RandomRun {
         for _ in 0..<random.below(12) {
             guard let request = pick() else { return }
             let body = [UInt8](repeating: 8, count: random.below(3) * 300)
-            let shared = body.isEmpty ? nil : SharedBody(body.span)
-            if wire.server.answer(request.stream, Push.answer(200, varying: nil), body: shared),
+            let shared = body.isEmpty ? nil : SharedBody(copying: body.span)
+            if wire.server.respond(
+                to: request.stream, template: Push.answer(200, varying: nil), body: shared),
                 let tag = tags[request.stream.number]
             {
                 answeredByServer.insert(tag)
@@ -166,11 +167,13 @@ private struct RandomRun {
         }
         for tag in submitted.keys where ends[tag] == nil { faults.append("\(tag) never ended") }
         for (tag, end) in ends {
-            let isGivenUp = end.end == .overdue || end.end == .cancelled
+            let isGivenUp = end.endReason == .overdue || end.endReason == .cancelled
             if isGivenUp != lasts.contains(tag) { faults.append("\(tag): wrong number of late ends") }
-            if end.end == .answered, !answeredByServer.contains(tag) { faults.append("\(tag) has no answer") }
+            if end.endReason == .answered, !answeredByServer.contains(tag) {
+                faults.append("\(tag) has no answer")
+            }
             if !end.mayHaveBeenProcessed, answeredByServer.contains(tag) {
-                faults.append("\(tag) was answered but called unprocessed (\(end.end))")
+                faults.append("\(tag) was answered but called unprocessed (\(end.endReason))")
             }
         }
     }

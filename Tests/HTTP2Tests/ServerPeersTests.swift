@@ -70,16 +70,16 @@ import Testing
 /// Answers 200 to `/3/device/…`, 413 to bodies above the limit, and 400 with an echo to all other requests.
 private final class AnsweringServer: Sendable {
     private let run: RunningLoop
-    private let listener: Listener
+    private let listener: TCPListener
     var port: Int { listener.port }
 
     init(_ pair: TestCertificate? = nil) throws {
         run = try RunningLoop()
         let tls = try pair?.server()
-        listener = try Listener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) {
+        listener = try TCPListener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) {
             connection in
             guard let tls else { return ServerOnSocket(connection, AnsweringServer.answers()) }
-            return TLSConnection.accept(connection, tls) {
+            return TLSConnection.accept(connection, context: tls) {
                 ServerOnSocket(secure: $0, AnsweringServer.answers())
             }
         }
@@ -92,14 +92,15 @@ private final class AnsweringServer: Sendable {
         return { batch, request, session in
             let id = batch.fields(of: request)["apns-id"].map(Array.init) ?? []
             let path = text(batch.path(of: request)) ?? ""
-            if request.bodyIsCut {
-                session.answer(request.stream, large)
+            if request.isBodyTruncated {
+                session.respond(to: request.stream, template: large)
             } else if path.hasPrefix("/3/device/") {
-                session.answer(request.stream, good, varying: id.span)
+                session.respond(to: request.stream, template: good, varying: id.span)
             } else {
                 let method = text(batch.method(of: request)) ?? ""
                 let echo = Array("\(method) \(path) \(text(batch.body(of: request)) ?? "")".utf8)
-                session.answer(request.stream, bad, varying: id.span, body: SharedBody(echo.span))
+                session.respond(
+                    to: request.stream, template: bad, varying: id.span, body: SharedBody(copying: echo.span))
             }
         }
     }

@@ -34,7 +34,7 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
             let deadline = loop.now.advanced(byMilliseconds: 10_000)
             if let tls {
                 self.secure = TLSConnection.connect(
-                    tls, host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
+                    context: tls, host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
                 return
             }
             self.connection = TCPConnection.connect(
@@ -42,19 +42,19 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
         }
     }
 
-    func connected() { work() }
-    func established(applicationProtocol: String) { work() }
+    func didConnect() { work() }
+    func didEstablish(applicationProtocol: String) { work() }
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
 
-    func received(_ bytes: UnsafeRawBufferPointer) {
+    func didReceive(_ bytes: UnsafeRawBufferPointer) {
         session.receive(bytes)
         work()
     }
 
-    func writable() { work() }
+    func didBecomeWritable() { work() }
 
-    func closed(_ reason: TCPCloseReason) { ended("\(reason)") }
-    func closed(_ reason: TLSCloseReason) { ended("\(reason)") }
+    func didClose(reason: TCPCloseReason) { ended("\(reason)") }
+    func didClose(reason: TLSCloseReason) { ended("\(reason)") }
 
     private func ended(_ why: String) {
         session.end()
@@ -66,7 +66,7 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
 
     private func work() {
         collect()
-        while sent < total, session.room > 0 {
+        while sent < total, session.availableRequests > 0 {
             submit(session, sent)
             sent += 1
         }
@@ -74,7 +74,7 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
         while hasRoom, session.wantsToSend {
             hasRoom = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
         }
-        guard session.isOver else { return }
+        guard session.isFinished else { return }
         connection?.finish()
         secure?.finish()
     }
@@ -109,16 +109,16 @@ final class ServerOnSocket: TCPConnectionDelegate, TLSConnectionDelegate {
         work()
     }
 
-    func received(_ bytes: UnsafeRawBufferPointer) {
+    func didReceive(_ bytes: UnsafeRawBufferPointer) {
         session.receive(bytes)
         work()
     }
 
-    func writable() { work() }
-    func established(applicationProtocol: String) {}
+    func didBecomeWritable() { work() }
+    func didEstablish(applicationProtocol: String) {}
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
-    func closed(_ reason: TCPCloseReason) { ended() }
-    func closed(_ reason: TLSCloseReason) { ended() }
+    func didClose(reason: TCPCloseReason) { ended() }
+    func didClose(reason: TLSCloseReason) { ended() }
 
     private func ended() {
         session.end()
@@ -134,7 +134,7 @@ final class ServerOnSocket: TCPConnectionDelegate, TLSConnectionDelegate {
         while hasRoom, session.wantsToSend {
             hasRoom = connection?.send(upTo: 65_536) { session.pull(into: $0) } ?? false
         }
-        guard session.isOver else { return }
+        guard session.isFinished else { return }
         connection?.finish()
         secure?.finish()
     }

@@ -82,23 +82,24 @@ enum Push {
 
     static func template(varying: String? = "apns-id") -> RequestTemplate {
         let headers = [
-            HeaderField("authorization", bearer), HeaderField("apns-push-type", "liveactivity"),
-            HeaderField("apns-topic", "com.example.app.push-type.liveactivity"),
-            HeaderField("apns-priority", "10"), HeaderField("apns-expiration", "0"),
+            HeaderField(name: "authorization", value: bearer),
+            HeaderField(name: "apns-push-type", value: "liveactivity"),
+            HeaderField(name: "apns-topic", value: "com.example.app.push-type.liveactivity"),
+            HeaderField(name: "apns-priority", value: "10"), HeaderField(name: "apns-expiration", value: "0"),
         ]
         return valid {
-            () throws(HeaderFault) in
+            () throws(HeaderFieldError) in
             try RequestTemplate(
                 method: "POST", authority: "api.push.apple.com", headers: headers, varying: varying)
         }
     }
 
-    static func answer(_ status: Int, varying: String? = "apns-id") -> AnswerTemplate {
-        valid { () throws(HeaderFault) in try AnswerTemplate(status: status, varying: varying) }
+    static func answer(_ status: Int, varying: String? = "apns-id") -> ResponseTemplate {
+        valid { () throws(HeaderFieldError) in try ResponseTemplate(status: status, varying: varying) }
     }
 
     /// Traps on a fault, because the fields are constants of this file.
-    private static func valid<T>(_ make: () throws(HeaderFault) -> T) -> T {
+    private static func valid<T>(_ make: () throws(HeaderFieldError) -> T) -> T {
         do { return try make() } catch { preconditionFailure("\(error)") }
     }
 }
@@ -112,8 +113,9 @@ extension ClientSession {
         deadline: Instant = .distantFuture
     ) -> RequestID? {
         submit(
-            template, path: Array(path.utf8).span, varying: Array(id.utf8).span,
-            body: body.isEmpty ? nil : SharedBody(body.span), tag: tag, leaveBy: leaveBy, deadline: deadline)
+            template: template, path: Array(path.utf8).span, varying: Array(id.utf8).span,
+            body: body.isEmpty ? nil : SharedBody(copying: body.span), tag: tag, sendDeadline: leaveBy,
+            deadline: deadline)
     }
 
     func takeOutcomes() -> [RequestOutcome] {
@@ -124,10 +126,10 @@ extension ClientSession {
 
 extension ServerSession {
     /// Answers all requests that arrived.
-    func answerAll(_ template: AnswerTemplate = Push.answer(200), id: String = "", body: [UInt8] = []) {
-        let shared = body.isEmpty ? nil : SharedBody(body.span)
+    func answerAll(_ template: ResponseTemplate = Push.answer(200), id: String = "", body: [UInt8] = []) {
+        let shared = body.isEmpty ? nil : SharedBody(copying: body.span)
         for request in requests.requests {
-            answer(request.stream, template, varying: Array(id.utf8).span, body: shared)
+            respond(to: request.stream, template: template, varying: Array(id.utf8).span, body: shared)
         }
         clearRequests()
     }

@@ -6,11 +6,11 @@ import Testing
     let wire = Wire.open()
     let first = try #require(wire.client.push("/1", id: "1", tag: 1))
     let wasTaken = wire.client.withdraw(first)
-    #expect(wasTaken && wire.client.takeOutcomes().map(\.end) == [.cancelled])
+    #expect(wasTaken && wire.client.takeOutcomes().map(\.endReason) == [.cancelled])
     wire.settle()
     #expect(wire.server.requests.requests.isEmpty)
     let second = try #require(wire.client.push("/2", id: "2", tag: 2))
     wire.toServer(wire.clientSends())
     let isTooLate = !wire.client.withdraw(second)
-    #expect(isTooLate && wire.client.takeOutcomes().map(\.end) == [.released], "of the first request")
+    #expect(isTooLate && wire.client.takeOutcomes().map(\.endReason) == [.released], "of the first request")
 }

@@ -24,7 +24,7 @@ struct HTTPLimitsTests {
 
     @Test func `a route can set another body limit`() async throws {
         let server = try TestServer(limits: limits { $0.bodyBytesMax = 10 }) { routes in
-            routes.on(.post, "/large", bodyBytesMax: 100) { .text("\($0.body.count)") }
+            routes.on(.post, path: "/large", bodyBytesMax: 100) { .text("\($0.body.count)") }
         }
         let body = String(repeating: "x", count: 100)
         let (answers, _) = try await server.exchange(

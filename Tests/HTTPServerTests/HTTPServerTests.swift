@@ -10,7 +10,7 @@ struct HTTPServerTests {
     @Test func `a handler gets method, path, parameters, query, headers, body and peer`() async throws {
         let got = Mutex<HTTPRequest?>(nil)
         let server = try TestServer { routes in
-            routes.on(.put, "/v1/segments/{name}/of/{app}") { request in
+            routes.on(.put, path: "/v1/segments/{name}/of/{app}") { request in
                 got.withLock { $0 = request }
                 return .json(Array("{}".utf8), status: 201)
             }
@@ -23,8 +23,10 @@ struct HTTPServerTests {
         let request = try #require(got.withLock { $0 })
         #expect(request.method == .put && request.path == "/v1/segments/gold%2Fvip/of/%C3%A9")
         #expect(request.parameters == ["name": "gold/vip", "app": "é"])
-        #expect(request.query("a") == "1" && request.query("b") == "x y&z" && request.query("flag") == "")
-        #expect(request.query("none") == nil && request.headers["x-THING"] == "Value")
+        #expect(
+            request.query(named: "a") == "1" && request.query(named: "b") == "x y&z"
+                && request.query(named: "flag") == "")
+        #expect(request.query(named: "none") == nil && request.headers["x-THING"] == "Value")
         #expect(request.body == Array("hello".utf8) && request.peer == "127.0.0.1")
     }
 
@@ -58,7 +60,7 @@ struct HTTPServerTests {
     @Test func `replies from other threads reach their own requests`() async throws {
         let held = Mutex<[(HTTPRequest, HTTPReply)]>([])
         let server = try TestServer { routes in
-            routes.onDeferred(.get, "/wait/{n}") { request, reply in
+            routes.onDeferred(.get, path: "/wait/{n}") { request, reply in
                 let batch = held.withLock { held in
                     held.append((request, reply))
                     defer { if held.count == 10 { held = [] } }
@@ -90,7 +92,7 @@ struct HTTPServerTests {
         var limits = HTTPLimits()
         limits.answerMilliseconds = 600_000
         let server = try TestServer(limits: limits) { routes in
-            routes.onAsync(.get, "/async") { _ in
+            routes.onAsync(.get, path: "/async") { _ in
                 await Task.yield()
                 return .text("later")
             }
@@ -101,7 +103,7 @@ struct HTTPServerTests {
     }
 
     @Test func `a request whose reply is dropped is answered 500`() async throws {
-        let server = try TestServer { routes in routes.onDeferred(.get, "/forget") { _, _ in } }
+        let server = try TestServer { routes in routes.onDeferred(.get, path: "/forget") { _, _ in } }
         let (answers, _) = try await server.exchange("GET /forget HTTP/1.1\r\n\(host)\r\n", answers: 1)
         #expect(answers.map(\.status) == [500] && answers.first?.code == "unanswered")
     }
@@ -111,7 +113,7 @@ struct HTTPServerTests {
         limits.answerMilliseconds = 80
         let held = Mutex<[HTTPReply]>([])
         let server = try TestServer(limits: limits) { routes in
-            routes.onDeferred(.get, "/slow") { _, reply in held.withLock { $0.append(reply) } }
+            routes.onDeferred(.get, path: "/slow") { _, reply in held.withLock { $0.append(reply) } }
         }
         let (answers, _) = try await server.exchange("GET /slow HTTP/1.1\r\n\(host)\r\n", answers: 1)
         #expect(answers.map(\.status) == [503] && answers.first?.code == "too_slow")
@@ -130,7 +132,7 @@ struct HTTPServerTests {
 
     @Test func `an answer's header cannot inject another line`() async throws {
         let server = try TestServer { routes in
-            routes.on(.get, "/bad") { _ in HTTPResponse(headers: ["X-A": "b\r\nX-Evil: 1"], body: []) }
+            routes.on(.get, path: "/bad") { _ in HTTPResponse(headers: ["X-A": "b\r\nX-Evil: 1"], body: []) }
         }
         let (answers, _) = try await server.exchange("GET /bad HTTP/1.1\r\n\(host)\r\n", answers: 1)
         #expect(answers.count == 1 && answers.first?.header("x-evil") == nil)

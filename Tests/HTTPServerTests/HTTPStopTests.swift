@@ -15,7 +15,7 @@ struct HTTPStopTests {
     private func server() throws -> (TestServer, Held) {
         let held = Held()
         let server = try TestServer { routes in
-            routes.onDeferred(.get, "/wait") { _, reply in held.replies.withLock { $0.append(reply) } }
+            routes.onDeferred(.get, path: "/wait") { _, reply in held.replies.withLock { $0.append(reply) } }
         }
         return (server, held)
     }
@@ -75,7 +75,7 @@ struct HTTPStopTests {
     {
         for _ in 0..<5 {
             let server = try TestServer { routes in
-                routes.onAsync(.get, "/wait") { _ in .text("later") }
+                routes.onAsync(.get, path: "/wait") { _ in .text("later") }
             }
             let port = server.port
             // After the stop the port may belong to another process.

@@ -10,7 +10,7 @@ struct HTTPTargetTests {
         ("/a;b=c", ["a;b=c"]), ("/%252e%252e", ["%2e%2e"]),
     ])
     func `a path is split and decoded`(_ text: String, _ segments: [String]) throws {
-        #expect(try HTTPTarget(Array(text.utf8)).segments == segments)
+        #expect(try HTTPTarget(parsing: Array(text.utf8)).segments == segments)
     }
 
     @Test(arguments: [
@@ -21,22 +21,26 @@ struct HTTPTargetTests {
         "/a|b", "/a^b", "/a`b", "/?a=%", "/?%=a", "/?a=%00",
     ])
     func `an ambiguous target is refused`(_ text: String) {
-        #expect(throws: HTTPRefusal.self) { try HTTPTarget(Array(text.utf8)) }
+        #expect(throws: HTTPRefusal.self) { try HTTPTarget(parsing: Array(text.utf8)) }
     }
 
     @Test func `a query is split and decoded`() throws {
-        let target = try HTTPTarget(Array("/a?b=1&c&d=x+y%2B&=e&&b=2?f".utf8))
+        let target = try HTTPTarget(parsing: Array("/a?b=1&c&d=x+y%2B&=e&&b=2?f".utf8))
         #expect(target.path == "/a")
         #expect(target.query.map { "\($0.name)=\($0.value)" } == ["b=1", "c=", "d=x y+", "=e", "b=2?f"])
     }
 
     @Test func `a literal segment takes precedence, and the match backtracks from a dead end`() {
         var routes = HTTPRoutes()
-        routes.on(.get, "/a/b") { _ in .text("written") }
-        routes.on(.get, "/a/{x}") { _ in .text("any") }
-        routes.on(.get, "/{y}/b/c") { _ in .text("deep") }
+        routes.on(.get, path: "/a/b") { _ in .text("written") }
+        routes.on(.get, path: "/a/{x}") { _ in .text("any") }
+        routes.on(.get, path: "/{y}/b/c") { _ in .text("deep") }
         func found(_ segments: [String]) -> [String: String]? {
-            if case .found(_, let parameters) = routes.match(.get, segments) { parameters } else { nil }
+            if case .found(_, let parameters) = routes.match(.get, segments: segments) {
+                parameters
+            } else {
+                nil
+            }
         }
         #expect(found(["a", "b"]) == [:])
         #expect(found(["a", "z"]) == ["x": "z"])

@@ -87,7 +87,7 @@ import Testing
     @Test func `a peer that does not receive its answer is cut`() async throws {
         let server = try TestServer(limits: limits) { routes in
             let large = [UInt8](repeating: 0x61, count: 64 << 20)
-            routes.on(.get, "/large") { _ in HTTPResponse(body: large) }
+            routes.on(.get, path: "/large") { _ in HTTPResponse(body: large) }
         }
         let port = server.port
         let isCut = try await onThread { () -> Bool in

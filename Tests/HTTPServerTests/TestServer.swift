@@ -20,12 +20,12 @@ final class TestServer: Sendable {
     init(limits: HTTPLimits = HTTPLimits(), more: (inout HTTPRoutes) -> Void = { _ in }) throws {
         let seen = Log()
         var routes = HTTPRoutes()
-        routes.on(.get, "/hello") { _ in .text("hello") }
-        routes.on(.get, "/smuggled") { _ in
+        routes.on(.get, path: "/hello") { _ in .text("hello") }
+        routes.on(.get, path: "/smuggled") { _ in
             seen.add("smuggled")
             return .text("smuggled")
         }
-        routes.on(.post, "/echo") { request in
+        routes.on(.post, path: "/echo") { request in
             seen.add("echo \(request.body.count)")
             return HTTPResponse(body: request.body)
         }

@@ -18,8 +18,8 @@ import Testing
     private func ask(_ awaited: inout AwaitedEnds, as number: UInt64, at time: Int) -> Set<TopicPartition> {
         var asked: Set<TopicPartition> = []
         awaited.ask(at: instant(time)) { question in
-            if case .ends(let partitions) = question { asked = Set(partitions) }
-            return QuestionID(number)
+            if case .watermarks(let partitions) = question { asked = Set(partitions) }
+            return OffsetQueryID(number: number)
         }
         return asked
     }
@@ -30,7 +30,7 @@ import Testing
         #expect(ask(&awaited, as: 1, at: 9) == [])
         #expect(ask(&awaited, as: 1, at: 10) == [one, two])
         #expect(ask(&awaited, as: 2, at: 10) == [])
-        let found = awaited.take(.ends([one: ends]), to: QuestionID(1), at: instant(20))
+        let found = awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(20))
         #expect(found.map(\.partition) == [one] && found.map(\.ends) == [ends])
         #expect(found.map(\.askedAt) == [instant(10)])
         #expect(!awaited.contains(one) && awaited.contains(two) && !awaited.isEmpty)
@@ -41,22 +41,24 @@ import Testing
         awaited.want([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
         awaited.want([one], at: instant(5))
-        #expect(awaited.take(.ends([one: ends]), to: QuestionID(1), at: instant(6)) == [])
+        #expect(awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(6)) == [])
         #expect(ask(&awaited, as: 2, at: 6) == [one])
-        #expect(awaited.take(.ends([one: ends]), to: QuestionID(1), at: instant(7)) == [])
-        #expect(awaited.take(.ends([one: ends]), to: QuestionID(2), at: instant(8)).count == 1)
+        #expect(awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(7)) == [])
+        #expect(
+            awaited.take(.watermarks([one: ends]), to: OffsetQueryID(number: 2), at: instant(8)).count == 1)
         awaited.want([two], at: instant(9))
         #expect(ask(&awaited, as: 3, at: 9) == [two])
         awaited.forgetAll()
-        #expect(awaited.take(.ends([two: ends]), to: QuestionID(3), at: instant(9)) == [])
+        #expect(awaited.take(.watermarks([two: ends]), to: OffsetQueryID(number: 3), at: instant(9)) == [])
     }
 
     @Test func `a partition whose question failed is asked for again after a pause`() {
         var awaited = AwaitedEnds()
         awaited.want([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
-        let failure = KafkaAnswer.failed([one, two], KafkaError("ask a leader", .leaderNotAvailable))
-        #expect(awaited.take(failure, to: QuestionID(1), at: instant(100)) == [])
+        let failure = OffsetQueryResult.failed(
+            [one, two], KafkaError(action: "ask a leader", code: .leaderNotAvailable))
+        #expect(awaited.take(failure, to: OffsetQueryID(number: 1), at: instant(100)) == [])
         #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.againMilliseconds - 1) == [])
         #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.againMilliseconds) == [one])
     }

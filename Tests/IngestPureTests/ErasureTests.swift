@@ -46,7 +46,7 @@ import Testing
         fill()
         phone.says(.erase, at: 10)
         phone.sweep(at: 10 + 10 * day - 1)
-        #expect(phone.run.installation?.erasedAt != nil)
+        #expect(phone.run.installation?.erasedUpTo != nil)
         phone.sweep(at: 10 + 10 * day)
         #expect(phone.run.installation == nil && phone.run.registry.values.isEmpty)
     }
@@ -54,9 +54,9 @@ import Testing
     @Test func `a user is erased only from the installations of that user`() {
         fill()
         let user = Recipient.user("anna")
-        func erasures(at minutes: Int) -> Erasures {
+        func erasures(at minutes: Int) -> ErasedUsers {
             let at = Phone.at(minutes)
-            var erasures = Erasures()
+            var erasures = ErasedUsers()
             let time = ReportTime(claimed: nil, received: at, order: .first)
             let isAdded = erasures.add(user, of: "shop", upTo: time)
             #expect(isAdded)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `the rows of erased users sort before all installations of their app`() {
-        let key = Erasures.key(app: "shop", user: "anna")
+        let key = ErasedUsers.key(app: "shop", user: "anna")
         #expect(key.lexicographicallyPrecedes(Installation(app: "shop", subject: .installation("!")).key))
         #expect(key != Installation(app: "shop", subject: .user("anna")).key)
     }
@@ -92,7 +92,7 @@ import Testing
         phone.says(.heartbeat, at: 30, happened: 5) { $0.user = "anna" }
         phone.says(.erase, at: 10)
         #expect(phone.rows == ["i:i start:Match aa"])
-        #expect(phone.run.installation?.moved.isEmpty == true && phone.run.divergence.isEmpty)
+        #expect(phone.run.installation?.formerRecipients.isEmpty == true && phone.run.divergence.isEmpty)
     }
 
     @Test func `an installation without a start token is forgotten after a long silence`() {
@@ -110,18 +110,19 @@ import Testing
 
     @Test func `an app that is missing from the catalog keeps its installations for a while`() {
         let (app, hour) = (History.app, 3_600_000)
-        let merges = AppMerges(nil, tokenlessMilliseconds: 1) { [app.id: app] }
+        let merges = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { [app.id: app] }
         let now = Instant.now()
-        #expect(!merges.isGone("bank", forMilliseconds: hour, now: now))
-        #expect(!merges.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1)))
-        #expect(merges.isGone("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
+        #expect(!merges.isMissing("bank", forMilliseconds: hour, now: now))
+        #expect(!merges.isMissing("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour - 1)))
+        #expect(merges.isMissing("bank", forMilliseconds: hour, now: now.advanced(byMilliseconds: hour)))
         merges.refresh()
-        #expect(!merges.isGone("shop", forMilliseconds: 0, now: now))
-        let unread = AppMerges(nil, tokenlessMilliseconds: 1) { nil }
-        #expect(!unread.isGone("bank", forMilliseconds: 0) && !unread.isGone("bank", forMilliseconds: 0))
+        #expect(!merges.isMissing("shop", forMilliseconds: 0, now: now))
+        let unread = ReportMergers(sealingKeys: nil, tokenlessMilliseconds: 1) { nil }
+        #expect(
+            !unread.isMissing("bank", forMilliseconds: 0) && !unread.isMissing("bank", forMilliseconds: 0))
         fill()
         guard let installation = phone.run.installation else { return #expect(Bool(false), "none") }
-        let buried = Merge.bury(installation)
+        let buried = ReportMerger.tombstones(of: installation)
         #expect(buried.installation == nil && buried.changes.allSatisfy { $0.row == nil })
         #expect(Set(buried.changes.map(\.key)) == Set(phone.run.registry.keys))
     }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct HeartbeatTests {
     let phone = Phone()
 
-    private func isDue(_ outcome: Merge.Outcome) -> Bool? {
-        if case .merged(let merged) = outcome { merged.isDue } else { nil }
+    private func isDue(_ outcome: ReportMerger.Outcome) -> Bool? {
+        if case .merged(let merged) = outcome { merged.mustBeWritten } else { nil }
     }
 
     @Test func `a thousand repetitions in one day are written once`() {
@@ -15,7 +15,7 @@ import Testing
         let written = phone.run.written
         for minute in 1...1000 { phone.startToken("aa", at: minute) }
         #expect(phone.run.written - written <= 1)
-        let exact = phone.run.installation?.starts.first?.token?.at.received
+        let exact = phone.run.installation?.startTokens.first?.token?.at.received
         #expect(exact == Phone.at(1000), "the local state knows the last of them")
         #expect(phone.events == ["n:lst"])
     }
@@ -35,8 +35,8 @@ import Testing
     }
 
     @Test func `the order of a list of running activities is irrelevant`() {
-        phone.says(.reconcile, at: 0) { $0.running = ["A", "B"] }
-        #expect(isDue(phone.says(.reconcile, at: 1) { $0.running = ["B", "A"] }) == false)
+        phone.says(.reconcile, at: 0) { $0.runningActivities = ["A", "B"] }
+        #expect(isDue(phone.says(.reconcile, at: 1) { $0.runningActivities = ["B", "A"] }) == false)
     }
 
     @Test func `every login is written, so that a late report about another user cannot win`() {
@@ -53,8 +53,8 @@ import Testing
         phone.startToken("dd", at: 0)
         #expect(phone.row("update:A")?.expiresAt == Phone.at(24 * 60))
         phone.says(.heartbeat, at: 20 * 60) { $0.activity = "B" }
-        phone.says(.reconcile, at: 21 * 60) { $0.running = ["C", "A", "B"] }
-        phone.says(.reconcile, at: 22 * 60) { $0.running = ["B", "C"] }
+        phone.says(.reconcile, at: 21 * 60) { $0.runningActivities = ["C", "A", "B"] }
+        phone.says(.reconcile, at: 22 * 60) { $0.runningActivities = ["B", "C"] }
         #expect(phone.row("update:B")?.expiresAt == Phone.at(46 * 60))
         phone.sweep(at: 24 * 60)
         #expect(phone.rows == ["i:i start:Match dd", "i:i update:B bb", "i:i update:C cc"])
@@ -80,14 +80,14 @@ import Testing
         phone.updateToken("aa", of: "A", type: "Order", at: 0)
         #expect(phone.row("update:A")?.expiresAt == Phone.at(60))
         var app = History.app
-        app.types[0].updateTokenMilliseconds = 3 * History.hour
-        phone.run.merge = Merge(app: app, seal: TokenSeal(nil))
+        app.activityTypes[0].updateTokenMilliseconds = 3 * History.hour
+        phone.run.merge = ReportMerger(app: app, seal: TokenSeal(keys: nil))
         phone.sweep(at: 10)
         #expect(phone.row("update:A")?.expiresAt == Phone.at(180))
         phone.sweep(at: 70)
         #expect(phone.rows == ["i:i update:A aa"])
-        app.types[0].updateTokenMilliseconds = History.hour
-        phone.run.merge = Merge(app: app, seal: TokenSeal(nil))
+        app.activityTypes[0].updateTokenMilliseconds = History.hour
+        phone.run.merge = ReportMerger(app: app, seal: TokenSeal(keys: nil))
         phone.sweep(at: 71)
         #expect(phone.rows.isEmpty && phone.run.divergence.isEmpty)
     }
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `the next sweep has a known time, and an earlier sweep does nothing`() {
         phone.updateToken("aa", of: "A", at: 0)
-        let due = phone.run.installation.flatMap { phone.run.merge.nextSweep($0) }
+        let due = phone.run.installation.flatMap { phone.run.merge.nextSweep(of: $0) }
         #expect(due == Phone.at(24 * 60))
         #expect(
             phone.run.installation.flatMap { phone.run.merge.sweep($0, now: Phone.at(24 * 60) - 1) } == nil)
@@ -110,10 +110,10 @@ import Testing
 
     @Test func `past the limit of start tokens the one with the oldest report is forgotten`() {
         var app = History.app
-        app.types = (0...Installation.startsMax).map { ActivityType(name: "T\($0)") }
+        app.activityTypes = (0...Installation.startTokensMax).map { ActivityType(name: "T\($0)") }
         let phone = Phone(app: app)
-        for index in 0...Installation.startsMax { phone.startToken("aa", type: "T\(index)", at: index) }
-        #expect(phone.row("start:T0") == nil && phone.rows.count == Installation.startsMax)
+        for index in 0...Installation.startTokensMax { phone.startToken("aa", type: "T\(index)", at: index) }
+        #expect(phone.row("start:T0") == nil && phone.rows.count == Installation.startTokensMax)
         #expect(phone.run.divergence.isEmpty)
     }
 
@@ -129,15 +129,15 @@ import Testing
         }
         #expect(phone.row("start:T0") == nil && phone.row("start:T1") != nil)
         #expect(phone.row("start:Order") != nil && phone.row("start:") != nil, "the declared one is older")
-        for index in 0...Installation.movedMax {
+        for index in 0...Installation.formerRecipientsMax {
             phone.says(.profile, at: 200 + index) { $0.user = "u\(index)" }
         }
-        #expect(phone.run.installation?.moved.count == Installation.movedMax)
+        #expect(phone.run.installation?.formerRecipients.count == Installation.formerRecipientsMax)
         #expect(!phone.rows.contains { $0.hasPrefix("i:i ") })
-        for index in 0...Installation.refusedMax {
+        for index in 0...Installation.refusedTokensMax {
             phone.refusal(of: "\(1000 + index)", since: 300 + index, dispatched: 400, at: 400)
         }
-        #expect(phone.run.installation?.refused.count == Installation.refusedMax)
+        #expect(phone.run.installation?.refusedTokens.count == Installation.refusedTokensMax)
         #expect(phone.run.divergence.isEmpty)
     }
 }

@@ -38,7 +38,7 @@ struct History {
         let longest = [Self.length, Self.hour, Self.hour / 10][random.below(3)]
         let length = longest / 2 + Int64(random.below(Int(longest / 2)))
         end = Self.start + length
-        let seal = TokenSeal(nil)
+        let seal = TokenSeal(keys: nil)
         for _ in 0..<(1 + random.below(14)) {
             // Only a few different times, because ties are the likeliest place for wrong orders.
             let at = Self.start + Int64(random.below(24)) * (length / 24)
@@ -61,7 +61,7 @@ struct History {
         let share = random.below(3)
         for (offset, index) in list.indices.shuffled(using: &random).enumerated() {
             list[index].offset = Int64(offset)
-            if random.below(2) < share { list[index].report.sequence = random.below(3) }
+            if random.below(2) < share { list[index].report.bodyPosition = random.below(3) }
         }
     }
 
@@ -70,7 +70,7 @@ struct History {
     ) -> Report {
         switch random.below(60) {
         case 0, 1: return Report(app: app.id, environment: .production, installation: "i", kind: .erase)
-        case 2: return Report(app: app.id, eraseOf: pick(users, &random))
+        case 2: return Report(app: app.id, erasing: pick(users, &random))
         default: break
         }
         if random.below(12) == 0 {
@@ -89,7 +89,7 @@ struct History {
         case .deadToken:
             let token = PushToken(hex: pick(tokens, &random))!
             report.refusal = .init(
-                tokenHash: String(decoding: Hex.encode(seal.hash(token)), as: UTF8.self), entry: "start:",
+                tokenHash: String(decoding: Hex.encode(seal.hash(of: token)), as: UTF8.self), entry: "start:",
                 reason: "Unregistered",
                 invalidatedAt: random.below(3) == 0 ? nil : at - Int64(random.below(30)) * hour,
                 dispatchedAt: at - Int64(random.below(3)) * hour)
@@ -100,10 +100,11 @@ struct History {
         case .updateToken:
             report.token = pick(tokens, &random)
             if random.below(4) == 0 { report.channel = "channel" }
-        case .state: report.state = pick(Report.State.allCases, &random)
+        case .state: report.state = pick(Report.ActivityState.allCases, &random)
         case .unregister: report.attributesType = pick(["Match", "Order"], &random)
         case .reconcile:
-            report.running = activities.filter { _ in random.below(2) == 0 }.shuffled(using: &random)
+            report.runningActivities = activities.filter { _ in random.below(2) == 0 }.shuffled(
+                using: &random)
         case .profile:
             if random.below(2) == 0 { report.tags = [pick(["red", "blue"], &random)] }
             if random.below(3) == 0 { report.locale = pick(["de", "en"], &random) }

@@ -7,18 +7,18 @@ import LiveActivity
 /// Ingest without I/O: the installations, and the registry that results from their changes.
 final class IngestRun {
     /// Replaced if the app changes.
-    var merge: Merge
+    var merge: ReportMerger
     private let reader = JSONReader()
     private(set) var truth: [Recipient: Installation] = [:]
     private(set) var registry: [RegistryKey: RegistryRow] = [:]
     private(set) var events: [Event] = []
-    private(set) var rejections: [ReportMisfit.Code] = []
+    private(set) var rejections: [RejectedReport.Code] = []
     private(set) var written = 0
 
     init(
-        app: App = History.app, seal: TokenSeal = TokenSeal(nil), truth: [Recipient: Installation] = [:]
+        app: App = History.app, seal: TokenSeal = TokenSeal(keys: nil), truth: [Recipient: Installation] = [:]
     ) {
-        merge = Merge(app: app, seal: seal)
+        merge = ReportMerger(app: app, seal: seal)
         self.truth = truth
     }
 
@@ -27,9 +27,10 @@ final class IngestRun {
     @discardableResult
     func hear(
         _ report: Report, at receivedAt: Int64, offset: Int64 = 0, now: Int64? = nil
-    ) -> Merge.Outcome {
+    ) -> ReportMerger.Outcome {
         let outcome = merge.merge(
-            report, Arrival(receivedAt: receivedAt, offset: offset), into: truth[report.subject],
+            report, arrival: ReportArrival(receivedAt: receivedAt, offset: offset),
+            into: truth[report.subject],
             now: now ?? receivedAt)
         switch outcome {
         case .rejected(let rejection): rejections.append(rejection.code)
@@ -40,13 +41,13 @@ final class IngestRun {
     }
 
     @discardableResult
-    func hear(_ received: Received, now: Int64? = nil) -> Merge.Outcome {
+    func hear(_ received: Received, now: Int64? = nil) -> ReportMerger.Outcome {
         hear(received.report, at: received.at, offset: received.offset, now: now)
     }
 
-    func sweep(at now: Int64, _ erasures: Erasures = Erasures()) {
+    func sweep(at now: Int64, _ erasures: ErasedUsers = ErasedUsers()) {
         for installation in truth.values {
-            guard let swept = merge.sweep(installation, erasures, now: now) else { continue }
+            guard let swept = merge.sweep(installation, erasing: erasures, now: now) else { continue }
             written += 1
             truth[installation.subject] = nil
             if let left = swept.installation { remember(left) }
@@ -55,7 +56,7 @@ final class IngestRun {
     }
 
     private func take(_ merged: ReportOutcome) {
-        if merged.isDue {
+        if merged.mustBeWritten {
             written += 1
         } else {
             precondition(merged.changes.isEmpty && merged.events.isEmpty)
@@ -105,7 +106,7 @@ final class IngestRun {
         let (registry, rows) = (registry, rows)
         return Set(registry.keys).union(rows.keys).filter { key in
             guard let row = registry[key], let truth = rows[key] else { return true }
-            return !row.agrees(with: truth, merge.grain)
+            return !row.agrees(with: truth, merge.writeInterval)
         }
     }
 }

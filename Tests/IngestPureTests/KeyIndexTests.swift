@@ -20,20 +20,20 @@ import Testing
                     index.removeAll()
                     model = [:]
                 case (let number?, 1...20):
-                    index.renumber(number, to: numbers, hash(key))
+                    index.renumber(number, to: numbers, hash: hash(key))
                     model[key] = numbers
                     numbers += 1
                 case (let number?, _):
-                    index.remove(number, hash(key))
+                    index.remove(number, hash: hash(key))
                     model[key] = nil
                 case (nil, _):
-                    index.insert(numbers, hash(key))
+                    index.insert(numbers, hash: hash(key))
                     model[key] = numbers
                     numbers += 1
                 }
                 #expect(index.count == model.count, "seed \(seed), step \(step)")
                 for key in 0..<80 {
-                    let found = index.number(hash(key)) { model[key] == $0 }
+                    let found = index.number(hash: hash(key)) { model[key] == $0 }
                     #expect(found == model[key], "seed \(seed), step \(step), key \(key)")
                 }
             }

@@ -11,7 +11,7 @@ import Topics
         let committed: Int64
         let low: Int64
         let high: Int64
-        let verdict: OffsetGap.Verdict
+        let verdict: OffsetGap.Assessment
 
         var testDescription: String { "\(topic) \(committed) of \(low)..<\(high)" }
     }
@@ -22,9 +22,9 @@ import Topics
         // Plain writers write no markers: the offset was a record's.
         Case(topic: .sends, committed: 5, low: 6, high: 6, verdict: .recordsLost),
         Case(topic: .reports, committed: 5, low: 60, high: 80, verdict: .recordsLost),
-        Case(topic: .schedulesAuto, committed: 5, low: 6, high: 6, verdict: .marker),
+        Case(topic: .schedulesAuto, committed: 5, low: 6, high: 6, verdict: .transactionMarker),
         Case(topic: .schedulesAuto, committed: 5, low: 7, high: 7, verdict: .recordsLost),
-        Case(topic: .expansions, committed: 5, low: 6, high: 6, verdict: .marker),
+        Case(topic: .expansions, committed: 5, low: 6, high: 6, verdict: .transactionMarker),
         Case(topic: .expansions, committed: 5, low: 600, high: 700, verdict: .expired),
         Case(topic: .jobsLater2m, committed: 5, low: 6, high: 7, verdict: .expired),
         // A topic that was created again, also where its records expire.
@@ -33,8 +33,9 @@ import Topics
     ])
     func `a partition continues only if no record that matters can be lost`(one: Case) {
         let gap = OffsetGap(
-            TopicPartition("x", 3), committed: one.committed, ends: Watermarks(low: one.low, high: one.high))
-        #expect(gap.verdict(of: one.topic) == one.verdict)
+            partition: TopicPartition("x", 3), committed: one.committed,
+            watermarks: Watermarks(low: one.low, high: one.high))
+        #expect(gap.assessment(for: one.topic) == one.verdict)
         #expect(gap.description.contains("x/3"))
         #expect(gap.description.contains("\(one.committed)"))
     }
@@ -42,9 +43,9 @@ import Topics
     @Test func `an end is committed when it has stood for five seconds, and only if it is new`() {
         let start = Instant(nanoseconds: 0)
         let partition = TopicPartition("x", 0)
-        var ends = ReachedEnds(now: start)
+        var ends = UncommittedEnds(now: start)
         #expect(!ends.isDue(at: start.advanced(byMilliseconds: 10_000)))
-        ends.reached(partition, at: 8, now: start)
+        ends.recordEnd(of: partition, at: 8, now: start)
         #expect(!ends.isDue(at: start.advanced(byMilliseconds: 4999)))
         #expect(ends.isDue(at: start.advanced(byMilliseconds: 5000)))
         #expect(ends.end(of: partition, committed: 7) == 8)
@@ -52,16 +53,16 @@ import Topics
         #expect(ends.end(of: partition, committed: 8) == nil)
         #expect(ends.end(of: TopicPartition("x", 1), committed: 7) == nil)
         // The partition is busy again.
-        ends.reached(partition, at: 9, now: start.advanced(byMilliseconds: 4000))
+        ends.recordEnd(of: partition, at: 9, now: start.advanced(byMilliseconds: 4000))
         #expect(!ends.isDue(at: start.advanced(byMilliseconds: 8999)))
-        ends.forget(partition)
+        ends.removeEnd(of: partition)
         #expect(ends.end(of: partition, committed: 7) == nil)
     }
 
     @Test func `all offsets are committed again twice a day`() {
         let start = Instant(nanoseconds: 0)
-        var ends = ReachedEnds(now: start)
-        let noon = start.advanced(byMilliseconds: ReachedEnds.renewalMilliseconds)
+        var ends = UncommittedEnds(now: start)
+        let noon = start.advanced(byMilliseconds: UncommittedEnds.renewalMilliseconds)
         let morning = noon.advanced(byMilliseconds: -1)
         #expect(!ends.isDue(at: morning))
         let renewsEarly = ends.isRenewalDue(at: morning)

@@ -24,13 +24,13 @@ import Testing
             var received = Received(report: report, at: Phone.at(5), offset: Int64(70 + place))
             switch writer {
             case .gateway:
-                received.report.sequence = place
+                received.report.bodyPosition = place
                 received.offset = 0
             case .service: break
             case .fastClock:
                 received.report.eventTime = Phone.at(24 * 60) + Int64(place)
                 // The gateway received them in another order.
-                received.report.sequence = reports.count - place
+                received.report.bodyPosition = reports.count - place
             }
             return received
         }
@@ -83,7 +83,7 @@ import Testing
             $0.token = "aa"
             $0.activity = "A"
         }
-        let list = phone.report(.reconcile) { $0.running = ["B"] }
+        let list = phone.report(.reconcile) { $0.runningActivities = ["B"] }
         #expect(body([token, list], by: writer, isReversed: isReversed).rows.isEmpty)
         #expect(body([list, token], by: writer, isReversed: isReversed).rows == ["i:i update:A aa"])
     }

@@ -41,18 +41,18 @@ import Testing
             var now = Instant.now()
             for step in 0..<200 {
                 let key = "k\(random.below(keys))"
-                let bytes = KeyBytes(Array(key.utf8))
+                let bytes = HashedKey(Array(key.utf8))
                 let record = random.bytes(0...9)
                 switch random.below(9) {
                 case 0...2:
-                    overlay.committed(bytes, record, at: now)
+                    overlay.recordCommit(of: bytes, as: record, at: now)
                     model.committed[key] = (record, (model.committed[key]?.outstanding ?? 0) + 1, now)
                     model.repeated[key] = nil
                 case 3...4:
-                    overlay.repeated(bytes, record, at: now)
+                    overlay.recordRepetition(of: bytes, as: record, at: now)
                     model.repeated[key] = record
                 case 5...6:
-                    overlay.applied(Array(key.utf8).span)
+                    overlay.markRead(Array(key.utf8).span)
                     model.apply(key)
                 case 7:
                     var taken: [String: [UInt8]] = [:]
@@ -60,8 +60,8 @@ import Testing
                     #expect(taken == model.take(), "seed \(seed), step \(step)")
                 default:
                     now = now.advanced(byMilliseconds: 1000 + random.below(60_000))
-                    overlay.reachedEnd(at: now)
-                    let oldest = Overlay.forgottenAfterMilliseconds
+                    overlay.forgetLostRows(at: now)
+                    let oldest = Overlay.outstandingMillisecondsMax
                     model.committed = model.committed.filter {
                         now.milliseconds(since: $0.value.since) < oldest
                     }
@@ -70,7 +70,7 @@ import Testing
                 #expect(overlay.repeatedCount == model.repeated.count, "seed \(seed), step \(step)")
                 #expect(overlay.bytes == model.bytes, "seed \(seed), step \(step)")
                 for number in 0..<keys {
-                    let found = overlay[KeyBytes(Array("k\(number)".utf8))]
+                    let found = overlay[HashedKey(Array("k\(number)".utf8))]
                     #expect(found == model["k\(number)"], "seed \(seed), step \(step)")
                 }
             }

@@ -8,7 +8,9 @@ struct Phone {
     static let minute: Int64 = 60_000
     let run: IngestRun
 
-    init(app: App = History.app, seal: TokenSeal = TokenSeal(nil)) { run = IngestRun(app: app, seal: seal) }
+    init(app: App = History.app, seal: TokenSeal = TokenSeal(keys: nil)) {
+        run = IngestRun(app: app, seal: seal)
+    }
 
     static func at(_ minutes: Int) -> Int64 { start + Int64(minutes) * minute }
 
@@ -19,7 +21,7 @@ struct Phone {
     func says(
         _ kind: Report.Kind, at minutes: Int, happened: Int? = nil,
         environment: LiveActivity.Environment = .production, _ fill: (inout Report) -> Void = { _ in }
-    ) -> Merge.Outcome {
+    ) -> ReportMerger.Outcome {
         let report = report(kind, happened: happened, environment: environment, fill)
         return run.hear(report, at: Self.at(minutes))
     }
@@ -37,7 +39,7 @@ struct Phone {
     @discardableResult
     func startToken(
         _ token: String, type: String? = "Match", at minutes: Int, happened: Int? = nil
-    ) -> Merge.Outcome {
+    ) -> ReportMerger.Outcome {
         says(.startToken, at: minutes, happened: happened) {
             $0.token = token
             $0.attributesType = type
@@ -48,7 +50,7 @@ struct Phone {
     func updateToken(
         _ token: String, of activity: String, type: String? = "Match", group: String? = nil, at minutes: Int,
         happened: Int? = nil
-    ) -> Merge.Outcome {
+    ) -> ReportMerger.Outcome {
         says(.updateToken, at: minutes, happened: happened) {
             $0.token = token
             $0.activity = activity
@@ -59,8 +61,8 @@ struct Phone {
 
     @discardableResult
     func state(
-        _ state: Report.State, of activity: String, at minutes: Int, happened: Int? = nil
-    ) -> Merge.Outcome {
+        _ state: Report.ActivityState, of activity: String, at minutes: Int, happened: Int? = nil
+    ) -> ReportMerger.Outcome {
         says(.state, at: minutes, happened: happened) {
             $0.activity = activity
             $0.state = state
@@ -69,7 +71,7 @@ struct Phone {
 
     func refusal(of token: String, since invalidated: Int?, dispatched: Int, at minutes: Int) {
         let hash = String(
-            decoding: Hex.encode(TokenSeal(nil).hash(PushToken(hex: token)!)), as: UTF8.self)
+            decoding: Hex.encode(TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), as: UTF8.self)
         says(.deadToken, at: minutes) {
             $0.refusal = .init(
                 tokenHash: hash, entry: "start:Match", reason: "Unregistered",

@@ -5,7 +5,7 @@ import LiveActivity
 struct RegistryModel {
     let reports: [Received]
     let now: Int64
-    private let seal = TokenSeal(nil)
+    private let seal = TokenSeal(keys: nil)
 
     /// The rows under present recipients, without `movedAt`, which depends on the order of arrival.
     var rows: [RegistryKey: RegistryRow] {
@@ -58,7 +58,7 @@ struct RegistryModel {
         if event < received.at - 48 * History.hour { event = received.at - 48 * History.hour }
         let claim = received.report.eventTime ?? received.at
         // Reports without a position in a body sort by their offset, after those with a position.
-        let order: [Int64] = received.report.sequence.map { [0, Int64($0)] } ?? [1, received.offset]
+        let order: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
         return [event, received.at, claim] + order
     }
 
@@ -117,7 +117,7 @@ struct RegistryModel {
     /// Returns the row of the newest of these tokens, unless it is useless.
     private func tokenRow(_ reports: [Received]) -> (row: TokenRow, time: [Int64])? {
         func hash(_ report: Report) -> String {
-            String(decoding: Hex.encode(seal.hash(PushToken(hex: report.token!)!)), as: UTF8.self)
+            String(decoding: Hex.encode(seal.hash(of: PushToken(hex: report.token!)!)), as: UTF8.self)
         }
         guard
             let (newest, time) = last(reports, { $0 }, { hash($0) + " " + $0.environment!.rawValue }),
@@ -144,7 +144,7 @@ struct RegistryModel {
         row.attributesType = type
         if type == nil {
             let unwanted = History.types.compactMap { $0 }.filter(isUnwanted).sorted()
-            row.exceptTypes = unwanted.isEmpty ? nil : unwanted
+            row.unregisteredTypes = unwanted.isEmpty ? nil : unwanted
         }
         return row
     }
@@ -165,7 +165,7 @@ struct RegistryModel {
         let signs = words.filter { $0.report.state != .ended && $0.report.state != .dismissed }
         let tokens = words.filter { $0.report.kind == .updateToken }
         let type = last(words, { $0.attributesType }, { $0 })?.value
-        let life = History.app.type(type ?? "").updateTokenMilliseconds
+        let life = History.app.activityType(named: type ?? "").updateTokenMilliseconds
         let heard = signs.map(time).sorted(by: isBefore).last
         let token = last(tokens, { $0 }, { _ in "" })?.time
         let dismissal = ends.filter { $0.report.state == .dismissed }.map(time).sorted(by: isBefore).first
@@ -187,7 +187,7 @@ struct RegistryModel {
             guard ends.isEmpty, let heard, let found = tokenRow(tokens) else { return nil }
             row = found.row
             var lastSign = max(heard[1], found.time[1])
-            let running = last(phone, { $0.running?.sorted() }, { $0.joined() })
+            let running = last(phone, { $0.runningActivities?.sorted() }, { $0.joined() })
             if let running, running.value.contains(id) {
                 lastSign = max(lastSign, running.time[1])
             } else if let running, isBefore(heard, running.time) {

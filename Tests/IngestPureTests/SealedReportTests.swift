@@ -10,7 +10,7 @@ private func makeSeal() throws -> TokenSeal {
     defer { try? FileManager.default.removeItem(atPath: path) }
     _ = FileManager.default.createFile(
         atPath: path, contents: Data(SealingKeys.makeText().utf8), attributes: [.posixPermissions: 0o600])
-    return TokenSeal(try SealingKeys(file: path))
+    return TokenSeal(keys: try SealingKeys(file: path))
 }
 
 private func startToken(_ digits: String = "c0ffee") -> Report {
@@ -32,7 +32,7 @@ private func startToken(_ digits: String = "c0ffee") -> Report {
     #expect(sealed.rejections == [] && !sealed.registry.isEmpty)
     #expect(sealed.truth == clear.truth && sealed.registry == clear.registry)
     // The clear report repeats the sealed one.
-    if case .merged(let merged) = sealed.hear(startToken(), at: 1_000_001) { #expect(!merged.isDue) }
+    if case .merged(let merged) = sealed.hear(startToken(), at: 1_000_001) { #expect(!merged.mustBeWritten) }
 }
 
 @Test func `a token sealed with other keys or for another type is rejected`() throws {

@@ -12,7 +12,7 @@ import Testing
     private func seal(keys count: Int) throws -> TokenSeal {
         let keys = (1...count).map { "key \($0) " + String(repeating: "\($0)f", count: 32) }
         let text = (["hash \(Self.digits)"] + keys).joined(separator: "\n")
-        return TokenSeal(try SealingKeys(lines: Array(text.utf8)[...]))
+        return TokenSeal(keys: try SealingKeys(lines: Array(text.utf8)[...]))
     }
 
     private func startToken(_ text: String = token) -> Report {
@@ -23,7 +23,7 @@ import Testing
     }
 
     private func storedToken(_ run: IngestRun) -> String? {
-        run.installation?.starts.first?.token?.sealed
+        run.installation?.startTokens.first?.token?.sealed
     }
 
     @Test func `a sealed token and a clear token give the same result`() throws {
@@ -85,12 +85,12 @@ import Testing
 
     // MARK: Records that are passed on unchanged
 
-    private func letters(keys count: Int = 1) throws -> LetterSeal {
-        LetterSeal(seal: try seal(keys: count), reader: JSONReader())
+    private func letters(keys count: Int = 1) throws -> DeadLetterSeal {
+        DeadLetterSeal(seal: try seal(keys: count), reader: JSONReader())
     }
 
     private func sealed(_ text: String) throws -> String? {
-        try letters().sealed(Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
+        try letters().sealedCopy(of: Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test func `only the token of a report is sealed, and the record is still a report`() throws {
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `without keys every record stays as it is`() {
-        let letters = LetterSeal(seal: TokenSeal(nil), reader: JSONReader())
-        #expect(letters.sealed(startToken().encoded().span) == nil)
+        let letters = DeadLetterSeal(seal: TokenSeal(keys: nil), reader: JSONReader())
+        #expect(letters.sealedCopy(of: startToken().encoded().span) == nil)
     }
 }

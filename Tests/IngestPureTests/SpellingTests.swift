@@ -88,7 +88,7 @@ import Testing
         var report = Report(app: "shop", environment: .production, installation: "i", kind: .profile)
         report.attributes = try RawJSON(
             checking: Array("{\"a\":\(text)}".utf8), with: JSONReader())
-        #expect(throws: RecordError.self) {
+        #expect(throws: RecordDecodingError.self) {
             try Report.decode(report.encoded(), with: JSONReader())
         }
     }

@@ -18,24 +18,24 @@ import Testing
             var random = SeededGenerator(seed)
             let directory = try TemporaryDirectory()
             let view = try TopicView(
-                TopicViewForm(topic: "rows", table: "rows", schema: 1), partition: 0,
+                TopicViewDefinition(topic: "rows", table: "rows", schema: 1), partition: 0,
                 directory: directory.path, cluster: "here", deleteRetentionMilliseconds: .max,
-                limits: Limits(), now: .now(), boot: BootID("boot"))
+                limits: EnvironmentLimits(), now: .now(), boot: BootID("boot"))
             var (keys, next): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])
             for step in 0..<150 {
                 let key = random.bytes(1...3).map { $0 % 5 }
                 switch random.below(8) {
                 case 0:
-                    view.keep(key.span, [7].span)
+                    view.put(key: key.span, value: [7].span)
                     next.insert(key)
                 case 1:
-                    view.drop(key.span)
+                    view.remove(key: key.span)
                     next.remove(key)
                 case 2:
-                    try view.settle { _ in }
+                    try view.writePendingRows { _ in }
                     keys = next
                 default:
-                    let isThere = try view.has(key.span)
+                    let isThere = try view.contains(key.span)
                     #expect(isThere == keys.contains(key), "seed \(seed), step \(step)")
                 }
             }

@@ -18,7 +18,7 @@ import Topics
         var report = Report(
             app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
-        let home = Int32(Murmur2.partition(of: report.key.span, of: bed.layout.lanes))
+        let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: bed.layout.lanes))
         switch kind {
         case .deadLetter: sender.send(key: report.key, value: Array("not JSON".utf8))
         case .forwarded:
@@ -30,8 +30,8 @@ import Topics
 
     /// Returns the sum of the group's committed offsets over all partitions.
     private func committed(_ bed: IngestBed) throws -> Int64 {
-        let places = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.reports), $0) }
-        return try bed.admin.committed(by: bed.layout.prefix + "ingest", places).reduce(0) {
+        let places = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(of: .reports), $0) }
+        return try bed.admin.committedOffsets(by: bed.layout.prefix + "ingest", in: places).reduce(0) {
             $0 + ($1.offset ?? 0)
         }
     }
@@ -79,7 +79,7 @@ import Topics
         sender.send(report)
         #expect(sender.finish())
         try await eventually("the stage serves") { try committed(bed) == 1 }
-        _ = try bed.admin.delete([bed.layout.name(.deadLetters)])
+        _ = try bed.admin.delete([bed.layout.name(of: .deadLetters)])
         try send(.deadLetter, to: bed)
         try await process.process.waitFor("records could not be written to the dead letters")
         #expect(try committed(bed) == 1)

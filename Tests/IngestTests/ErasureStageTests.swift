@@ -39,7 +39,7 @@ import Topics
         try await eventually("all rows exist") {
             try names(.registry).count { $0.contains("u:anna") } == 41
         }
-        sender.send(Report(app: IngestBed.app.id, eraseOf: "anna"))
+        sender.send(Report(app: IngestBed.app.id, erasing: "anna"))
         #expect(sender.finish())
         try await eventually("all rows of anna are deleted") {
             try names(.registry).allSatisfy { !$0.contains("anna") }

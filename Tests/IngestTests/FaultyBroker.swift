@@ -29,7 +29,7 @@ final class FaultyBroker: Sendable {
             }
         }
         self.state = state
-        broker = try RunningBroker(settings)
+        broker = try RunningBroker(settings: settings)
         brokers = ["\(broker.host):\(broker.port)"]
     }
 

@@ -15,7 +15,7 @@ import Testing
         let bed = try IngestBed(cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         var plan = IngestKills.Plan()
-        plan.steps = [.lettersSent, .transactionBegun, .offsetsSent, .committed, .viewSettled, .restored]
+        plan.steps = [.deadLettersSent, .transactionBegun, .offsetsSent, .committed, .viewWritten, .restored]
         plan.reports = 2000 * trials(1)
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)

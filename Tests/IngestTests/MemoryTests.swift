@@ -19,21 +19,23 @@ import Topics
     private func largest(_ number: Int) -> Installation {
         let at = ReportTime(
             claimed: nil, received: WallTime.now().milliseconds - 3 * 86_400_000, order: .first)
-        func name(_ place: Int) -> String { "\(place)-" + String(repeating: "n", count: Name.bytesMax - 4) }
+        func name(_ place: Int) -> String {
+            "\(place)-" + String(repeating: "n", count: NameRules.bytesMax - 4)
+        }
         let token = Installation.Token(
             hash: String(repeating: "ab", count: TokenSeal.hashBytes),
             sealed: String(repeating: "cd", count: PushToken.bytesMax), environment: .production, at: at)
         var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
-        installation.environment = Said(.production, at: at)
-        installation.tags = Said((0..<Report.tagsMax).map(name), at: at)
-        installation.starts = (0..<Installation.startsMax).map {
-            Installation.Start(type: name($0), token: token)
+        installation.environment = Timestamped(.production, at: at)
+        installation.tags = Timestamped((0..<Report.tagsMax).map(name), at: at)
+        installation.startTokens = (0..<Installation.startTokensMax).map {
+            Installation.StartToken(type: name($0), token: token)
         }
         installation.activities = (0..<Installation.activitiesMax).map { place in
             var activity = Installation.Activity(id: name(place))
-            activity.type = Said(name(place), at: at)
-            activity.group = Said(name(place), at: at)
-            activity.channel = Said(name(place), at: at)
+            activity.type = Timestamped(name(place), at: at)
+            activity.group = Timestamped(name(place), at: at)
+            activity.channel = Timestamped(name(place), at: at)
             activity.token = token
             return activity
         }
@@ -63,7 +65,7 @@ import Topics
                 memoryBytesMax: Self.memoryBytesMax)
         }
         var process = try start()
-        let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
+        let places = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
         try await eventually("all heartbeats are merged") {
             if !process.isRunning {
                 // On a slow machine the process may lose its membership and exit. A lack of memory ends it by
@@ -72,8 +74,8 @@ import Topics
                 guard status > 0 else { return true }
                 process = try start()
             }
-            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", places)
-            return lags?.allSatisfy { $0.records == 0 && $0.committed.offset != nil } ?? false
+            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+            return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
         }
         #expect(process.isRunning, "\(process.process.errors.suffix(600))")
         process.stop()

@@ -20,7 +20,7 @@ import Topics
         let cluster = try TestCluster()
         let bed = try IngestBed(cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let home = Int32(Murmur2.partition(of: report.key.span, of: 3))
+        let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
         var (old, new) = (report, report)
         old.token = String(repeating: "aa", count: 32)
         new.token = String(repeating: "bb", count: 32)
@@ -52,10 +52,11 @@ import Topics
         // It is small when compressed, so the broker accepted it.
         var options = ProducerOptions()
         options.recordBytesMax = 16 << 20
-        let producer = try Producer(bed.settings, options, name: "huge", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(bed.layout.name(.reports))
+        let producer = try Producer(
+            settings: bed.settings, options: options, name: "huge", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: bed.layout.name(of: .reports))
         let huge = [UInt8](repeating: UInt8(ascii: "a"), count: 9 << 20)
-        _ = try producer.store("write a report", in: topic, key: report.key, value: huge)
+        _ = try producer.storeRecord(action: "write a report", in: topic, key: report.key, value: huge)
         var good = report
         good.token = String(repeating: "aa", count: 32)
         let sender = try ReportSender(bed)
@@ -77,10 +78,11 @@ import Topics
         let bed = try IngestBed(cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let producer = try TransactionalProducer(
-            bed.settings, transactionalID: bed.layout.prefix + "backend", name: "backend", log: .silent,
+            settings: bed.settings, transactionalID: bed.layout.prefix + "backend", name: "backend",
+            log: .silent,
             metrics: Metrics())
-        let topic = try producer.topic(bed.layout.name(.reports))
-        try producer.initialise()
+        let topic = try producer.topic(named: bed.layout.name(of: .reports))
+        try producer.initialize()
         var report = report
         for number in 0..<5 {
             report.token = String(repeating: "a\(number)", count: 32)

@@ -33,10 +33,10 @@ import Topics
             }
         }
         #expect(sender.finish())
-        let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
+        let places = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
         try await eventually("all reports are handled", seconds: 60 + Double(count) / 500) {
-            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", places)
-            return lags?.allSatisfy { $0.records == 0 && $0.committed.offset != nil } == true
+            let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+            return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } == true
                 || stage.failure != nil
         }
         await stage.stop()
@@ -72,7 +72,7 @@ import Topics
         var report = Report(
             app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
-        let home = Int32(Murmur2.partition(of: report.key.span, of: 3))
+        let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
         sender.send(key: report.key, value: report.encoded(), partition: (home + 1) % 3)
         #expect(sender.finish())
         try await eventually("the report is in its partition") { stage.handled == 2 || stage.failure != nil }

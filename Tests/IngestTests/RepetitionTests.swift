@@ -64,7 +64,7 @@ import Topics
     }
 
     private var hash: String {
-        String(decoding: Hex.encode(TokenSeal(nil).hash(PushToken(hex: token)!)), as: UTF8.self)
+        String(decoding: Hex.encode(TokenSeal(keys: nil).hash(of: PushToken(hex: token)!)), as: UTF8.self)
     }
 
     @Test(arguments: [false, true])

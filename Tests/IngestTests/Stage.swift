@@ -39,7 +39,7 @@ final class Stage: Sendable {
     }
 
     /// The readiness problems of the stage.
-    var obstacles: [String] { service.obstacles }
+    var obstacles: [String] { service.readinessProblems }
 
     var failure: String? { failures.withLock { $0.first } }
 

@@ -31,15 +31,15 @@ import Topics
     /// Returns a phone with a start token, as an earlier stage has written it.
     private func phone(_ number: Int) -> Installation {
         let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds, order: .first)
-        let seal = TokenSeal(nil)
+        let seal = TokenSeal(keys: nil)
         let token = PushToken(hex: String(repeating: "ab", count: 32))!
         var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
-        installation.environment = Said(.production, at: at)
-        installation.starts = [
-            Installation.Start(
+        installation.environment = Timestamped(.production, at: at)
+        installation.startTokens = [
+            Installation.StartToken(
                 type: "A",
                 token: Installation.Token(
-                    hash: Hex.text(seal.hash(token)),
+                    hash: Hex.text(of: seal.hash(of: token)),
                     sealed: seal.seal(token, app: IngestBed.app.id, entry: "start:A"),
                     environment: .production, at: at))
         ]
@@ -49,8 +49,9 @@ import Topics
     /// Takes over the stage's transactional id, so that its next request in a transaction is refused.
     private func fence(_ identity: String, _ bed: IngestBed) throws {
         let other = try TransactionalProducer(
-            bed.settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics())
-        try other.initialise()
+            settings: bed.settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics()
+        )
+        try other.initialize()
     }
 
     @Test(arguments: [
@@ -83,9 +84,9 @@ import Topics
                 }
                 if isThird {
                     let other = try? TransactionalProducer(
-                        settings, transactionalID: identity, name: "other", log: .silent,
+                        settings: settings, transactionalID: identity, name: "other", log: .silent,
                         metrics: Metrics())
-                    try? other?.initialise()
+                    try? other?.initialize()
                 }
             })
         try await eventually("all reports are handled") { stage.handled == 300 || stage.failure != nil }
@@ -106,15 +107,16 @@ import Topics
             bed, directory: directory.path, { $0.sessionMilliseconds = Self.sessionMilliseconds })
         try await eventually("the stage is ready") { stage.obstacles.isEmpty }
         let other = try Consumer(
-            bed.settings,
-            ConsumerOptions(
-                .group(
-                    bed.layout.prefix + "ingest", instanceID: identity, topics: [bed.layout.name(.reports)])),
+            settings: bed.settings,
+            options: ConsumerOptions(
+                membership: .group(
+                    bed.layout.prefix + "ingest", instanceID: identity,
+                    topics: [bed.layout.name(of: .reports)])),
             name: "other", log: .silent, metrics: Metrics())
         try await eventually("the stage reports that it has lost its partitions") {
             var batch = RecordBatch()
             for event in other.poll(into: &batch, waitMilliseconds: 10) {
-                if case .offered(let partitions) = event { try? other.assignFromCommitted(partitions) }
+                if case .offered(let partitions) = event { try? other.assignFromCommittedOffsets(partitions) }
             }
             return stage.obstacles.contains { $0.contains("were lost") } || stage.failure != nil
         }
@@ -224,7 +226,7 @@ import Topics
         try await send(report(.heartbeat, "another"), to: stage, handled: 1)
         // This test does not end the transaction. The cluster aborts it by its timeout.
         let held = try HeldPicture(
-            bed, of: .installations, heldMilliseconds: TransactionalProducer.transactionMilliseconds)
+            bed, of: .installations, heldMilliseconds: TransactionalProducer.transactionMillisecondsMax)
         try await send(report(.startToken, type: "A"), to: stage, handled: 2)
         await stage.stop()
         stage = try await Stage(bed, directory: second.path)

@@ -35,10 +35,10 @@ import Topics
         }
 
         func caughtUp(_ what: String) async throws {
-            let places = (0..<2).map { TopicPartition(bed.layout.name(.reports), Int32($0)) }
+            let places = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
             try await eventually(what) {
-                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", places)
-                return lags?.allSatisfy { $0.records == 0 && $0.committed.offset != nil } ?? false
+                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+                return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
             }
         }
 
@@ -106,14 +106,15 @@ import Topics
         try await life.caughtUp("the first reports")
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
-        let name = life.bed.layout.name(.installations)
+        let name = life.bed.layout.name(of: .installations)
         _ = try life.bed.admin.delete([name])
         try await eventually("the end of the old topic") {
             try !life.bed.admin.topics().contains { $0.name == name }
         }
         #expect(try life.bed.layout.create(on: life.bed.admin) == [name])
-        let producer = try Producer(life.bed.settings, name: "others", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(name)
+        let producer = try Producer(
+            settings: life.bed.settings, name: "others", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: name)
         for number in 0..<2000 {
             let key = Array("shop/i:other-\(number)".utf8)
             let sent = producer.send(

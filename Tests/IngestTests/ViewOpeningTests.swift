@@ -20,7 +20,7 @@ import Topics
         let file = try #require(FileHandle(forWritingAtPath: path))
         let sink = LogSink(level: .debug, format: .text, descriptor: file.fileDescriptor)
         let stage = try await Stage(
-            bed, directory: directory.path, log: Log("ingest", to: sink),
+            bed, directory: directory.path, log: Log(component: "ingest", sink: sink),
             onStep: { step, _ in
                 // Four of these delays are longer than the session timeout.
                 if step == .viewOpened { usleep(1_500_000) }

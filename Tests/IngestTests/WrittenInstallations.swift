@@ -11,15 +11,16 @@ enum WrittenInstallations {
         var options = ProducerOptions()
         // With compression, a fetch of one mebibyte could contain any number of records.
         options.compression = .none
-        let producer = try Producer(bed.settings, options, name: "before", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(bed.layout.name(.installations))
+        let producer = try Producer(
+            settings: bed.settings, options: options, name: "before", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: bed.layout.name(of: .installations))
         var deliveries: [Delivery] = []
         var sent = 0
         for installation in installations {
             let (key, value) = (installation.key, installation.encoded())
             while producer.send(to: topic, partition: nil, key: key.span, value: value.span, tag: 0) == .full
             {
-                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+                _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 10)
             }
             sent += 1
         }

@@ -8,17 +8,17 @@ struct AddresseeTests {
 
     private func marks(app: String = "flash") -> [UInt8] {
         var marks: [UInt8] = []
-        AddresseeMarks.append(of: Array(lines.utf8).span, app: app, to: &marks)
+        RecipientHashes.append(of: Array(lines.utf8).span, app: app, to: &marks)
         return marks
     }
 
     private func has(_ recipient: Recipient, of app: String = "flash", in marks: [UInt8]) -> Bool {
-        AddresseeMarks.contains(AddresseeMarks.mark(of: recipient, app: app), in: marks.span)
+        RecipientHashes.contains(RecipientHashes.hash(of: recipient, app: app), in: marks.span)
     }
 
     @Test func `every recipient of a receipt is found`() {
         let marks = marks()
-        #expect(marks.count == 3 * AddresseeMarks.bytes)
+        #expect(marks.count == 3 * RecipientHashes.bytes)
         for recipient in [Recipient.user("ann"), .user("ünal"), .installation("phone-2")] {
             let isFound = has(recipient, in: marks)
             #expect(isFound)
@@ -43,10 +43,10 @@ struct AddresseeTests {
         accepted.append(2)
         accepted.append(9)
         receipt.parts = [
-            .init(.accepted, accepted, status: 200),
-            .init(.rejected, rejected, status: 410, reason: "Unregistered"),
+            .init(.accepted, lines: accepted, status: 200),
+            .init(.rejected, lines: rejected, status: 410, reason: "Unregistered"),
         ]
-        let addressees = ReceiptLines.read(Array(lines.utf8).span)
+        let addressees = ReceiptLines.addressees(in: Array(lines.utf8).span)
         let all = receipt.pushes(to: addressees) { _ in true }
         #expect(all.map(\.addressee.installation) == ["phone-1", "phone-2", "phone-3"])
         #expect(all.map(\.outcome) == [.accepted, .rejected, .accepted])

@@ -86,7 +86,7 @@ import Topics
         let phone = try await stage.answer(.installation, id: "phone-1")
         #expect((phone["pushes"] as? [[String: Any]])?.count == 1)
 
-        for (name, id) in [(InsightCall.Name.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
+        for (name, id) in [(InsightQuery.Kind.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
             let foreign = try await stage.answer(name, id: id, app: "bank")
             #expect((foreign["error"] as? [String: Any])?["code"] as? String == "unknown", "\(name)")
         }
@@ -141,7 +141,7 @@ import Topics
         // On a busy machine it may have all lanes already, or may get them during the following calls.
         #expect((alone.missing > 0) == (alone.events < wanted))
         for (name, parameters) in [
-            (InsightCall.Name.user, [:]), (.installation, [:]), (.group, [:]), (.timeline, [:]),
+            (InsightQuery.Kind.user, [:]), (.installation, [:]), (.group, [:]), (.timeline, [:]),
             (.events, ["format": "csv"]),
         ] {
             let answer = try? await first.answer(name, id: "nobody", app: "flash", parameters)
@@ -165,7 +165,7 @@ import Topics
         let counted = FirstWords(receipts)
         #expect(!counted.ends.isEmpty)
         for (send, keys) in Dictionary(grouping: counted.ends.keys, by: \.send) {
-            var ends: [SendTally.End: Int] = [:]
+            var ends: [SendTally.JobOutcome: Int] = [:]
             for key in keys { ends.merge(counted.ends[key] ?? [:], uniquingKeysWith: +) }
             func count(_ outcome: ReceiptOutcome) -> Int {
                 ends.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
@@ -196,22 +196,23 @@ import Topics
     private static func writeStory(to bed: IngestBed) throws {
         let app = "shop"
         let progress = try ReportSender(bed, to: .progress)
-        let key = GroupKey(app: app, group: "match")
+        let key = ScopeKey(app: app, group: "match")
         for (id, version) in [("s-1", version - 10), ("s-2", version)] {
-            var planned = Progress.PlannedPart(
-                .planned, version: version, generation: Self.version - 10, lanes: 1)
-            planned.ended = 0
+            var planned = ProgressRecord.PlannerPart(
+                .planned, version: version, generation: Self.version - 10, laneCount: 1)
+            planned.endedRecipients = 0
             let at = now + (version - Self.version) * 1000
-            for part in [Progress.Part.verdict(planned), .lanes([0], tally(3))] {
-                let record = Progress(send: id, key: key, dryRun: false, acceptedAt: at, at: at, part)
+            for part in [ProgressRecord.Part.planner(planned), .lanes([0], tally(3))] {
+                let record = ProgressRecord(
+                    send: id, key: key, isDryRun: false, acceptedAt: at, writtenAt: at, part: part)
                 progress.send(key: RecordKey.join(id), value: record.encoded())
             }
         }
         #expect(progress.finish())
 
         var row = GroupRow()
-        (row.generation, row.version, row.lastAt) = (version - 10, version, now)
-        row.newest = ScopeState(
+        (row.generation, row.version, row.lastSendAt) = (version - 10, version, now)
+        row.newestState = ScopeState(
             send: "s-2", version: version, content: PushContent(.update), priority: 10, deadline: 0,
             expiration: 0, acceptedAt: now)
         let groups = try ReportSender(bed, to: .groups)
@@ -220,11 +221,11 @@ import Topics
 
         var phone = Installation(app: app, subject: .installation("phone-1"))
         let time = ReportTime(event: now, received: now)
-        phone.user = Said(.user("ann"), at: time)
-        phone.environment = Said(.production, at: time)
+        phone.user = Timestamped(.user("ann"), at: time)
+        phone.environment = Timestamped(.production, at: time)
         var activity = Installation.Activity(id: "act")
-        activity.group = Said("match", at: time)
-        activity.heardAt = time
+        activity.group = Timestamped("match", at: time)
+        activity.lastSeenAt = time
         activity.token = .init(hash: "ab12", sealed: "00ff", environment: .production, at: time)
         phone.activities = [activity]
         let installations = try ReportSender(bed, to: .installations)
@@ -255,18 +256,18 @@ import Topics
         accepted.append(0)
         rejected.append(1)
         let receipt = Receipt(
-            head, at: JobPlace(topic: "jobs", partition: 0, offset: 7), attempt: 1, writtenAt: now + 100,
-            [
-                .init(.accepted, accepted, status: 200),
-                .init(.rejected, rejected, status: 410, reason: "Unregistered"),
+            head, at: JobPosition(topic: "jobs", partition: 0, offset: 7), attempt: 1, writtenAt: now + 100,
+            parts: [
+                .init(.accepted, lines: accepted, status: 200),
+                .init(.rejected, lines: rejected, status: 410, reason: "Unregistered"),
             ])
-        let lane = RegistryKey.lane(app: "shop", recipient: .user("ann"))
-        let partition = Int32(Murmur2.partition(of: lane.span, of: InsightDay.lanes))
-        let producer = try Producer(bed.settings, name: "receipt", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(bed.layout.name(.receipts))
+        let lane = RegistryKey.partitionKey(app: "shop", recipient: .user("ann"))
+        let partition = Int32(Murmur2.partition(forKey: lane.span, partitionCount: InsightDay.lanes))
+        let producer = try Producer(settings: bed.settings, name: "receipt", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: bed.layout.name(of: .receipts))
         var headers = RecordHeaders(capacity: 1)
         let lines = Array("phone-1\tupdate:act\tu:ann\nphone-9\tupdate:x\tu:bob\n".utf8)
-        headers.add(ReceiptLines.header, lines.span)
+        headers.add(ReceiptLines.header, value: lines.span)
         let value = receipt.encoded()
         #expect(
             producer.send(
@@ -281,7 +282,7 @@ import Topics
     private static func erase(_ user: String, in bed: IngestBed) throws {
         let sender = try ReportSender(bed, to: .installations)
         var wish = Installation(app: "shop", subject: .user(user))
-        wish.erasedAt = ReportTime(event: now + 60_000, received: now + 60_000)
+        wish.erasedUpTo = ReportTime(event: now + 60_000, received: now + 60_000)
         for lane in 0..<Int32(InsightDay.lanes) {
             sender.send(
                 key: RecordKey.join("shop", "e:" + user), value: wish.encoded(), partition: lane)

@@ -33,41 +33,45 @@ struct IdleTimeTests {
     }
 
     /// The mark of a file that has read up to an offset, with a record behind which it can recognize its topic.
-    private func mark(at offset: Int64) -> ReadMark {
-        ReadMark(
-            place, Applied(offset: offset, asOf: .now(), last: LastRecord(offset: offset - 2, sum: 7)))
+    private func mark(at offset: Int64) -> AppliedPosition {
+        AppliedPosition(
+            place,
+            AppliedProgress(
+                offset: offset, completeUntil: .now(), lastRecord: LastRecord(offset: offset - 2, checksum: 7)
+            ))
     }
 
     private let place = TopicPartition("progress", 0)
 
-    private func fit(_ offset: Int64, low: Int64, high: Int64, isCompacted: Bool = false) -> ReadFit {
-        mark(at: offset).fit(Watermarks(low: low, high: high), of: .progress, isCompacted: isCompacted)
+    private func fit(_ offset: Int64, low: Int64, high: Int64, isCompacted: Bool = false) -> PartitionMatch {
+        mark(at: offset).match(
+            ends: Watermarks(low: low, high: high), of: .progress, isCompacted: isCompacted)
     }
 
     private func gap(_ offset: Int64, low: Int64, high: Int64) -> OffsetGap {
-        OffsetGap(place, committed: offset, ends: Watermarks(low: low, high: high))
+        OffsetGap(partition: place, committed: offset, watermarks: Watermarks(low: low, high: high))
     }
 
     @Test func `a file reads on if its partition has its next record and the one before`() {
-        #expect(fit(100, low: 0, high: 100) == .readsOn)
-        #expect(fit(100, low: 98, high: 120) == .readsOn)
+        #expect(fit(100, low: 0, high: 100) == .continues)
+        #expect(fit(100, low: 98, high: 120) == .continues)
     }
 
     @Test func `a file lacks nothing if only a marker or a record that it has is gone`() {
-        #expect(fit(100, low: 99, high: 120) == .lacksNothing)
-        #expect(fit(100, low: 100, high: 100) == .lacksNothing)
-        #expect(fit(100, low: 101, high: 101) == .lacksNothing)
+        #expect(fit(100, low: 99, high: 120) == .nothingMissing)
+        #expect(fit(100, low: 100, high: 100) == .nothingMissing)
+        #expect(fit(100, low: 101, high: 101) == .nothingMissing)
     }
 
     @Test func `records that retention deleted do not condemn a file`() {
-        #expect(fit(100, low: 150, high: 150) == .lacksExpired(gap(100, low: 150, high: 150)))
+        #expect(fit(100, low: 150, high: 150) == .recordsExpired(gap(100, low: 150, high: 150)))
     }
 
     @Test func `a file of another topic is rebuilt`() {
-        #expect(fit(100, low: 0, high: 50) == .isOfAnotherTopic(gap(100, low: 0, high: 50)))
+        #expect(fit(100, low: 0, high: 50) == .differentTopic(gap(100, low: 0, high: 50)))
         #expect(
             fit(100, low: 150, high: 150, isCompacted: true)
-                == .isOfAnotherTopic(gap(100, low: 150, high: 150)))
+                == .differentTopic(gap(100, low: 150, high: 150)))
     }
 
     @Test func `a file that went behind a gap goes on at the first record`() throws {
@@ -75,8 +79,8 @@ struct IdleTimeTests {
         #expect(mark.start(from: 0) == 98)
         mark.skip(to: 150)
         #expect(mark.start(from: 150) == 150)
-        #expect(try mark.confirmed("file").last == nil)
-        #expect(mark.taken.offset == 150)
+        #expect(try mark.confirmed(path: "file").lastRecord == nil)
+        #expect(mark.uncommitted.offset == 150)
     }
 
     private func run(_ bed: IngestBed, _ directory: TemporaryDirectory) async throws {
@@ -95,8 +99,8 @@ struct IdleTimeTests {
         var (receipts, events) = (0, 0)
         for lane in 0..<Int32(InsightDay.lanes) {
             let files = try InsightFiles(bed, lane: lane, directory: directory.path)
-            receipts += try files.receipts.rows(of: .receipts)
-            events += try files.events.rows()
+            receipts += try files.receipts.rowCount(of: .receipts)
+            events += try files.events.eventCount()
             try files.close()
         }
         return (receipts, events)

@@ -23,19 +23,19 @@ struct InsightDay {
 
     /// Writes records. All receipts of a sheet are in one lane, like its jobs.
     mutating func write(sheets: Int, events: Int, to bed: IngestBed) throws {
-        let producer = try Producer(bed.settings, name: "day", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(bed.layout.name(.receipts))
+        let producer = try Producer(settings: bed.settings, name: "day", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: bed.layout.name(of: .receipts))
         var deliveries: [Delivery] = []
         for receipt in day.receipts(sheets: sheets) {
             var headers = RecordHeaders(capacity: 1)
             let lines = Self.lines(of: receipt)
-            headers.add(ReceiptLines.header, lines.span)
+            headers.add(ReceiptLines.header, value: lines.span)
             let value = receipt.encoded()
             while producer.send(
-                to: topic, partition: Int32(receipt.place.offset) % Int32(Self.lanes), key: nil,
+                to: topic, partition: Int32(receipt.position.offset) % Int32(Self.lanes), key: nil,
                 value: value.span, headers: &headers, tag: 0) == .full
             {
-                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+                _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 10)
             }
         }
         _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
@@ -66,7 +66,8 @@ struct InsightDay {
     private static func lines(of receipt: Receipt) -> [UInt8] {
         let count = receipt.parts.reduce(0) { $0 + $1.lines.count }
         return Array(
-            (0..<count).map { "phone-\($0)\tupdate:a\(receipt.place.offset)\tu:user-\($0)\n" }.joined().utf8)
+            (0..<count).map { "phone-\($0)\tupdate:a\(receipt.position.offset)\tu:user-\($0)\n" }.joined()
+                .utf8)
     }
 }
 
@@ -84,17 +85,17 @@ func judge(_ bed: IngestBed, directory: String) throws {
         let files = try InsightFiles(bed, lane: lane, directory: directory)
         for key in counted.ends.keys {
             let report = try files.receipts.report(of: key.send, app: key.app)
-            reports[key, default: SendReport()].add(report)
+            reports[key, default: SendReport()].merge(report)
         }
-        kept += try files.receipts.rows(of: .receipts)
+        kept += try files.receipts.rowCount(of: .receipts)
         try files.events.forEachCount { key, count in counts[key, default: 0] += count }
-        eventRows += try files.events.rows()
+        eventRows += try files.events.eventCount()
         try files.close()
     }
     #expect(!counted.ends.isEmpty)
     for (key, ends) in counted.ends {
         let tally = reports[key]?.environments[key.environment]
-        #expect(tally?.ends == ends, "send \(key.send)")
+        #expect(tally?.outcomes == ends, "send \(key.send)")
         #expect(tally?.latencies.count == counted.latencies[key, default: []].count)
     }
     #expect(kept == receipts.count)
@@ -117,16 +118,17 @@ struct InsightFiles {
 
     init(_ bed: IngestBed, lane: Int32, directory: String) throws {
         let consumer = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "judge", log: .silent, metrics: Metrics())
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "judge",
+            log: .silent, metrics: Metrics())
         let cluster = try #require(consumer.clusterID())
         _ = consumer.close()
         let state = "\(directory)/slot-0/insight"
         receipts = try ReceiptFile(
-            "\(state)/receipts-\(lane)", of: TopicPartition(bed.layout.name(.receipts), lane),
-            cluster: cluster, limits: Limits(), boot: BootID.current(),
+            directory: "\(state)/receipts-\(lane)", of: TopicPartition(bed.layout.name(of: .receipts), lane),
+            cluster: cluster, limits: EnvironmentLimits(), boot: BootID.current(),
             reader: JSONReader())
         events = try EventFile(
-            "\(state)/events-\(lane)", of: TopicPartition(bed.layout.name(.events), lane),
+            directory: "\(state)/events-\(lane)", of: TopicPartition(bed.layout.name(of: .events), lane),
             cluster: cluster)
         #expect(receipts.beginning == .resumed)
         #expect(events.beginning == .resumed)

@@ -43,7 +43,7 @@ import Topics
     }
 
     @Test(arguments: [
-        InsightStep.opened, .receiptsEntered, .eventsEntered, .batchEntered, .rowsEntered,
+        InsightStep.laneOpened, .receiptsCommitted, .eventsCommitted, .batchCommitted, .rowsCommitted,
     ])
     func `after a kill the figures continue exactly`(step: InsightStep) async throws {
         let cluster = try TestCluster()

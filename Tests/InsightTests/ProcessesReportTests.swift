@@ -15,7 +15,7 @@ struct ProcessesReportTests {
 
     @Test func `differing settings are shown with their processes, without each process's own settings`() {
         let report = ProcessesReport(
-            [
+            processes: [
                 process("a", ["sender.permits": "5", "log.level": "info", "insight.listen": "h:1"]),
                 process("b", ["sender.permits": "6", "log.level": "info", "insight.listen": "h:2"]),
                 process("c", ["log.level": "info"]),
@@ -29,7 +29,7 @@ struct ProcessesReportTests {
         func written(_ app: String) -> String {
             var writer = JSONWriter(capacity: 100)
             writer.beginObject()
-            ProcessesReport([one], app: app).write(to: &writer)
+            ProcessesReport(processes: [one], app: app).write(to: &writer)
             writer.endObject()
             return String(decoding: writer.bytes, as: UTF8.self)
         }
@@ -45,10 +45,10 @@ struct ProcessesReportTests {
         facts.suspectTokens = 7
         let member = Member(
             stage: "insight", process: "a", host: "h", port: 1, secret: "s", lanes: [1], startedAt: 1, at: 2)
-        table.apply(facts.key, facts.encoded(), with: reader)
-        table.apply(member.key, member.encoded(), with: reader)
+        table.apply(key: facts.key, value: facts.encoded(), with: reader)
+        table.apply(key: member.key, value: member.encoded(), with: reader)
         #expect(table.processes == [facts] && table.members(of: "insight") == [member])
-        table.apply(facts.key, nil, with: reader)
+        table.apply(key: facts.key, value: nil, with: reader)
         #expect(table.processes.isEmpty && table.members(of: "insight") == [member])
     }
 }

@@ -7,75 +7,78 @@ import Testing
 
 struct QuestionTests {
     @Test func `a question and its findings are unchanged by the wire`() throws {
-        var question = Question(.events, app: "shop")
+        var question = LaneQuery(.events, app: "shop")
         (question.names, question.group, question.user) = (["a", "b"], "match", "ünal")
         (question.from, question.to, question.times) = (5, 9, [1, 2])
-        question.after = ListPlace(at: 7, rest: [0, 255, 3])
-        #expect(Question.read(question.encoded(), with: JSONReader()) == question)
+        question.after = ListPosition(at: 7, rest: [0, 255, 3])
+        #expect(LaneQuery.decodeIfValid(question.encoded(), with: JSONReader()) == question)
 
-        var found = Findings()
+        var found = QueryResult()
         (found.lanes, found.asOf) = ([1, 4], 77)
         found.running = ["match": 3]
         found.erasures = ["u:ann": 12]
         found.taps = [1, 0, 4]
         found.counts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
         found.events = [
-            Listed(
-                place: ListPlace(at: 3, rest: [1]),
+            ListEntry(
+                position: ListPosition(at: 3, rest: [1]),
                 value: Event(.tap, app: "shop", installation: "i", eventTime: 3, receivedAt: 4))
         ]
         found.audit = [
-            Listed(
-                place: ListPlace(at: 3, rest: []),
-                value: AuditEntry(at: 3, by: "key", action: "send.start", app: "shop"))
+            ListEntry(
+                position: ListPosition(at: 3, rest: []),
+                value: AuditEntry(at: 3, author: "key", action: "send.start", app: "shop"))
         ]
         let receipt = RandomDay(seed: 1).receipt
-        let part = Receipt.Part(.rejected, LineSet(all: 1), status: 410, reason: "Unregistered")
+        let part = Receipt.Part(.rejected, lines: LineSet(all: 1), status: 410, reason: "Unregistered")
         found.pushes = [
-            PushSeen(receipt, part, to: .init(installation: "i", entry: "update:a", recipient: "u:ann"))
+            TimelinePush(
+                receipt: receipt, part: part,
+                to: .init(installation: "i", entry: "update:a", recipient: "u:ann"))
         ]
-        #expect(Findings.read(found.encoded(), with: JSONReader()) == found)
+        #expect(QueryResult.decodeIfValid(found.encoded(), with: JSONReader()) == found)
     }
 
     @Test func `a process returns the first list entries of all its lanes`() {
-        func event(_ at: Int64) -> Listed<Event> {
-            Listed(
-                place: ListPlace(at: at, rest: [1]),
+        func event(_ at: Int64) -> ListEntry<Event> {
+            ListEntry(
+                position: ListPosition(at: at, rest: [1]),
                 value: Event(.tap, app: "shop", installation: "i", eventTime: at, receivedAt: at))
         }
-        var found = Findings()
+        var found = QueryResult()
         found.events = [3, 9, 1, 7].map(event)
         var oldest = found
         found.keepFirst(2, isOldestFirst: false)
         oldest.keepFirst(2, isOldestFirst: true)
-        #expect(found.events.map(\.place.at) == [9, 7] && oldest.events.map(\.place.at) == [1, 3])
+        #expect(found.events.map(\.position.at) == [9, 7] && oldest.events.map(\.position.at) == [1, 3])
     }
 
     @Test func `a lane that two processes answer for counts once`() {
-        var (one, other) = (Findings(), Findings())
+        var (one, other) = (QueryResult(), QueryResult())
         (one.lanes, one.running, one.taps) = ([1], ["g": 2], [1])
         (other.lanes, other.running, other.taps) = ([2], ["g": 3], [4])
         var all = one
-        all.add(other)
-        all.add(one)
+        all.merge(other)
+        all.merge(one)
         #expect(all.running["g"] == 5 && all.taps == [5] && all.lanes == [1, 2])
     }
 
     @Test(arguments: ["", "x", "-1.", "1.!", "99999999999999999999."])
     func `a malformed cursor is rejected`(text: String) {
-        #expect(ListPlace(cursor: text) == nil)
+        #expect(ListPosition(cursor: text) == nil)
     }
 
     @Test func `parameters are read once and strictly`() throws {
         func problem(_ parameters: [(String, String)]) -> String? {
             do {
                 var read = try CallParameters(
-                    InsightCall(.events, app: "shop", parameters: parameters.map { .init($0.0, $0.1) }))
+                    of: InsightQuery(
+                        .events, app: "shop", parameters: parameters.map { .init(name: $0.0, value: $0.1) }))
                 _ = try read.text("user")
-                _ = try read.range(days: 31, usually: 1, now: 5)
+                _ = try read.range(daysMax: 31, defaultMilliseconds: 1, now: 5)
                 _ = try read.limit()
                 _ = try read.cursor()
-                try read.end()
+                try read.checkAllRead()
                 return nil
             } catch { return String(decoding: error.response.body, as: UTF8.self) }
         }

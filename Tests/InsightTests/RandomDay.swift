@@ -34,11 +34,11 @@ struct RandomDay {
             send: "send-\(send)", group: send % 3 == 0 ? nil : "match-\(send % 4)", scope: .group,
             generation: 1, version: Int64(send), event: send % 4 == 0 ? .start : .update,
             deadline: 1_900_000_000, acceptedAt: Self.begin + Int64(send) * 1000)
-        let place = JobPlace(
+        let place = JobPosition(
             topic: numbers.below(10) == 0 ? "jobs.urgent" : "jobs", partition: Int32(send % 5),
             offset: offset)
         return Receipt(
-            head, at: place, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.below(90_000)), [])
+            head, at: place, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.below(90_000)), parts: [])
     }
 
     mutating func receipts(sheets: Int) -> [Receipt] {
@@ -48,7 +48,7 @@ struct RandomDay {
             let first = receipt(offset: Int64(offset), lines: LineSet(all: jobs))
             for _ in 0..<1 + numbers.below(5) {
                 var next = first
-                next.at = first.at + Int64(numbers.below(60_000))
+                next.writtenAt = first.writtenAt + Int64(numbers.below(60_000))
                 next.attempt = 1 + numbers.below(3)
                 next.parts = parts(jobs)
                 all.append(next)
@@ -67,7 +67,7 @@ struct RandomDay {
             if run < sets.count { sets[run].append(line) }
         }
         return zip(Self.outcomes, sets).compactMap { outcome, lines in
-            lines.isEmpty ? nil : Receipt.Part(outcome.0, lines, reason: outcome.1)
+            lines.isEmpty ? nil : Receipt.Part(outcome.0, lines: lines, reason: outcome.1)
         }
     }
 }
@@ -75,11 +75,11 @@ struct RandomDay {
 /// The same count with a dictionary of every job.
 struct FirstWords {
     private struct Job: Hashable {
-        var place: JobPlace
+        var place: JobPosition
         var line: Int
     }
 
-    private(set) var ends: [SendTally.Key: [SendTally.End: Int]] = [:]
+    private(set) var ends: [SendTally.Key: [SendTally.JobOutcome: Int]] = [:]
     private(set) var latencies: [SendTally.Key: [Int64]] = [:]
 
     init(_ receipts: [Receipt]) {
@@ -91,10 +91,11 @@ struct FirstWords {
                 // A receipt whose jobs already have a final outcome still makes its send known.
                 if ends[key] == nil { ends[key] = [:] }
                 part.lines.forEachLine { line in
-                    guard done.insert(Job(place: receipt.place, line: line)).inserted else { return }
-                    ends[key, default: [:]][SendTally.End(part.outcome, reason: part.reason), default: 0] += 1
+                    guard done.insert(Job(place: receipt.position, line: line)).inserted else { return }
+                    ends[key, default: [:]][
+                        SendTally.JobOutcome(outcome: part.outcome, reason: part.reason), default: 0] += 1
                     if part.outcome == .accepted {
-                        latencies[key, default: []].append(receipt.at - receipt.acceptedAt)
+                        latencies[key, default: []].append(receipt.writtenAt - receipt.acceptedAt)
                     }
                 }
             }
@@ -103,15 +104,15 @@ struct FirstWords {
 }
 
 /// Rows in the form that they have on disk: bytes.
-struct MemoryRows: ReceiptRows {
-    private(set) var lines: [JobPlace: [UInt8]] = [:]
+struct MemoryRows: StoredReceiptRows {
+    private(set) var lines: [JobPosition: [UInt8]] = [:]
     private(set) var tallies: [SendTally.Key: [UInt8]] = [:]
 
-    func finished(_ place: JobPlace) throws(RecordError) -> FinishedLines? {
+    func finishedLines(of place: JobPosition) throws(RecordDecodingError) -> FinishedLines? {
         lines[place].flatMap { FinishedLines($0.span) }
     }
 
-    func tally(_ key: SendTally.Key) throws(RecordError) -> SendTally? {
+    func tally(for key: SendTally.Key) throws(RecordDecodingError) -> SendTally? {
         guard let bytes = tallies[key] else { return nil }
         return try SendTally.decode(bytes, with: JSONReader())
     }

@@ -13,7 +13,7 @@ struct ReceiptBatchTests {
         var rows = MemoryRows()
         var batch = ReceiptBatch()
         for receipt in receipts {
-            try batch.hear(receipt, on: [], over: rows)
+            try batch.count(receipt, systems: [], storedIn: rows)
             if day.chance(1, in: 7) {
                 try rows.enter(batch)
                 batch.removeAll()
@@ -24,9 +24,9 @@ struct ReceiptBatchTests {
         let counted = FirstWords(receipts)
         #expect(Set(rows.tallies.keys) == Set(counted.ends.keys))
         for (key, ends) in counted.ends {
-            let tally = try #require(try rows.tally(key))
-            #expect(tally.ends == ends, "send \(key.send)")
-            #expect(tally.ended == ends.values.reduce(0, +))
+            let tally = try #require(try rows.tally(for: key))
+            #expect(tally.outcomes == ends, "send \(key.send)")
+            #expect(tally.finishedCount == ends.values.reduce(0, +))
             let times = counted.latencies[key, default: []].sorted()
             #expect(tally.latencies.count == times.count)
             for share in [0.5, 0.9, 0.99, 1] where !times.isEmpty {
@@ -44,23 +44,23 @@ struct ReceiptBatchTests {
         var together = MemoryRows()
         for receipt in receipts {
             var batch = ReceiptBatch()
-            try batch.hear(receipt, on: [], over: together)
+            try batch.count(receipt, systems: [], storedIn: together)
             try together.enter(batch)
             var own = ReceiptBatch()
-            let rows = apart[receipt.place.partition % 3, default: MemoryRows()]
-            try own.hear(receipt, on: [], over: rows)
-            try apart[receipt.place.partition % 3, default: MemoryRows()].enter(own)
+            let rows = apart[receipt.position.partition % 3, default: MemoryRows()]
+            try own.count(receipt, systems: [], storedIn: rows)
+            try apart[receipt.position.partition % 3, default: MemoryRows()].enter(own)
         }
         for key in together.tallies.keys {
             var sum = SendReport()
             for rows in apart.values {
-                if let tally = try rows.tally(key) { sum.add(tally, of: key.environment) }
+                if let tally = try rows.tally(for: key) { sum.add(tally, of: key.environment) }
             }
-            let whole = try #require(try together.tally(key))
-            #expect(sum.whole?.ends == whole.ends)
-            #expect(sum.whole?.latencies == whole.latencies)
-            #expect(sum.toGo(of: whole.ended + 3) == 3)
-            #expect(sum.toGo(of: 0) == 0)
+            let whole = try #require(try together.tally(for: key))
+            #expect(sum.total?.outcomes == whole.outcomes)
+            #expect(sum.total?.latencies == whole.latencies)
+            #expect(sum.remainingJobs(of: whole.finishedCount + 3) == 3)
+            #expect(sum.remainingJobs(of: 0) == 0)
         }
     }
 
@@ -70,10 +70,10 @@ struct ReceiptBatchTests {
         var rows = MemoryRows()
         for _ in 0..<2 {
             var batch = ReceiptBatch()
-            for receipt in receipts { try batch.hear(receipt, on: [], over: rows) }
+            for receipt in receipts { try batch.count(receipt, systems: [], storedIn: rows) }
             try rows.enter(batch)
         }
-        for (key, ends) in FirstWords(receipts).ends { #expect(try rows.tally(key)?.ends == ends) }
+        for (key, ends) in FirstWords(receipts).ends { #expect(try rows.tally(for: key)?.outcomes == ends) }
     }
 
     @Test func `reasons beyond the limit count without their names`() throws {
@@ -81,13 +81,13 @@ struct ReceiptBatchTests {
         receipt.parts = (0..<400).map { line in
             var lines = LineSet()
             lines.append(line)
-            return Receipt.Part(.rejected, lines, status: 400, reason: "Reason\(line)")
+            return Receipt.Part(.rejected, lines: lines, status: 400, reason: "Reason\(line)")
         }
         var batch = ReceiptBatch()
-        try batch.hear(receipt, on: [], over: MemoryRows())
+        try batch.count(receipt, systems: [], storedIn: MemoryRows())
         let tally = try #require(batch.tallies.values.first)
         #expect(tally.count(of: .rejected) == 400)
-        #expect(tally.ends.count == SendTally.endsMax + 1)
+        #expect(tally.outcomes.count == SendTally.outcomesMax + 1)
         #expect(tally.rejections["none"] == 200)
         let read = try SendTally.decode(tally.encoded(), with: JSONReader())
         #expect(read == tally)
@@ -99,38 +99,38 @@ struct ReceiptBatchTests {
         }
         var receipt = RandomDay(seed: 1).receipt
         receipt.parts = [
-            .init(.accepted, lines(2, 9)), .init(.moved, lines(5)),
-            .init(.rejected, lines(7), reason: "Gone"),
-            .init(.expired, lines(70)),
+            .init(.accepted, lines: lines(2, 9)), .init(.moved, lines: lines(5)),
+            .init(.rejected, lines: lines(7), reason: "Gone"),
+            .init(.expired, lines: lines(70)),
         ]
         var batch = ReceiptBatch()
         // The last line has no system.
-        for _ in 0..<2 { try batch.hear(receipt, on: [17, 26, 18, 17], over: MemoryRows()) }
+        for _ in 0..<2 { try batch.count(receipt, systems: [17, 26, 18, 17], storedIn: MemoryRows()) }
         let tally = try #require(batch.tallies.values.first)
         func counts(_ outcome: ReceiptOutcome) -> [Int] {
-            (tally.systems[outcome]?.all ?? []).flatMap { [Int($0.system), $0.count] }
+            (tally.systems[outcome]?.counts ?? []).flatMap { [Int($0.system), $0.count] }
         }
         #expect(counts(.accepted) == [17, 2] && counts(.rejected) == [18, 1])
         #expect(counts(.expired) == [0, 1] && counts(.moved) == [])
         #expect(try SendTally.decode(tally.encoded(), with: JSONReader()) == tally)
         var two = tally
-        two.add(tally)
-        #expect(two.systems[.accepted]?.count(on: 17) == 4 && two.ended == 8)
+        two.merge(tally)
+        #expect(two.systems[.accepted]?.count(on: 17) == 4 && two.finishedCount == 8)
     }
 
     @Test func `systems beyond the limit count as unknown`() {
         var counts = SystemCounts()
         for system in (1...200 as ClosedRange<UInt8>).reversed() { counts.add(2, on: system) }
-        #expect(counts.all.count == 33 && counts.count == 400)
-        #expect(counts.all.map(\.system) == counts.all.map(\.system).sorted())
+        #expect(counts.counts.count == 33 && counts.count == 400)
+        #expect(counts.counts.map(\.system) == counts.counts.map(\.system).sorted())
         #expect(counts.count(on: 200) == 2 && counts.count(on: 0) == 336)
     }
 
     @Test func `an intermediate mark of a job makes no row`() throws {
         var receipt = RandomDay(seed: 1).receipt
-        receipt.parts = [.init(.intent, LineSet(all: 3)), .init(.moved, LineSet(all: 1))]
+        receipt.parts = [.init(.intent, lines: LineSet(all: 3)), .init(.moved, lines: LineSet(all: 1))]
         var batch = ReceiptBatch()
-        try batch.hear(receipt, on: [], over: MemoryRows())
+        try batch.count(receipt, systems: [], storedIn: MemoryRows())
         #expect(batch.isEmpty)
     }
 }

@@ -28,9 +28,9 @@ final class RunningInsight: Sendable {
         // Small, so that there are many batches.
         settings.batchRecordsMax = 50
         environment = StageEnvironment(
-            cluster: Cluster(KafkaSettings(brokers: brokers)),
+            cluster: Cluster(settings: KafkaSettings(brokers: brokers)),
             layout: TopicLayout(prefix: prefix, lanes: InsightDay.lanes),
-            slot: try Slot.take(under: directory), sealingKeys: nil, catalog: { nil })
+            slot: try ProcessSlot.acquire(under: directory), sealingKeys: nil, catalog: { nil })
         service = InsightService(settings, in: environment, onStep: onStep)
         let failures = failures
         try await service.start(
@@ -45,17 +45,18 @@ final class RunningInsight: Sendable {
     }
 
     var failure: String? { failures.withLock { $0.first } }
-    var obstacles: [String] { service.obstacles }
+    var obstacles: [String] { service.readinessProblems }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
     /// Returns the answer that a gateway would receive.
     func answer(
-        _ name: InsightCall.Name, id: String? = nil, app: String = "shop",
+        _ name: InsightQuery.Kind, id: String? = nil, app: String = "shop",
         _ parameters: [String: String] = [:]
     ) async throws -> [String: Any] {
-        let call = InsightCall(
-            name, app: app, id: id, parameters: parameters.map { InsightCall.Parameter($0.key, $0.value) })
+        let call = InsightQuery(
+            name, app: app, id: id,
+            parameters: parameters.map { InsightQuery.Parameter(name: $0.key, value: $0.value) })
         let body = try #require(await service.answer(call))
         return try #require(JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
     }
@@ -63,13 +64,13 @@ final class RunningInsight: Sendable {
     /// Whether all written records are in the files, by the group's committed offsets.
     func hasReadAll(of bed: IngestBed) throws -> Bool {
         let places = InsightTopic.allCases.map(\.name).flatMap { topic in
-            (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(topic), $0) }
+            (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(of: topic), $0) }
         }
         // A process without lanes has no obstacle either, and the offsets of the group may be those of an earlier process.
         let open = metrics.values(of: "flotilla_insight_lanes").map(\.number).reduce(0, +)
         guard obstacles.isEmpty, open == Double(InsightDay.lanes) else { return false }
-        return try bed.admin.lag(of: bed.layout.prefix + "insight", places).allSatisfy { lag in
-            lag.records == 0
+        return try bed.admin.lag(of: bed.layout.prefix + "insight", in: places).allSatisfy { lag in
+            lag.recordCount == 0
         }
     }
 

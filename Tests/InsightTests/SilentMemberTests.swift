@@ -64,18 +64,18 @@ private final class FrozenMember: @unchecked Sendable {
 
     private static let path = "/parts"
     private let loop: EventLoop
-    private let links: MemberLinks
+    private let links: MemberClient
     private let server: HTTPServer
     private let member: Member
     private let ice: TracedLock<Ice>
 
     init() throws {
         loop = try EventLoop(name: "asks")
-        links = MemberLinks(on: loop)
+        links = MemberClient(on: loop)
         let ice = TracedLock(Ice())
         self.ice = ice
         var routes = HTTPRoutes()
-        routes.onJudged(.post, Self.path, bodyBytesMax: 1024) { _ in
+        routes.onAdmission(.post, path: Self.path, bodyBytesMax: 1024) { _ in
             .admitted { _, reply in
                 let isThawed = ice.withLock { ice in
                     if !ice.isThawed { ice.held.append(reply) }
@@ -109,7 +109,7 @@ private final class FrozenMember: @unchecked Sendable {
         await withCheckedContinuation { waiting in
             loop.execute {
                 self.links.ask(
-                    self.member, at: Self.path, [],
+                    self.member, at: Self.path, body: [],
                     until: Instant.now().advanced(byMilliseconds: milliseconds), isLast: isLast
                 ) {
                     waiting.resume(returning: $0 != nil)

@@ -15,7 +15,7 @@ func refusal(_ bytes: [UInt8], limits: JSONLimits = .record) -> JSONProblem? {
 }
 
 func read<T>(_ text: String, _ decode: (JSONValue) -> T) throws(JSONError) -> T {
-    try JSONReader().read(Array(text.utf8), decode)
+    try JSONReader().read(Array(text.utf8), decode: decode)
 }
 
 func problems<T>(_ text: String, _ decode: (JSONValue) -> T) -> [String] {

@@ -7,85 +7,85 @@ private let b = TopicPartition("jobs", 1)
 
 @Test func `only paused partitions are resumed`() {
     var state = AssignmentState()
-    state.assigned([a, b])
+    state.recordAssignment(of: [a, b])
     #expect(state.resume([a, b]).isEmpty)
     #expect(state.pause([a]) == [a])
     #expect(state.pause([a, b]) == [b])
     #expect(state.resume([a]) == [a])
     #expect(state.resume([a]).isEmpty)
-    #expect(state.paused == [b])
+    #expect(state.pausedPartitions == [b])
 }
 
 @Test func `partitions of other members are not paused`() {
     var state = AssignmentState()
-    state.assigned([a])
+    state.recordAssignment(of: [a])
     #expect(state.pause([b]).isEmpty)
     #expect(state.resume([b]).isEmpty)
 }
 
 @Test func `a pause does not outlive its assignment`() {
     var state = AssignmentState()
-    state.assigned([a])
+    state.recordAssignment(of: [a])
     _ = state.pause([a])
-    state.revoked([a])
-    state.released()
-    state.assigned([a])
-    #expect(state.paused.isEmpty)
+    state.recordRevocation(of: [a])
+    state.recordRelease()
+    state.recordAssignment(of: [a])
+    #expect(state.pausedPartitions.isEmpty)
 }
 
 @Test func `work keeps its epoch during a drain and loses it at the release`() {
     var state = AssignmentState()
-    state.assigned([a])
+    state.recordAssignment(of: [a])
     let epoch = state.epoch
-    state.revoked([a])
+    state.recordRevocation(of: [a])
     #expect(state.epoch == epoch)
-    state.released()
+    state.recordRelease()
     #expect(state.epoch != epoch)
-    #expect(state.pending == nil)
+    #expect(state.pendingRebalance == nil)
 }
 
 @Test func `a loss ends the epoch at once and only once`() {
     var state = AssignmentState()
-    state.assigned([a])
+    state.recordAssignment(of: [a])
     let epoch = state.epoch
-    state.lost([a])
+    state.recordLoss(of: [a])
     #expect(state.epoch == epoch + 1)
-    state.released()
+    state.recordRelease()
     #expect(state.epoch == epoch + 1)
-    state.assigned([a])
+    state.recordAssignment(of: [a])
     #expect(state.epoch == epoch + 2)
 }
 
 @Test func `a partition without a committed offset begins at its beginning`() {
     let none = CommittedOffset(partition: a, offset: nil, metadata: "")
     let some = CommittedOffset(partition: a, offset: 7, metadata: "x")
-    #expect(none.start == PartitionStart(a, .beginning))
-    #expect(some.start == PartitionStart(a, .offset(7)))
+    #expect(none.start == PartitionStart(partition: a, position: .beginning))
+    #expect(some.start == PartitionStart(partition: a, position: .offset(7)))
 }
 
 @Test func `after a stop, only a later commit proves that the partitions are still ours`() {
     var state = AssignmentState()
-    let withoutPartitions = state.suspended()
-    state.assigned([a])
-    state.commitAsked()
-    let withPartitions = state.suspended()
+    let withoutPartitions = state.recordSuspension()
+    state.recordAssignment(of: [a])
+    state.recordCommitRequest()
+    let withPartitions = state.recordSuspension()
     #expect(!withoutPartitions && withPartitions)
-    state.commitAnswered(.committed)
+    state.recordCommitOutcome(.committed)
     #expect(state.isSuspect, "the commit was requested before the stop")
-    state.commitAsked()
-    state.commitAnswered(.willBeReadAgain(.illegalGeneration))
+    state.recordCommitRequest()
+    state.recordCommitOutcome(.willBeReadAgain(.illegalGeneration))
     #expect(state.isSuspect)
-    state.commitAsked()
-    state.commitAnswered(.committed)
+    state.recordCommitRequest()
+    state.recordCommitOutcome(.committed)
     #expect(!state.isSuspect)
 }
 
 @Test func `a new assignment clears every earlier suspicion`() {
     var state = AssignmentState()
-    state.assigned([a])
-    _ = state.suspended()
-    state.lost([a])
-    state.released()
-    state.assigned([b])
+    state.recordAssignment(of: [a])
+    _ = state.recordSuspension()
+    state.recordLoss(of: [a])
+    state.recordRelease()
+    state.recordAssignment(of: [b])
     #expect(!state.isSuspect)
 }

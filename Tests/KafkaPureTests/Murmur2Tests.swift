@@ -9,12 +9,13 @@ import Testing
         ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971), ("abc", 479_470_107),
     ])
 func `the hash of a key equals Java's hash`(key: String, hash: Int32) {
-    #expect(Int32(bitPattern: Murmur2.hash(Array(key.utf8).span)) == hash)
+    #expect(Int32(bitPattern: Murmur2.hash(of: Array(key.utf8).span)) == hash)
 }
 
 @Test func `a lane is the hash without its sign bit, modulo the number of lanes`() {
     let key = Array("foobar".utf8)
     #expect(
-        Murmur2.partition(of: key.span, of: 12) == Int(UInt32(bitPattern: -790_332_482) & 0x7FFF_FFFF) % 12)
-    #expect(Murmur2.partition(of: key.span, of: 1) == 0)
+        Murmur2.partition(forKey: key.span, partitionCount: 12) == Int(
+            UInt32(bitPattern: -790_332_482) & 0x7FFF_FFFF) % 12)
+    #expect(Murmur2.partition(forKey: key.span, partitionCount: 1) == 0)
 }

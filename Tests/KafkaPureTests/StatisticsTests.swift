@@ -14,7 +14,7 @@ import Testing
                             "-1": { "app_offset": 5 } } } },
           "cgrp": { "state": "up", "assignment_size": 2 }, "list": [1, [2], {"x": null}] }
         """#
-    let statistics = Statistics(json: Array(json.utf8).span)
+    let statistics = ClientStatistics(json: Array(json.utf8).span)
     #expect(statistics.queuedRecords == 3)
     #expect(statistics.queuedBytes == 300)
     #expect(statistics.brokersUp == 1)
@@ -28,7 +28,7 @@ import Testing
     "1", "-1.5e3", "null", "\"}],{\"", "\"\\\"\"", "[]", "{}", "[1, [2], {\"x\": \"]\"}]", "{\"msg_cnt\": 9}",
 ])
 func `unknown values of any kind are skipped`(value: String) {
-    let statistics = Statistics(json: Array("{\"other\": \(value), \"msg_cnt\": 3}".utf8).span)
+    let statistics = ClientStatistics(json: Array("{\"other\": \(value), \"msg_cnt\": 3}".utf8).span)
     #expect(statistics.queuedRecords == 3)
 }
 
@@ -39,35 +39,35 @@ func `unknown values of any kind are skipped`(value: String) {
     "{\"msg_cnt\":99999999999999999999}",
 ])
 func `broken statistics do not trap`(text: String) {
-    #expect(Statistics(json: Array(text.utf8).span).partitions.isEmpty)
+    #expect(ClientStatistics(json: Array(text.utf8).span).partitions.isEmpty)
 }
 
 @Test func `a last stable offset that stands still below the end ages`() {
     let jobs = TopicPartition("jobs", 0)
     let start = Instant(nanoseconds: 1)
     var ages = StableOffsetAges()
-    func partition(stable: Int) -> [TopicPartition: Statistics.Partition] {
-        var partition = Statistics.Partition()
-        partition.high = 10
-        partition.stable = stable
+    func partition(stable: Int) -> [TopicPartition: ClientStatistics.PartitionStatistics] {
+        var partition = ClientStatistics.PartitionStatistics()
+        partition.highWatermark = 10
+        partition.lastStableOffset = stable
         return [jobs: partition]
     }
     let stuck = partition(stable: 4)
-    #expect(ages.update(stuck, at: start) == [jobs: 0])
-    #expect(ages.update(stuck, at: start.advanced(byMilliseconds: 5000)) == [jobs: 5])
+    #expect(ages.update(with: stuck, at: start) == [jobs: 0])
+    #expect(ages.update(with: stuck, at: start.advanced(byMilliseconds: 5000)) == [jobs: 5])
     let moved = partition(stable: 5)
-    #expect(ages.update(moved, at: start.advanced(byMilliseconds: 6000)) == [jobs: 0])
+    #expect(ages.update(with: moved, at: start.advanced(byMilliseconds: 6000)) == [jobs: 0])
     let free = partition(stable: 10)
-    #expect(ages.update(free, at: start.advanced(byMilliseconds: 7000)).isEmpty)
+    #expect(ages.update(with: free, at: start.advanced(byMilliseconds: 7000)).isEmpty)
 }
 
 @Test func `an idle client keeps its number of brokers, and a client that cannot connect has none`() {
     var reachability = BrokerReachability()
     func seen(up: Int, attempts: Int) -> Int? {
-        var statistics = Statistics()
+        var statistics = ClientStatistics()
         statistics.brokersUp = up
         statistics.connectionAttempts = attempts
-        return reachability.update(statistics)
+        return reachability.update(with: statistics)
     }
     #expect(seen(up: 0, attempts: 0) == nil, "it has never needed a connection")
     #expect(seen(up: 2, attempts: 2) == 2)

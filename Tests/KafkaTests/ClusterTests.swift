@@ -17,16 +17,17 @@ private func unique(_ name: String) -> String { "\(name)-\(getpid())-\(UInt32.ra
 private final class TestTopic {
     let name = unique("test")
     let cluster: TestCluster
-    let admin: Admin
+    let admin: AdminClient
 
     init(partitions: Int = 2, configuration: [String: String] = [:]) throws {
         cluster = try TestCluster()
-        admin = try Admin(settings(cluster), log: .silent, metrics: Metrics())
+        admin = try AdminClient(settings: settings(cluster), log: .silent, metrics: Metrics())
         let outcomes = try admin.create([
-            NewTopic(name, partitions: partitions, replication: 1, configuration: configuration)
+            NewTopic(
+                name: name, partitionCount: partitions, replicationFactor: 1, configuration: configuration)
         ])
-        try #require(outcomes.map(\.code) == [ErrorCode.none])
-        try admin.waitUntilUsable([name], withinMilliseconds: 30_000)
+        try #require(outcomes.map(\.code) == [KafkaErrorCode.none])
+        try admin.waitForLeaders(of: [name], withinMilliseconds: 30_000)
     }
 
     deinit { _ = try? admin.delete([name]) }
@@ -34,20 +35,24 @@ private final class TestTopic {
 
 private func makeTransactions(_ topic: TestTopic, _ id: String) throws -> TransactionalProducer {
     try TransactionalProducer(
-        settings(topic.cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
+        settings: settings(topic.cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics()
+    )
 }
 
 private func makeConsumer(
     _ topic: TestTopic, group: String? = nil, instance: String? = nil, readsOpenTransactions: Bool = false
 ) throws -> Consumer {
     var options = ConsumerOptions(
-        group.map { .group($0, instanceID: instance, topics: [topic.name]) } ?? .manual)
+        membership: group.map { .group($0, instanceID: instance, topics: [topic.name]) } ?? .manual)
     options.readsOpenTransactions = readsOpenTransactions
     options.sessionMilliseconds = 6000
     let consumer = try Consumer(
-        settings(topic.cluster), options, name: "test", log: .silent, metrics: Metrics())
+        settings: settings(topic.cluster), options: options, name: "test", log: .silent, metrics: Metrics())
     if group == nil {
-        try consumer.assign((0..<2).map { PartitionStart(TopicPartition(topic.name, $0), .beginning) })
+        try consumer.assign(
+            startingAt: (0..<2).map {
+                PartitionStart(partition: TopicPartition(topic.name, $0), position: .beginning)
+            })
     }
     return consumer
 }
@@ -58,7 +63,7 @@ private func join(_ consumer: Consumer) throws -> [TopicPartition] {
     _ = try eventually(within: 30_000) {
         for event in consumer.poll(into: &batch, waitMilliseconds: 20) {
             if case .offered(let partitions) = event {
-                try consumer.assignFromCommitted(partitions)
+                try consumer.assignFromCommittedOffsets(partitions)
                 held = partitions
             }
             if case .revoked = event { try consumer.release() }
@@ -80,7 +85,8 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let cluster = try TestCluster()
         let seconds = try (0..<30).map { _ in
             let consumer = try Consumer(
-                settings(cluster), ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+                settings: settings(cluster), options: ConsumerOptions(membership: .manual), name: "test",
+                log: .silent, metrics: Metrics())
             let asked = Instant.now()
             _ = try #require(consumer.clusterID())
             return Instant.now().seconds(since: asked)
@@ -101,7 +107,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let configuration = try admin.configurations(of: [topic.name])[topic.name]
         #expect(configuration?["cleanup.policy"] == "compact")
         #expect(configuration?["retention.ms"] == "3600000")
-        let again = try admin.create([NewTopic(topic.name, partitions: 3, replication: 1)])
+        let again = try admin.create([NewTopic(name: topic.name, partitionCount: 3, replicationFactor: 1)])
         #expect(again.map(\.code) == [.topicExists])
         #expect(try admin.delete([topic.name]).map(\.code) == [.none])
         let gone = try eventually {
@@ -118,30 +124,30 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let member = try makeConsumer(topic, group: group)
         #expect(try join(member).count == 2)
         let producer = try makeTransactions(topic, unique("id"))
-        let out = try producer.topic(topic.name)
-        try producer.initialise()
-        try producer.warmUp([out])
+        let out = try producer.topic(named: topic.name)
+        try producer.initialize()
+        try producer.connectToLeaders(of: [out])
         let first = TopicPartition(topic.name, 0)
 
         try producer.begin()
         for index in 0..<10 { #expect(send(producer, out, "aborted \(index)") == .queued) }
-        let early = try #require(member.captureGroup(forEpoch: member.epoch))
-        try producer.sendOffsets([OffsetToCommit(first, offset: 4, metadata: "early")], early)
+        let early = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
+        try producer.sendOffsets([OffsetToCommit(partition: first, offset: 4, metadata: "early")], for: early)
         try producer.abort()
-        #expect(try member.committed([first]).map(\.offset) == [nil])
+        #expect(try member.committedOffsets(of: [first]).map(\.offset) == [nil])
 
         try producer.begin()
         for index in 0..<10 { #expect(send(producer, out, "\(index)") == .queued) }
-        let late = try #require(member.captureGroup(forEpoch: member.epoch))
-        try producer.sendOffsets([OffsetToCommit(first, offset: 7, metadata: "late")], late)
+        let late = try #require(member.captureGroupMetadata(forEpoch: member.epoch))
+        try producer.sendOffsets([OffsetToCommit(partition: first, offset: 7, metadata: "late")], for: late)
         try producer.commit()
-        #expect(try member.committed([first]).map(\.offset) == [7])
-        #expect(try member.committed([first]).map(\.metadata) == ["late"])
+        #expect(try member.committedOffsets(of: [first]).map(\.offset) == [7])
+        #expect(try member.committedOffsets(of: [first]).map(\.metadata) == ["late"])
 
         let committed = try makeConsumer(topic).read(10)
         #expect(committed.compactMap(\.value) == (0..<10).map { "\($0)" })
-        #expect(try topic.admin.committed(by: group, [first]).map(\.offset) == [7])
-        #expect(try topic.admin.groups().contains(group))
+        #expect(try topic.admin.committedOffsets(by: group, in: [first]).map(\.offset) == [7])
+        #expect(try topic.admin.groupNames().contains(group))
         #expect(member.close())
     }
 }
@@ -153,26 +159,26 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let topic = try TestTopic()
         let id = unique("id")
         var dead: TransactionalProducer? = try makeTransactions(topic, id)
-        try dead!.initialise()
+        try dead!.initialize()
         try dead!.begin()
-        let lost = try dead!.topic(topic.name)
+        let lost = try dead!.topic(named: topic.name)
         #expect(send(dead!, lost, "never committed") == .queued)
         let sent = try eventually {
-            dead!.serve()
-            return dead!.outstanding == 0
+            dead!.pollEvents()
+            return dead!.outstandingRecords == 0
         }
         #expect(sent)
         dead = nil
 
         let producer = try makeTransactions(topic, id)
-        let out = try producer.topic(topic.name)
+        let out = try producer.topic(named: topic.name)
         let start = Instant.now()
-        try producer.initialise()
+        try producer.initialize()
         try producer.begin()
         #expect(send(producer, out, "alive") == .queued)
         try producer.commit()
         #expect(try makeConsumer(topic).read(1).compactMap(\.value) == ["alive"])
-        #expect(Instant.now().milliseconds(since: start) < TransactionalProducer.transactionMilliseconds)
+        #expect(Instant.now().milliseconds(since: start) < TransactionalProducer.transactionMillisecondsMax)
     }
 }
 
@@ -181,16 +187,16 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let topic = try TestTopic()
         let id = unique("id")
         let older = try makeTransactions(topic, id)
-        let out = try older.topic(topic.name)
-        try older.initialise()
+        let out = try older.topic(named: topic.name)
+        try older.initialize()
         try older.begin()
         #expect(send(older, out, "old") == .queued)
         let newer = try makeTransactions(topic, id)
-        try newer.initialise()
+        try newer.initialize()
         var failure = #expect(throws: TransactionFailure.self) { try older.commit() }
         // If a partition's leader is the first to refuse it, the library assumes that only the transaction is
         // lost.
-        if failure?.advice == .abortAndRepeat {
+        if failure?.advice == .abortAndRetry {
             failure = #expect(throws: TransactionFailure.self) {
                 try older.abort()
                 try older.begin()
@@ -198,8 +204,8 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
                 try older.commit()
             }
         }
-        #expect(failure?.advice == .rebuild)
-        let again = try newer.topic(topic.name)
+        #expect(failure?.advice == .replaceProducer)
+        let again = try newer.topic(named: topic.name)
         try newer.begin()
         #expect(send(newer, again, "new") == .queued)
         try newer.commit()
@@ -214,20 +220,21 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let zombie = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
         #expect(try join(zombie).count == 2)
         let producer = try makeTransactions(topic, unique("id"))
-        let out = try producer.topic(topic.name)
-        try producer.initialise()
-        let captured = try #require(zombie.captureGroup(forEpoch: zombie.epoch))
+        let out = try producer.topic(named: topic.name)
+        try producer.initialize()
+        let captured = try #require(zombie.captureGroupMetadata(forEpoch: zombie.epoch))
         try producer.begin()
         #expect(send(producer, out, "stale") == .queued)
         // The replacement process has the same static id.
         let heir = try makeConsumer(topic, group: group, instance: "flotilla.test.1.0")
         #expect(try join(heir).count == 2)
         let failure = #expect(throws: TransactionFailure.self) {
-            try producer.sendOffsets([OffsetToCommit(TopicPartition(topic.name, 0), offset: 1)], captured)
+            try producer.sendOffsets(
+                [OffsetToCommit(partition: TopicPartition(topic.name, 0), offset: 1)], for: captured)
         }
-        #expect(failure?.advice == .abortAndDrop)
+        #expect(failure?.advice == .abortAndDiscard)
         try producer.abort()
-        #expect(try heir.committed([TopicPartition(topic.name, 0)]).map(\.offset) == [nil])
+        #expect(try heir.committedOffsets(of: [TopicPartition(topic.name, 0)]).map(\.offset) == [nil])
         #expect(heir.close())
     }
 }
@@ -235,8 +242,9 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
 @Test func `an offset is found by its time`() async throws {
     try await onThread {
         let topic = try TestTopic()
-        let producer = try Producer(settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
-        let out = try producer.topic(topic.name)
+        let producer = try Producer(
+            settings: settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
+        let out = try producer.topic(named: topic.name)
         var deliveries: [Delivery] = []
         let hour: Int64 = 3_600_000
         var now = timespec()
@@ -250,9 +258,9 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
             #expect(producer.flush(withinMilliseconds: 10_000, into: &deliveries) == 0)
         }
         let first = TopicPartition(topic.name, 0)
-        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour, [first]) == [first: 2])
-        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour + 1, [first]) == [first: 3])
-        #expect(try topic.admin.offsets(atMilliseconds: base + 9 * hour, [first]) == [first: nil])
+        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour, in: [first]) == [first: 2])
+        #expect(try topic.admin.offsets(atMilliseconds: base + 2 * hour + 1, in: [first]) == [first: 3])
+        #expect(try topic.admin.offsets(atMilliseconds: base + 9 * hour, in: [first]) == [first: nil])
     }
 }
 
@@ -261,19 +269,22 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     try await onThread {
         let topic = try TestTopic(partitions: 1)
         let producer = try Producer(
-            settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
-        let out = try producer.topic(topic.name)
+            settings: settings(topic.cluster), name: "test", log: .silent, metrics: Metrics())
+        let out = try producer.topic(named: topic.name)
         let value = String(repeating: "x", count: 64_000)
         var deliveries: [Delivery] = []
         for index in 0..<330 {
             #expect(producer.put(out, partition: 0, "\(index)", value, collecting: &deliveries) == .queued)
         }
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         options.prefetchKibibytesMax = 512
         let consumer = try Consumer(
-            settings(topic.cluster), options, name: "test", log: .silent, metrics: Metrics())
-        try consumer.assign([PartitionStart(TopicPartition(topic.name, 0), .beginning)])
+            settings: settings(topic.cluster), options: options, name: "test", log: .silent,
+            metrics: Metrics())
+        try consumer.assign(startingAt: [
+            PartitionStart(partition: TopicPartition(topic.name, 0), position: .beginning)
+        ])
         var batch = RecordBatch()
         var read = 0
         let isRead = try eventually(within: 15_000) {

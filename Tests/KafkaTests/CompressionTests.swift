@@ -14,21 +14,22 @@ import Testing
     {
         try await onThread {
             let settings = try BrokerSettings.temporary()
-            let broker = try RunningBroker(settings)
+            let broker = try RunningBroker(settings: settings)
             defer { broker.stop() }
             let kafka = KafkaSettings(brokers: ["\(broker.host):\(broker.port)"])
             let names = ["plain", "packed"]
-            let admin = try Admin(kafka, log: .silent, metrics: Metrics())
-            _ = try admin.create(names.map { NewTopic($0, partitions: 1, replication: 1) })
+            let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
+            _ = try admin.create(names.map { NewTopic(name: $0, partitionCount: 1, replicationFactor: 1) })
             var options = ProducerOptions()
             options.compression = .lz4
             options.compressionOfTopics = ["plain": .none]
             let producer = try TransactionalProducer(
-                kafka, options, transactionalID: "flotilla.test.0", name: "test", log: .silent,
+                settings: kafka, options: options, transactionalID: "flotilla.test.0", name: "test",
+                log: .silent,
                 metrics: Metrics())
-            let topics = try names.map { name throws(KafkaError) in try producer.topic(name) }
-            try producer.initialise()
-            try producer.warmUp(topics)
+            let topics = try names.map { name throws(KafkaError) in try producer.topic(named: name) }
+            try producer.initialize()
+            try producer.connectToLeaders(of: topics)
             try producer.begin()
             let value = [UInt8](repeating: 7, count: Self.size)
             for topic in topics {

@@ -8,7 +8,7 @@ import Testing
 
 private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, from first: Int = 0) throws {
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for index in first..<first + count {
         #expect(
@@ -30,9 +30,9 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
                 end = end ?? consumer.read(&batch, into: &records).first
                 return end != nil
             })
-        #expect(end == .end(TopicPartition("jobs", 0), offset: 5))
+        #expect(end == .reachedEnd(TopicPartition("jobs", 0), offset: 5))
         #expect(records.map(\.value) == (0..<5).map { "\($0)" })
-        #expect(consumer.position(TopicPartition("jobs", 0)) == 5)
+        #expect(consumer.position(in: TopicPartition("jobs", 0)) == 5)
         #expect(try consumer.watermarks(of: TopicPartition("jobs", 0)) == Watermarks(low: 0, high: 5))
         #expect(consumer.knownWatermarks(of: TopicPartition("jobs", 0))?.high == 5)
     }
@@ -75,7 +75,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         #expect(sizes.max()! <= 10)
         #expect(seen == (0..<25).map { "\($0)" })
 
-        try consumer.seek([PartitionStart(TopicPartition("jobs", 0), .offset(3))])
+        try consumer.seek(to: [PartitionStart(partition: TopicPartition("jobs", 0), position: .offset(3))])
         var small = RecordBatch(recordsMax: 10, bytesMax: 4)
         #expect(
             try eventually {
@@ -102,7 +102,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
             consumer.resume([first])
         }
         consumer.pause([first, first, TopicPartition("jobs", 9)])
-        #expect(consumer.paused == [first])
+        #expect(consumer.pausedPartitions == [first])
         try fill(cluster, 30, partition: 1, from: 1000)
         let before = records.filter { $0.partition == 0 }.count
         #expect(
@@ -128,12 +128,12 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let cluster = try makeCluster(partitions: 1)
         try fill(cluster, 50)
         let consumer = try makeReader(cluster, partitions: 1)
-        let start = PartitionStart(TopicPartition("jobs", 0), .beginning)
+        let start = PartitionStart(partition: TopicPartition("jobs", 0), position: .beginning)
         var batch = RecordBatch()
         for next in ["after a release", "in place of another"] {
             consumer.pause([start.partition])
             if next == "after a release" { try consumer.release() }
-            try consumer.assign([start])
+            try consumer.assign(startingAt: [start])
             var records: [Copied] = []
             let isRead = try eventually {
                 _ = consumer.read(&batch, into: &records)
@@ -150,7 +150,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         try fill(cluster, 3)
         let consumer = try makeReader(cluster, partitions: 1)
         let jobs = TopicPartition("jobs", 0)
-        try consumer.assign([PartitionStart(jobs, .offset(1000))])
+        try consumer.assign(startingAt: [PartitionStart(partition: jobs, position: .offset(1000))])
         var batch = RecordBatch()
         var records: [Copied] = []
         var failure: ConsumerFailure?
@@ -173,7 +173,9 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let cluster = try makeCluster(brokers: 1, partitions: 1)
         try fill(cluster, 3)
         let consumer = try makeReader(cluster, partitions: 1) { $0.outOfRange = .earliest }
-        try consumer.assign([PartitionStart(TopicPartition("jobs", 0), .offset(1000))])
+        try consumer.assign(startingAt: [
+            PartitionStart(partition: TopicPartition("jobs", 0), position: .offset(1000))
+        ])
         #expect(try consumer.read(3).map(\.offset) == [0, 1, 2])
     }
 }
@@ -202,7 +204,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let consumer = try makeReader(cluster, partitions: 1)
         var batch = RecordBatch()
         var records: [Copied] = []
-        ClientFaults.raiseFatalError(ErrorCode.unknownMember.rawValue, in: consumer.client.pointer)
+        ClientFaults.raiseFatalError(KafkaErrorCode.unknownMember.rawValue, in: consumer.client.pointer)
         var failure: ConsumerFailure?
         #expect(
             try eventually {
@@ -220,16 +222,18 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `a consumer whose cluster is gone closes within its limit`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
-        var options = ConsumerOptions(.group("closing", instanceID: nil, topics: ["jobs"]))
+        var options = ConsumerOptions(membership: .group("closing", instanceID: nil, topics: ["jobs"]))
         options.sessionMilliseconds = 6000
         var consumer: Consumer? = try Consumer(
-            KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+            settings: KafkaSettings(cluster), options: options, name: "test", log: .silent, metrics: Metrics()
+        )
         var batch = RecordBatch()
         var records: [Copied] = []
         #expect(
             try eventually {
                 for case .offered(let partitions) in consumer!.read(&batch, into: &records) {
-                    try consumer!.assign(partitions.map { PartitionStart($0, .beginning) })
+                    try consumer!.assign(
+                        startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
                     return true
                 }
                 return false
@@ -238,7 +242,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let start = Instant.now()
         _ = consumer!.close(withinMilliseconds: 1000)
         consumer = nil
-        #expect(Instant.now().milliseconds(since: start) < 1000 + Client.destroyMillisecondsMax)
+        #expect(Instant.now().milliseconds(since: start) < 1000 + KafkaClient.destroyMillisecondsMax)
     }
 }
 
@@ -259,7 +263,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         #expect(isQuiet)
         let producer = try makeProducer(cluster)
         var deliveries: [Delivery] = []
-        let topic = try producer.topic("other")
+        let topic = try producer.topic(named: "other")
         #expect(producer.put(topic, partition: 0, "k", "v", collecting: &deliveries) == .queued)
         #expect(Consumer.wait(forAnyOf: descriptors, milliseconds: 20_000))
         let hasCome = try eventually {
@@ -279,13 +283,15 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let partitions: Int32 = 40
         let cluster = try makeCluster(partitions: Int(partitions))
         let consumer = try makeReader(cluster, partitions: Int(partitions))
-        let starts = (0..<partitions).map { PartitionStart(TopicPartition("jobs", $0), .beginning) }
+        let starts = (0..<partitions).map {
+            PartitionStart(partition: TopicPartition("jobs", $0), position: .beginning)
+        }
         for round in 0..<50 {
-            try consumer.assign(starts)
+            try consumer.assign(startingAt: starts)
             if round % 7 == 0 { try consumer.release() }
         }
         try fill(cluster, 1)
-        try consumer.assign(starts)
+        try consumer.assign(startingAt: starts)
         var batch = RecordBatch()
         var records: [Copied] = []
         #expect(

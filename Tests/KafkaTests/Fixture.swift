@@ -26,7 +26,8 @@ func makeProducer(
     var options = ProducerOptions()
     options.lingerMilliseconds = 0
     change(&options)
-    return try Producer(KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+    return try Producer(
+        settings: KafkaSettings(cluster), options: options, name: "test", log: .silent, metrics: Metrics())
 }
 
 /// Returns a reader of whole topics from their beginnings, without a group.
@@ -34,12 +35,15 @@ func makeReader(
     _ cluster: MockCluster, _ topic: String = "jobs", partitions: Int = 4,
     _ change: (inout ConsumerOptions) -> Void = { _ in }
 ) throws -> Consumer {
-    var options = ConsumerOptions(.manual)
+    var options = ConsumerOptions(membership: .manual)
     options.readsOpenTransactions = true
     change(&options)
     let consumer = try Consumer(
-        KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
-    try consumer.assign((0..<Int32(partitions)).map { PartitionStart(TopicPartition(topic, $0), .beginning) })
+        settings: KafkaSettings(cluster), options: options, name: "test", log: .silent, metrics: Metrics())
+    try consumer.assign(
+        startingAt: (0..<Int32(partitions)).map {
+            PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
+        })
     return consumer
 }
 
@@ -63,7 +67,7 @@ extension Producer {
         while true {
             let result = send(to: topic, partition: partition, key: key?.span, value: value?.span, tag: tag)
             if result != .full { return result }
-            _ = collect(into: &deliveries, waitMilliseconds: 10)
+            _ = collectDeliveries(into: &deliveries, waitMilliseconds: 10)
         }
     }
 }

@@ -12,12 +12,13 @@ private func member(
     _ cluster: MockCluster, _ group: String, instance: String? = nil, session: Int = 4000,
     _ change: (inout ConsumerOptions) -> Void = { _ in }
 ) throws -> Consumer {
-    var options = ConsumerOptions(.group(group, instanceID: instance, topics: ["jobs"]))
+    var options = ConsumerOptions(membership: .group(group, instanceID: instance, topics: ["jobs"]))
     options.sessionMilliseconds = session
     options.pollMillisecondsMax = 20_000
     options.readsOpenTransactions = true
     change(&options)
-    return try Consumer(KafkaSettings(cluster), options, name: group, log: .silent, metrics: Metrics())
+    return try Consumer(
+        settings: KafkaSettings(cluster), options: options, name: group, log: .silent, metrics: Metrics())
 }
 
 /// Polls until `wanted` accepts an event. Answers no event.
@@ -37,13 +38,13 @@ private func join(_ consumer: Consumer) throws -> [TopicPartition] {
     var records: [Copied] = []
     let event = try wait(consumer, &records) { if case .offered = $0 { true } else { false } }
     guard case .offered(let partitions) = event else { return [] }
-    try consumer.assignFromCommitted(partitions)
+    try consumer.assignFromCommittedOffsets(partitions)
     return partitions
 }
 
 private func fill(_ cluster: MockCluster, _ count: Int) throws {
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for index in 0..<count {
         #expect(
@@ -67,18 +68,20 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         }
         var batch = RecordBatch()
         // If the library knows the leader but not the beginning, it asks at once.
-        try consumer.assign(partitions.map { PartitionStart($0, .offset(0)) })
+        try consumer.assign(
+            startingAt: partitions.map { PartitionStart(partition: $0, position: .offset(0)) })
         consumer.pause(partitions)
         _ = try consumer.watermarks(of: partitions[0])
         let known = Instant.now().advanced(byMilliseconds: 500)
         while Instant.now() < known { _ = consumer.read(&batch, into: &records) }
         cluster.slowDown(milliseconds: 200)
-        try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+        try consumer.assign(
+            startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
         consumer.pause(partitions)
-        let starts = partitions.map { PartitionStart($0, .offset(5)) }
-        try consumer.seek(starts)
+        let starts = partitions.map { PartitionStart(partition: $0, position: .offset(5)) }
+        try consumer.seek(to: starts)
         consumer.resume(partitions)
-        try consumer.seek(starts)
+        try consumer.seek(to: starts)
         // Longer than the library waits before it asks again.
         let end = Instant.now().advanced(byMilliseconds: 3000)
         while Instant.now() < end { _ = consumer.read(&batch, into: &records) }
@@ -98,13 +101,17 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         #expect(partitions.count == 4)
         let zero = TopicPartition("jobs", 0)
         let one = TopicPartition("jobs", 1)
-        #expect(try consumer.committed([zero]).map(\.offset) == [nil])
-        #expect(consumer.commit([OffsetToCommit(zero, offset: 3, metadata: "receipts=17")]) == .committed)
-        #expect(consumer.commitLater([OffsetToCommit(one, offset: 5, metadata: "receipts=18")]) == nil)
+        #expect(try consumer.committedOffsets(of: [zero]).map(\.offset) == [nil])
+        #expect(
+            consumer.commit([OffsetToCommit(partition: zero, offset: 3, metadata: "receipts=17")])
+                == .committed)
+        #expect(
+            consumer.commitAsynchronously([OffsetToCommit(partition: one, offset: 5, metadata: "receipts=18")]
+            ) == nil)
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .committed = $0 { true } else { false } }
         #expect(event == .committed([one], .committed))
-        let committed = try consumer.committed([zero, one])
+        let committed = try consumer.committedOffsets(of: [zero, one])
         #expect(committed.map(\.offset) == [3, 5])
         #expect(committed.map(\.metadata) == ["receipts=17", "receipts=18"])
         #expect(consumer.close())
@@ -118,8 +125,8 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
     }
 }
 
-@Test(arguments: [ErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember])
-func `a commit that fails in a rebalance is not fatal, and its records are read again`(code: ErrorCode)
+@Test(arguments: [KafkaErrorCode.illegalGeneration, .rebalanceInProgress, .unknownMember])
+func `a commit that fails in a rebalance is not fatal, and its records are read again`(code: KafkaErrorCode)
     async throws
 {
     try await onThread {
@@ -127,7 +134,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let consumer = try member(cluster, "spoiled")
         _ = try join(consumer)
         cluster.fail(.offsetCommit, with: code.rawValue)
-        let outcome = consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)])
+        let outcome = consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)])
         #expect(outcome == .willBeReadAgain(code))
         #expect(consumer.fatalError == nil)
         #expect(consumer.close())
@@ -140,18 +147,22 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         cluster.setGroupCoordinator("moving", broker: 1)
         let consumer = try member(cluster, "moving")
         _ = try join(consumer)
-        #expect(consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)]) == .committed)
+        #expect(
+            consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)]) == .committed)
         cluster.setGroupCoordinator("moving", broker: 2)
         var records: [Copied] = []
         var batch = RecordBatch()
         #expect(
             try eventually {
                 for event in consumer.read(&batch, into: &records) {
-                    if case .offered(let partitions) = event { try consumer.assignFromCommitted(partitions) }
+                    if case .offered(let partitions) = event {
+                        try consumer.assignFromCommittedOffsets(partitions)
+                    }
                     if case .revoked = event { try consumer.release() }
                     if case .lost = event { try consumer.release() }
                 }
-                return consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)]) == .committed
+                return consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)])
+                    == .committed
             })
         #expect(consumer.fatalError == nil)
         #expect(consumer.close())
@@ -182,21 +193,22 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         #expect(asked && secondOffers == 0, "no member gets a partition before its owner released it")
         #expect(deadline! > Instant.now())
         // Still ours: the drain may commit its current work, also in a transaction.
-        #expect(first.epoch == epoch && !first.isLost)
-        #expect(first.captureGroup(forEpoch: epoch) != nil)
+        #expect(first.epoch == epoch && !first.isAssignmentLost)
+        #expect(first.captureGroupMetadata(forEpoch: epoch) != nil)
         // Apache Kafka accepts a commit at this point, but the mock does not.
-        let outcome = first.commit((0..<4).map { OffsetToCommit(TopicPartition("jobs", $0), offset: 10) })
+        let outcome = first.commit(
+            (0..<4).map { OffsetToCommit(partition: TopicPartition("jobs", $0), offset: 10) })
         let start: Int64? = outcome == .committed ? 10 : nil
         #expect(outcome == .committed || outcome == .willBeReadAgain(.rebalanceInProgress))
         try first.release()
-        #expect(first.captureGroup(forEpoch: epoch) == nil)
+        #expect(first.captureGroupMetadata(forEpoch: epoch) == nil)
 
         // On a busy machine this can take more than one rebalance.
         let shared = try eventually(within: 40_000) {
             for consumer in [first, second] {
                 for event in consumer.read(&batch, into: &records, wait: 5) {
                     switch event {
-                    case .offered(let partitions): try consumer.assignFromCommitted(partitions)
+                    case .offered(let partitions): try consumer.assignFromCommittedOffsets(partitions)
                     case .revoked, .lost: try consumer.release()
                     default: break
                     }
@@ -205,7 +217,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
             return first.partitions.count == 2 && second.partitions.count == 2
         }
         #expect(shared && first.partitions.isDisjoint(with: second.partitions))
-        #expect(try second.committed(Array(second.partitions)).map(\.offset) == [start, start])
+        #expect(try second.committedOffsets(of: Array(second.partitions)).map(\.offset) == [start, start])
         #expect(first.close())
         #expect(second.close())
     }
@@ -219,13 +231,13 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         _ = try join(consumer)
         _ = try consumer.read(8)
         let epoch = consumer.epoch
-        #expect(consumer.isSurelyOurs(at: consumer.lastPoll))
+        #expect(consumer.isAssignmentCertain(at: consumer.lastPolledAt))
         // The member stops polling. The library itself reports that it has left the group.
-        #expect(try eventually { consumer.isLost })
-        #expect(!consumer.isSurelyOurs(at: .now()))
-        let outcome = consumer.commit([OffsetToCommit(TopicPartition("jobs", 0), offset: 2)])
+        #expect(try eventually { consumer.isAssignmentLost })
+        #expect(!consumer.isAssignmentCertain(at: .now()))
+        let outcome = consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 2)])
         #expect(outcome == .willBeReadAgain(.assignmentLost))
-        #expect(consumer.captureGroup(forEpoch: epoch) == nil)
+        #expect(consumer.captureGroupMetadata(forEpoch: epoch) == nil)
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
         guard case .lost(let partitions) = event else {
@@ -249,17 +261,17 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         _ = try join(consumer)
         var batch = RecordBatch()
         _ = consumer.poll(into: &batch)
-        let jobs = OffsetToCommit(TopicPartition("jobs", 0), offset: 0)
+        let jobs = OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)
         // A thread of the library sends the heartbeats, so the group notices nothing.
         let pause = consumer.options.sessionMilliseconds - Consumer.leaseMarginMilliseconds
-        let last = consumer.lastPoll
+        let last = consumer.lastPolledAt
         let idle = try eventually { Instant.now().milliseconds(since: last) > pause }
-        #expect(idle && !consumer.isSurelyOurs(at: .now()))
+        #expect(idle && !consumer.isAssignmentCertain(at: .now()))
         let events = consumer.poll(into: &batch)
         let told = events.contains { if case .suspended(let time) = $0 { time >= pause } else { false } }
-        #expect(told && !consumer.isSurelyOurs(at: consumer.lastPoll))
+        #expect(told && !consumer.isAssignmentCertain(at: consumer.lastPolledAt))
         #expect(consumer.commit([jobs]) == .committed)
-        #expect(consumer.isSurelyOurs(at: consumer.lastPoll))
+        #expect(consumer.isAssignmentCertain(at: consumer.lastPolledAt))
         #expect(consumer.close())
     }
 }
@@ -269,7 +281,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "forgotten")
         _ = try join(consumer)
-        cluster.fail(.heartbeat, with: ErrorCode.unknownMember.rawValue)
+        cluster.fail(.heartbeat, with: KafkaErrorCode.unknownMember.rawValue)
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
         #expect(event != nil)
@@ -299,8 +311,8 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let consumer = try member(cluster, "fenced", instance: "flotilla.sender.0002.0")
         _ = try join(consumer)
         let epoch = consumer.epoch
-        #expect(consumer.isSurelyOurs(at: .now()))
-        cluster.fail(.heartbeat, with: ErrorCode.fencedInstance.rawValue)
+        #expect(consumer.isAssignmentCertain(at: .now()))
+        cluster.fail(.heartbeat, with: KafkaErrorCode.fencedInstance.rawValue)
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
         guard case .lost(let partitions) = event else {
@@ -308,11 +320,11 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
             return
         }
         #expect(partitions.count == 4)
-        #expect(!consumer.isSurelyOurs(at: .now()))
-        #expect(consumer.captureGroup(forEpoch: epoch) == nil)
+        #expect(!consumer.isAssignmentCertain(at: .now()))
+        #expect(consumer.captureGroupMetadata(forEpoch: epoch) == nil)
         try consumer.release()
         #expect(try join(consumer).count == 4)
-        #expect(consumer.isSurelyOurs(at: .now()))
+        #expect(consumer.isAssignmentCertain(at: .now()))
         #expect(consumer.close())
     }
 }

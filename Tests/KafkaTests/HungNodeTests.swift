@@ -11,7 +11,8 @@ private func patientProducer(_ cluster: MockCluster) throws -> Producer {
     // A limit for records must not be the reason that a client leaves the node.
     options.deliveryMillisecondsMax = 60_000
     return try Producer(
-        KafkaSettings(brokers: cluster.brokers), options, name: "test", log: .silent, metrics: Metrics())
+        settings: KafkaSettings(brokers: cluster.brokers), options: options, name: "test", log: .silent,
+        metrics: Metrics())
 }
 
 private func moveLeaders(_ cluster: MockCluster) {
@@ -35,7 +36,7 @@ private func moveLeaders(_ cluster: MockCluster) {
                 cluster.setLeader("jobs", partition, broker: partition % 3 + 1)
             }
             let producer = try patientProducer(cluster)
-            let topic = try producer.topic("jobs")
+            let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             for partition in 0..<Int32(4) {
                 _ = producer.put(topic, partition: partition, nil, "before", collecting: &deliveries)
@@ -48,12 +49,12 @@ private func moveLeaders(_ cluster: MockCluster) {
             }
             var mustMove = true
             let isStored = try eventually(within: Self.limitMilliseconds) {
-                _ = producer.collect(into: &deliveries, waitMilliseconds: 20)
+                _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 20)
                 if mustMove, Instant.now().milliseconds(since: hung) >= Self.moveMilliseconds {
                     mustMove = false
                     moveLeaders(cluster)
                 }
-                return producer.outstanding == 0
+                return producer.outstandingRecords == 0
             }
             #expect(isStored)
             #expect(deliveries.count == 8 && deliveries.allSatisfy { $0.isStored })
@@ -66,7 +67,7 @@ private func moveLeaders(_ cluster: MockCluster) {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
             cluster.hang(.initProducerID, broker: 1)
             let producer = try patientProducer(cluster)
-            let topic = try producer.topic("jobs")
+            let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
             #expect(producer.flush(withinMilliseconds: Self.limitMilliseconds, into: &deliveries) == 0)
@@ -78,12 +79,16 @@ private func moveLeaders(_ cluster: MockCluster) {
         try await onThread {
             let cluster = try makeCluster()
             for partition in 0..<Int32(4) { cluster.setLeader("jobs", partition, broker: 1) }
-            var options = ConsumerOptions(.manual)
+            var options = ConsumerOptions(membership: .manual)
             options.readsOpenTransactions = true
             let reader = try Consumer(
-                KafkaSettings(brokers: cluster.brokers), options, name: "test", log: .silent,
+                settings: KafkaSettings(brokers: cluster.brokers), options: options, name: "test",
+                log: .silent,
                 metrics: Metrics())
-            try reader.assign((0..<4).map { PartitionStart(TopicPartition("jobs", $0), .beginning) })
+            try reader.assign(
+                startingAt: (0..<4).map {
+                    PartitionStart(partition: TopicPartition("jobs", $0), position: .beginning)
+                })
             var batch = RecordBatch()
             var records: [Copied] = []
             var ends = 0
@@ -97,15 +102,16 @@ private func moveLeaders(_ cluster: MockCluster) {
             // The writer is not the subject. Through the other nodes it never asks the hung one for its
             // identity.
             let producer = try Producer(
-                KafkaSettings(brokers: Array(cluster.brokers.dropFirst())), name: "writer", log: .silent,
+                settings: KafkaSettings(brokers: Array(cluster.brokers.dropFirst())), name: "writer",
+                log: .silent,
                 metrics: Metrics())
-            let topic = try producer.topic("jobs")
+            let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             for partition in 0..<Int32(4) {
                 _ = producer.put(topic, partition: partition, nil, "after", collecting: &deliveries)
             }
             let isRead = try eventually(within: Self.readerLimitMilliseconds) {
-                _ = producer.collect(into: &deliveries)
+                _ = producer.collectDeliveries(into: &deliveries)
                 _ = reader.read(&batch, into: &records)
                 return records.count == 4
             }
@@ -116,7 +122,8 @@ private func moveLeaders(_ cluster: MockCluster) {
     @Test func `a transaction of a short limit has a shorter limit for answers`() throws {
         let cluster = try makeCluster(brokers: 1)
         _ = try TransactionalProducer(
-            KafkaSettings(cluster), transactionalID: "short", timeoutMilliseconds: 2000, name: "test",
+            settings: KafkaSettings(cluster), transactionalID: "short", timeoutMilliseconds: 2000,
+            name: "test",
             log: .silent, metrics: Metrics())
     }
 }

@@ -30,7 +30,8 @@ import Testing
         let before = Set(Self.used(by: "rdk:main").keys)
         let clients = try (0..<20).map {
             try Producer(
-                KafkaSettings(brokers: cluster.brokers), name: "idle-\($0)", log: .silent, metrics: Metrics())
+                settings: KafkaSettings(brokers: cluster.brokers), name: "idle-\($0)", log: .silent,
+                metrics: Metrics())
         }
         // The test measures idle time, so it has to sleep. The first sleep lets the threads start.
         try await Task.sleep(for: .seconds(2))
@@ -57,15 +58,18 @@ import Testing
             var options = ProducerOptions()
             options.lingerMilliseconds = 5
             let settings = KafkaSettings(brokers: [cluster.brokers[0]])
-            let producer = try Producer(settings, options, name: "test", log: .silent, metrics: Metrics())
-            let topic = try producer.topic("jobs")
+            let producer = try Producer(
+                settings: settings, options: options, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
             var milliseconds: [Int] = []
             for index: Int32 in 0..<44 {
                 let began = Instant.now()
                 #expect(
                     producer.put(topic, partition: index % 4, "k", nil, collecting: &deliveries) == .queued)
-                while deliveries.isEmpty { _ = producer.collect(into: &deliveries, waitMilliseconds: 100) }
+                while deliveries.isEmpty {
+                    _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 100)
+                }
                 deliveries = []
                 // After four records the leaders are known and connected.
                 if index >= 4 { milliseconds.append(Instant.now().milliseconds(since: began)) }

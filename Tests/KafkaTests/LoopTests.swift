@@ -18,13 +18,13 @@ private final class Echo: EventHandler {
     init(_ cluster: MockCluster, on loop: EventLoop, stored: Counter) throws {
         consumer = try makeReader(cluster, partitions: 1)
         producer = try makeProducer(cluster)
-        topic = try producer.topic("out")
+        topic = try producer.topic(named: "out")
         self.stored = stored
-        try loop.register(consumer.descriptor, for: .readable, self)
-        try loop.register(producer.descriptor, for: .readable, self)
+        try loop.register(consumer.descriptor, for: .readable, handler: self)
+        try loop.register(producer.descriptor, for: .readable, handler: self)
     }
 
-    func ready(_ readiness: Readiness) {
+    func didBecomeReady(_ readiness: Readiness) {
         _ = consumer.poll(into: &batch)
         for index in 0..<batch.count {
             let record = batch[index]
@@ -32,12 +32,12 @@ private final class Echo: EventHandler {
                 to: topic, partition: 0, key: record.key, value: record.value, tag: UInt64(record.offset))
             if result != .queued { Issue.record("\(result)") }
         }
-        _ = producer.collect(into: &deliveries)
+        _ = producer.collectDeliveries(into: &deliveries)
         stored.add(deliveries.count)
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    func loopEnds() {}
+    func loopWillEnd() {}
 }
 
 @Test func `a consumer and a producer share an event loop without blocking`() async throws {
@@ -51,7 +51,7 @@ private final class Echo: EventHandler {
             do { _ = try Echo(cluster, on: loop, stored: stored) } catch { Issue.record("\(error)") }
         }
         let producer = try makeProducer(cluster)
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         var deliveries: [Delivery] = []
         for index in 0..<500 {
             #expect(producer.put(topic, partition: 0, "\(index)", nil, collecting: &deliveries) == .queued)

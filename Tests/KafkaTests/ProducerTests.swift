@@ -9,7 +9,7 @@ import Testing
 @Test func `every record has one delivery with its tag`() throws {
     let cluster = try makeCluster()
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for tag in 1...2000 as ClosedRange<UInt64> {
         #expect(producer.put(topic, "k\(tag)", "v", tag: tag, collecting: &deliveries) == .queued)
@@ -17,13 +17,13 @@ import Testing
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.map(\.tag).sorted() == Array(1...2000))
     #expect(deliveries.allSatisfy { $0.isStored })
-    #expect(producer.outstanding == 0)
+    #expect(producer.outstandingRecords == 0)
 }
 
 @Test func `a full queue refuses a record and accepts it after the queue has drained`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster) { $0.queueRecordsMax = 100 }
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     cluster.takeDown(broker: 1)
     var deliveries: [Delivery] = []
     var queued = 0
@@ -41,7 +41,7 @@ import Testing
 {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     cluster.takeDown(broker: 1)
     #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 1) == .queued)
     var deliveries: [Delivery] = []
@@ -53,13 +53,13 @@ import Testing
 @Test func `a record that no broker acknowledges in time fails with a timeout`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster) { $0.deliveryMillisecondsMax = 300 }
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     cluster.takeDown(broker: 1)
     #expect(producer.send(to: topic, partition: 0, key: nil, value: nil, tag: 9) == .queued)
     var deliveries: [Delivery] = []
     #expect(
         try eventually {
-            _ = producer.collect(into: &deliveries, waitMilliseconds: 50)
+            _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 50)
             return !deliveries.isEmpty
         })
     #expect(deliveries[0].tag == 9)
@@ -71,7 +71,7 @@ import Testing
 @Test func `brokers that stop and return lose no records`() throws {
     let cluster = try makeCluster()
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
     for round in 0..<6 as Range<Int32> {
         let broker = round % 3 + 1
@@ -81,7 +81,7 @@ import Testing
                 topic, partition: Int32(index % 4), "\(round)", "\(round)-\(index)", collecting: &deliveries)
             #expect(result == .queued)
         }
-        _ = producer.collect(into: &deliveries, waitMilliseconds: 20)
+        _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 20)
         cluster.bringUp(broker: broker)
     }
     #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
@@ -99,7 +99,7 @@ import Testing
 @Test func `retriable errors of a broker stay inside the client`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     // Not leader, request timed out, not enough replicas.
     cluster.fail(.produce, with: 6, 7, 19)
     var deliveries: [Delivery] = []
@@ -111,7 +111,7 @@ import Testing
 @Test func `a record that is too large for the broker is not stored, but the next one is`() throws {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     cluster.fail(.produce, with: 10)
     var deliveries: [Delivery] = []
     #expect(producer.put(topic, partition: 0, nil, "large", tag: 1, collecting: &deliveries) == .queued)
@@ -127,15 +127,15 @@ import Testing
     var deliveries: [Delivery] = []
     do {
         let producer = try makeProducer(cluster)
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         #expect(producer.fatalError == nil)
-        ClientFaults.raiseFatalError(ErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
+        ClientFaults.raiseFatalError(KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
         #expect(producer.send(to: topic, key: nil, value: nil, tag: 1) == .rebuild(.fatal))
         #expect(producer.fatalError?.code == .outOfOrderSequence)
-        _ = producer.collect(into: &deliveries)
+        _ = producer.collectDeliveries(into: &deliveries)
     }
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     #expect(producer.put(topic, nil, "x", collecting: &deliveries) == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
     #expect(deliveries.last?.isStored == true)
@@ -146,16 +146,16 @@ import Testing
 {
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
-    let topic = try producer.topic("jobs")
+    let topic = try producer.topic(named: "jobs")
     var deliveries: [Delivery] = []
-    _ = producer.collect(into: &deliveries)
+    _ = producer.collectDeliveries(into: &deliveries)
     for round in 1...3 {
         #expect(producer.put(topic, partition: 0, nil, "x", collecting: &deliveries) == .queued)
         #expect(
             try eventually {
                 var poll = pollfd(fd: producer.descriptor, events: Int16(POLLIN), revents: 0)
                 guard Glibc.poll(&poll, 1, 20_000) == 1 else { return false }
-                while producer.collect(into: &deliveries) {}
+                while producer.collectDeliveries(into: &deliveries) {}
                 return deliveries.count == round
             })
         var poll = pollfd(fd: producer.descriptor, events: Int16(POLLIN), revents: 0)
@@ -167,7 +167,7 @@ import Testing
     var settings = KafkaSettings(brokers: ["127.0.0.1:1"])
     settings.properties = ["no.such.thing": "secret-1", "socket.timeout.ms": "secret-2"]
     let error = #expect(throws: ConfigurationError.self) {
-        try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+        try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
     }
     #expect(
         error?.problems == [
@@ -182,7 +182,7 @@ import Testing
     settings.certificateAuthorityFile = "/etc/hostname"
     for _ in 0..<50 {
         let error = #expect(throws: ConfigurationError.self) {
-            try Producer(settings, name: "test", log: .silent, metrics: Metrics())
+            try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
         }
         #expect(error?.problems.count == 1)
         #expect(error?.description.hasPrefix("cannot make a kafka client: ssl.ca.location failed") == true)

@@ -9,19 +9,19 @@ import Testing
 /// The mock cannot test this. It keeps no sequence numbers, so it accepts a batch although it refused the
 /// previous one. The library assumes that a broker would not, and counts the earlier batch as stored. That
 /// batch is lost.
-private struct StrayingLeader: BrokerWeather {
+private struct StrayingLeader: ClusterDelays {
     private static let strayingOneIn = 4
     private let numbers: TracedLock<SplitMix64>
 
     init(seed: UInt64) { numbers = TracedLock(SplitMix64(state: seed)) }
 
-    func created(_ topic: String, at now: Instant) {}
-    func lingersMilliseconds(_ topic: String, at now: Instant) -> Int { 0 }
-    func sight(of topic: String, at now: Instant) -> TopicSight { .whole }
-    func refusal(ofAppendTo topic: String, _ partition: Int32, at now: Instant) -> Broker.ErrorCode? { nil }
+    func topicWasCreated(_ topic: String, at now: Instant) {}
+    func deletionDelayMilliseconds(ofTopic topic: String, at now: Instant) -> Int { 0 }
+    func visibility(of topic: String, at now: Instant) -> TopicVisibility { .whole }
+    func refusal(ofAppendTo topic: String, partition: Int32, at now: Instant) -> Broker.ErrorCode? { nil }
     func refusal(by coordinator: CoordinatorCall, at now: Instant) -> Broker.ErrorCode? { nil }
 
-    func refusal(byLeaderOf topic: String, _ partition: Int32, at now: Instant) -> Broker.ErrorCode? {
+    func refusal(byLeaderOf topic: String, partition: Int32, at now: Instant) -> Broker.ErrorCode? {
         let isAstray = numbers.withLock { Int.random(in: 0..<Self.strayingOneIn, using: &$0) == 0 }
         return isAstray ? .notLeaderOrFollower : nil
     }
@@ -36,33 +36,36 @@ private struct StrayingCluster {
 
     init(partitions: Int = 1) throws {
         var settings = try BrokerSettings.temporary()
-        settings.weather = StrayingLeader(seed: seed)
-        broker = try RunningBroker(settings)
+        settings.clusterDelays = StrayingLeader(seed: seed)
+        broker = try RunningBroker(settings: settings)
         var kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
         kafka.properties = ["topic.metadata.refresh.fast.interval.ms": "20", "retry.backoff.ms": "5"]
         self.kafka = kafka
-        let admin = try Admin(kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic("jobs", partitions: partitions, replication: 1)])
+        let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
+        _ = try admin.create([NewTopic(name: "jobs", partitionCount: partitions, replicationFactor: 1)])
     }
 
     func producer() throws -> Producer {
         var options = ProducerOptions()
         options.lingerMilliseconds = 0
-        return try Producer(kafka, options, name: "test", log: .silent, metrics: Metrics())
+        return try Producer(settings: kafka, options: options, name: "test", log: .silent, metrics: Metrics())
     }
 
     /// Returns the readable values of each partition.
     func values(of partitions: Int) throws -> [[String]] {
         let reader = try Consumer(
-            kafka, ConsumerOptions(.manual), name: "test", log: .silent, metrics: Metrics())
+            settings: kafka, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
+            metrics: Metrics())
         defer { _ = reader.close() }
         let all = (0..<Int32(partitions)).map { TopicPartition("jobs", $0) }
-        try reader.assign(all.map { PartitionStart($0, .beginning) })
+        try reader.assign(startingAt: all.map { PartitionStart(partition: $0, position: .beginning) })
         var batch = RecordBatch()
         var records: [Copied] = []
         var ended: Set<TopicPartition> = []
         _ = try eventually(within: 20_000) {
-            for case .end(let partition, _) in reader.read(&batch, into: &records) { ended.insert(partition) }
+            for case .reachedEnd(let partition, _) in reader.read(&batch, into: &records) {
+                ended.insert(partition)
+            }
             return ended.count == partitions
         }
         #expect(ended.count == partitions)
@@ -77,14 +80,14 @@ private struct StrayingCluster {
         let cluster = try StrayingCluster()
         defer { cluster.broker.stop() }
         let producer = try cluster.producer()
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         var deliveries: [Delivery] = []
         // A loss at a producer's first batch is reported as unknown. So the first record is sent alone.
         #expect(producer.put(topic, partition: 0, nil, "0", collecting: &deliveries) == .queued)
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         for index in 1..<300 {
             #expect(producer.put(topic, partition: 0, nil, "\(index)", collecting: &deliveries) == .queued)
-            if index % 10 == 0 { _ = producer.collect(into: &deliveries, waitMilliseconds: 1) }
+            if index % 10 == 0 { _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 1) }
         }
         #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
         #expect(deliveries.count == 300 && deliveries.allSatisfy { $0.isStored })
@@ -101,7 +104,7 @@ private struct StrayingCluster {
         defer { cluster.broker.stop() }
         // The producer is already connected, so that a partition's second batch does not wait for its first.
         let producer = try cluster.producer()
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         var told: [[String]] = []
         for round in 0..<rounds {
             var deliveries: [Delivery] = []
@@ -110,7 +113,7 @@ private struct StrayingCluster {
                     producer.put(
                         topic, partition: Int32(round), nil, "\(index)", tag: UInt64(index),
                         collecting: &deliveries) == .queued)
-                _ = producer.collect(into: &deliveries)
+                _ = producer.collectDeliveries(into: &deliveries)
             }
             #expect(producer.flush(withinMilliseconds: 30_000, into: &deliveries) == 0)
             #expect(deliveries.count == count)

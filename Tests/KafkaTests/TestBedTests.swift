@@ -10,10 +10,13 @@ import Testing
 
 private func read(_ topic: String, from broker: RunningBroker) throws -> [String] {
     let consumer = try Consumer(
-        KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"]), ConsumerOptions(.manual), name: "test",
+        settings: KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"]),
+        options: ConsumerOptions(membership: .manual), name: "test",
         log: .silent, metrics: Metrics())
     defer { _ = consumer.close() }
-    try consumer.assign([PartitionStart(TopicPartition(topic, 0), .beginning)])
+    try consumer.assign(startingAt: [
+        PartitionStart(partition: TopicPartition(topic, 0), position: .beginning)
+    ])
     var batch = RecordBatch()
     var values: [String] = []
     _ = try eventually {
@@ -23,7 +26,7 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
                 values.append(value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
             }
         }
-        return events.contains { if case .end = $0 { true } else { false } }
+        return events.contains { if case .reachedEnd = $0 { true } else { false } }
     }
     return values
 }
@@ -31,20 +34,21 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
 @Test func `a torn transaction commits one partition and aborts the other`() async throws {
     try await onThread {
         var settings = try BrokerSettings.temporary()
-        settings.transactionTears = { topic, _ in topic == "torn" }
-        let broker = try RunningBroker(settings)
+        settings.transactionAborts = { topic, _ in topic == "torn" }
+        let broker = try RunningBroker(settings: settings)
         defer { broker.stop() }
         let kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
-        let admin = try Admin(kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create(["whole", "torn"].map { NewTopic($0, partitions: 1, replication: 1) })
+        let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
+        _ = try admin.create(
+            ["whole", "torn"].map { NewTopic(name: $0, partitionCount: 1, replicationFactor: 1) })
         let producer = try TransactionalProducer(
-            kafka, transactionalID: "tear", name: "test", log: .silent, metrics: Metrics())
-        try producer.initialise()
+            settings: kafka, transactionalID: "tear", name: "test", log: .silent, metrics: Metrics())
+        try producer.initialize()
         try producer.begin()
         for name in ["whole", "torn"] {
             let value = Array(name.utf8)
             #expect(
-                producer.send(to: try producer.topic(name), partition: 0, key: nil, value: value.span)
+                producer.send(to: try producer.topic(named: name), partition: 0, key: nil, value: value.span)
                     == .queued)
         }
         try producer.commit()
@@ -63,13 +67,13 @@ private func read(_ topic: String, from broker: RunningBroker) throws -> [String
             operation == .write && path.contains("/jobs-") && failing.load(ordering: .relaxed)
                 ? .fail(ENOSPC) : nil
         }
-        let broker = try RunningBroker(settings)
+        let broker = try RunningBroker(settings: settings)
         defer { broker.stop() }
         let kafka = KafkaSettings(brokers: ["127.0.0.1:\(broker.port)"])
-        let admin = try Admin(kafka, log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic("jobs", partitions: 1, replication: 1)])
-        let producer = try Producer(kafka, name: "test", log: .silent, metrics: Metrics())
-        let topic = try producer.topic("jobs")
+        let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
+        _ = try admin.create([NewTopic(name: "jobs", partitionCount: 1, replicationFactor: 1)])
+        let producer = try Producer(settings: kafka, name: "test", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: "jobs")
         var deliveries: [Delivery] = []
         func put(_ text: String) {
             let value = Array(text.utf8)

@@ -10,20 +10,21 @@ private func makeTransactions(_ cluster: MockCluster, _ id: String = "flotilla.p
     -> TransactionalProducer
 {
     try TransactionalProducer(
-        KafkaSettings(cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
+        settings: KafkaSettings(cluster), transactionalID: id, name: "test", log: .silent, metrics: Metrics())
 }
 
 /// Returns a group member with partitions, for its metadata.
 private func makeMember(_ cluster: MockCluster) throws -> Consumer {
-    var options = ConsumerOptions(.group("planner", instanceID: nil, topics: ["jobs"]))
+    var options = ConsumerOptions(membership: .group("planner", instanceID: nil, topics: ["jobs"]))
     options.sessionMilliseconds = 6000
     let consumer = try Consumer(
-        KafkaSettings(cluster), options, name: "test", log: .silent, metrics: Metrics())
+        settings: KafkaSettings(cluster), options: options, name: "test", log: .silent, metrics: Metrics())
     var batch = RecordBatch()
     var isMember = false
     _ = try eventually {
         for case .offered(let partitions) in consumer.poll(into: &batch, waitMilliseconds: 20) {
-            try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+            try consumer.assign(
+                startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
             isMember = true
         }
         return isMember
@@ -42,18 +43,19 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let cluster = try makeCluster()
         let producer = try makeTransactions(cluster)
         let consumer = try makeMember(cluster)
-        let topic = try producer.topic("out")
+        let topic = try producer.topic(named: "out")
         cluster.createTopic("out", partitions: 2, replication: 3)
-        try producer.initialise()
-        try producer.warmUp([topic])
+        try producer.initialize()
+        try producer.connectToLeaders(of: [topic])
         for round in 0..<5 {
-            let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+            let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
             try producer.begin()
             for index in 0..<100 { #expect(send(producer, topic, "\(round * 100 + index)") == .queued) }
-            let offset = OffsetToCommit(TopicPartition("jobs", 0), offset: Int64(round), metadata: "r=1")
-            try producer.sendOffsets([offset], group)
+            let offset = OffsetToCommit(
+                partition: TopicPartition("jobs", 0), offset: Int64(round), metadata: "r=1")
+            try producer.sendOffsets([offset], for: group)
             try producer.commit()
-            #expect(producer.outstanding == 0)
+            #expect(producer.outstandingRecords == 0)
         }
         let values = try makeReader(cluster, "out", partitions: 2).read(500).compactMap(\.value)
         #expect(values == (0..<500).map(String.init))
@@ -65,18 +67,18 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
-        let topic = try producer.topic("jobs")
-        try producer.initialise()
+        let topic = try producer.topic(named: "jobs")
+        try producer.initialize()
         for ending in ["commit", "abort"] {
             try producer.begin()
-            weak var seen: SharedBody?
+            weak var seen: SharedRecordValue?
             do {
                 let bytes = Array("the same for all".utf8)
-                let body = SharedBody(copying: bytes.span)
+                let body = SharedRecordValue(copying: bytes.span)
                 seen = body
                 for _ in 0..<50 {
                     var headers = RecordHeaders()
-                    headers.add("apns-priority", Array("10".utf8).span)
+                    headers.add("apns-priority", value: Array("10".utf8).span)
                     let result = producer.send(
                         to: topic, partition: 0, key: bytes.span, body: body, headers: &headers)
                     #expect(result == .queued)
@@ -95,19 +97,20 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         let consumer = try makeMember(cluster)
         // Coordinator loading, not coordinator, concurrent transactions.
         cluster.fail(.initProducerID, with: 14, 16)
-        try producer.initialise()
+        try producer.initialize()
         cluster.fail(.addPartitions, with: 51, 51)
         cluster.fail(.addOffsets, with: 14)
         cluster.fail(.transactionOffsetCommit, with: 14)
         cluster.fail(.endTransaction, with: 14)
-        let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+        let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
-        try producer.sendOffsets([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)], group)
+        try producer.sendOffsets(
+            [OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)], for: group)
         try producer.commit()
         #expect(try makeReader(cluster, partitions: 1).read(1).count == 1)
     }
@@ -119,14 +122,14 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
-        let topic = try producer.topic("jobs")
-        try producer.initialise()
-        cluster.fail(.addPartitions, with: ErrorCode.topicAuthorizationFailed.rawValue)
+        let topic = try producer.topic(named: "jobs")
+        try producer.initialize()
+        cluster.fail(.addPartitions, with: KafkaErrorCode.topicAuthorizationFailed.rawValue)
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
         let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
-        #expect(failure?.kind == .abortable)
-        #expect(failure?.advice == .abortAndRepeat)
+        #expect(failure?.errorClass == .abortable)
+        #expect(failure?.advice == .abortAndRetry)
         try producer.abort()
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
@@ -134,46 +137,47 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
     }
 }
 
-@Test(arguments: [ErrorCode.fencedInstance, .unknownMember, .illegalGeneration])
-func `work is dropped if the partitions were reassigned`(code: ErrorCode) async throws {
+@Test(arguments: [KafkaErrorCode.fencedInstance, .unknownMember, .illegalGeneration])
+func `work is dropped if the partitions were reassigned`(code: KafkaErrorCode) async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         let producer = try makeTransactions(cluster)
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         let consumer = try makeMember(cluster)
-        try producer.initialise()
-        let group = try #require(consumer.captureGroup(forEpoch: consumer.epoch))
+        try producer.initialize()
+        let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
         cluster.fail(.transactionOffsetCommit, with: code.rawValue)
         let failure = #expect(throws: TransactionFailure.self) {
-            try producer.sendOffsets([OffsetToCommit(TopicPartition("jobs", 0), offset: 0)], group)
+            try producer.sendOffsets(
+                [OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)], for: group)
         }
-        #expect(failure?.advice == .abortAndDrop)
+        #expect(failure?.advice == .abortAndDiscard)
         try producer.abort()
     }
 }
 
-@Test(arguments: [ErrorCode.producerFenced, .invalidProducerEpoch])
-func `a fenced producer asks for a rebuild, and a new producer continues`(code: ErrorCode) async throws {
+@Test(arguments: [KafkaErrorCode.producerFenced, .invalidProducerEpoch])
+func `a fenced producer asks for a rebuild, and a new producer continues`(code: KafkaErrorCode) async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
         do {
             let producer = try makeTransactions(cluster)
-            let topic = try producer.topic("jobs")
-            try producer.initialise()
+            let topic = try producer.topic(named: "jobs")
+            try producer.initialize()
             try producer.begin()
             #expect(send(producer, topic, "x") == .queued)
             cluster.fail(.endTransaction, with: code.rawValue)
             let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
-            #expect(failure?.kind == .fatal)
-            #expect(failure?.advice == .rebuild)
+            #expect(failure?.errorClass == .fatal)
+            #expect(failure?.advice == .replaceProducer)
             #expect(producer.fatalError?.code.isFencing == true)
             #expect(send(producer, topic, "x") == .rebuild(.fatal))
         }
         let producer = try makeTransactions(cluster)
-        let topic = try producer.topic("jobs")
-        try producer.initialise()
+        let topic = try producer.topic(named: "jobs")
+        try producer.initialize()
         try producer.begin()
         #expect(send(producer, topic, "y") == .queued)
         try producer.commit()
@@ -184,9 +188,9 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
     try await onThread {
         let cluster = try makeCluster()
         let producer = try makeTransactions(cluster, "moving")
-        let topic = try producer.topic("jobs")
+        let topic = try producer.topic(named: "jobs")
         cluster.setTransactionCoordinator("moving", broker: 1)
-        try producer.initialise()
+        try producer.initialize()
         for round in 0..<4 {
             try producer.begin()
             #expect(send(producer, topic, "\(round)") == .queued)
@@ -207,12 +211,12 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
         cluster.takeDown(broker: 1)
         let start = Instant.now()
         let failure = #expect(throws: TransactionFailure.self) {
-            try producer.initialise(withinMilliseconds: 500)
+            try producer.initialize(withinMilliseconds: 500)
         }
         #expect(Instant.now().milliseconds(since: start) < 3000)
-        #expect(failure?.advice == .callAgain)
+        #expect(failure?.advice == .retryCall)
         cluster.bringUp(broker: 1)
-        try producer.initialise()
+        try producer.initialize()
     }
 }
 
@@ -222,16 +226,17 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
         var options = ProducerOptions()
         options.queueRecordsMax = 50
         let producer = try TransactionalProducer(
-            KafkaSettings(cluster), options, transactionalID: "full", name: "test", log: .silent,
+            settings: KafkaSettings(cluster), options: options, transactionalID: "full", name: "test",
+            log: .silent,
             metrics: Metrics())
-        let topic = try producer.topic("jobs")
-        try producer.initialise()
+        let topic = try producer.topic(named: "jobs")
+        try producer.initialize()
         try producer.begin()
         var waits = 0
         for index in 0..<500 {
             while send(producer, topic, "\(index)") == .full {
                 waits += 1
-                #expect(producer.waitForRoom(withinMilliseconds: 10_000))
+                #expect(producer.waitForQueueSpace(withinMilliseconds: 10_000))
             }
         }
         try producer.commit()

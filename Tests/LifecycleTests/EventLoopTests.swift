@@ -114,7 +114,7 @@ import Testing
         let running = try RunningLoop()
         let loop = running.loop
         let hook = TwiceHook(loop)
-        _ = loop.perform { loop.atEndOfTurn(hook) }
+        _ = loop.perform { loop.callAtEndOfIteration(hook) }
         #expect(eventually { hook.count.load(ordering: .relaxed) == 3 })
     }
 
@@ -163,12 +163,12 @@ import Testing
         }
     }
 
-    private final class TwiceHook: TurnHook, @unchecked Sendable {
+    private final class TwiceHook: IterationHook, @unchecked Sendable {
         let loop: EventLoop
         let count = Atomic<Int>(0)
         init(_ loop: EventLoop) { self.loop = loop }
-        func endOfTurn() {
-            if count.add(1, ordering: .relaxed).newValue < 3 { loop.atEndOfTurn(self) }
+        func iterationWillEnd() {
+            if count.add(1, ordering: .relaxed).newValue < 3 { loop.callAtEndOfIteration(self) }
         }
     }
 
@@ -195,8 +195,8 @@ private final class StaleScene: EventHandler {
     private(set) var numbers: [Int] = []
 
     private final class Newcomer: EventHandler {
-        func loopEnds() {}
-        func ready(_ readiness: Readiness) { StaleScene.wrong.add(1, ordering: .relaxed) }
+        func loopWillEnd() {}
+        func didBecomeReady(_ readiness: Readiness) { StaleScene.wrong.add(1, ordering: .relaxed) }
     }
 
     init(_ loop: EventLoop) {
@@ -208,14 +208,14 @@ private final class StaleScene: EventHandler {
         pipes = first + second
         write(first[1], "x", 1)
         write(second[1], "x", 1)
-        try? loop.register(first[0], for: .readable, self)
-        try? loop.register(second[0], for: .readable, self)
+        try? loop.register(first[0], for: .readable, handler: self)
+        try? loop.register(second[0], for: .readable, handler: self)
         numbers = [Int(second[0]), Int(second[0])]
     }
 
-    func loopEnds() {}
+    func loopWillEnd() {}
 
-    func ready(_ readiness: Readiness) {
+    func didBecomeReady(_ readiness: Readiness) {
         // The first handler that is called replaces the other. The event of the other is then stale.
         for read in [pipes[0], pipes[2]] {
             loop.deregister(read)
@@ -224,7 +224,7 @@ private final class StaleScene: EventHandler {
         var fresh: [Int32] = [0, 0]
         pipe(&fresh)
         for read in fresh where read == pipes[0] || read == pipes[2] {
-            try? loop.register(read, for: .readable, Newcomer())
+            try? loop.register(read, for: .readable, handler: Newcomer())
         }
         StaleScene.closed.add(1, ordering: .relaxed)
         let all = [pipes[1], pipes[3]] + fresh

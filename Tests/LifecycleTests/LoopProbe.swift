@@ -61,8 +61,8 @@ final class Peer: TCPConnectionDelegate, Sendable {
     func attach(_ new: TCPConnection) { connection.withLock { $0 = new } }
     func read<T>(_ path: (State) -> T) -> T { state.withLock { path($0) } }
 
-    func connected() { state.withLock { $0.isConnected = true } }
-    func received(_ bytes: UnsafeRawBufferPointer) {
+    func didConnect() { state.withLock { $0.isConnected = true } }
+    func didReceive(_ bytes: UnsafeRawBufferPointer) {
         state.withLock {
             if keepsBytes { $0.bytes += bytes }
             $0.received += bytes.count
@@ -70,15 +70,15 @@ final class Peer: TCPConnectionDelegate, Sendable {
         }
         onReceived(tcp, bytes)
     }
-    func writable() {
+    func didBecomeWritable() {
         state.withLock { $0.writable += 1 }
         onWritable(tcp)
     }
-    func inputEnded() {
+    func inputDidEnd() {
         state.withLock { $0.inputEnded += 1 }
         onInputEnded(tcp)
     }
-    func closed(_ reason: TCPCloseReason) {
+    func didClose(reason: TCPCloseReason) {
         state.withLock { $0.closed.append(reason.description) }
         connection.withLock { $0 = nil }
     }

@@ -9,8 +9,8 @@ import Testing
     private func serve(
         on running: RunningLoop, host: String = "127.0.0.1", connectionsMax: Int = 1_000,
         options: TCPOptions = TCPOptions(), peers: Peers, make: @escaping @Sendable (TCPConnection) -> Peer
-    ) throws -> Listener {
-        try Listener(
+    ) throws -> TCPListener {
+        try TCPListener(
             host: host, port: 0, on: [running.loop], connectionsMax: connectionsMax, options: options
         ) { connection in
             let peer = make(connection)
@@ -48,7 +48,7 @@ import Testing
                 let count = min(chunk.count, total - sent.withLock { $0 })
                 sent.withLock { $0 += count }
                 let more = chunk.withUnsafeBytes { connection.send(.init(rebasing: $0[..<count])) }
-                mostWaiting.withLock { $0 = max($0, connection.bytesWaiting) }
+                mostWaiting.withLock { $0 = max($0, connection.pendingByteCount) }
                 if !more { return }
             }
         }
@@ -158,7 +158,8 @@ import Testing
 
     @Test func `the error for a refused connection is one sentence`() throws {
         let running = try RunningLoop()
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) {
+            _ in
             nil
         }
         let port = listener.port
@@ -207,12 +208,13 @@ import Testing
 
     @Test func `the error for a taken port is one sentence`() throws {
         let running = try RunningLoop()
-        let first = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in nil
+        let first = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
+            nil
         }
         defer { first.stop() }
         let port = first.port
         let error = #expect(throws: SystemError.self) {
-            try Listener(host: "127.0.0.1", port: port, on: [running.loop], connectionsMax: 1) { _ in nil }
+            try TCPListener(host: "127.0.0.1", port: port, on: [running.loop], connectionsMax: 1) { _ in nil }
         }
         #expect(
             error?.description == "cannot listen on 127.0.0.1:\(port): address already in use; "
@@ -242,7 +244,7 @@ import Testing
         let b = try RunningLoop()
         let first = a.loop
         let names = Mutex<[String]>([])
-        let listener = try Listener(
+        let listener = try TCPListener(
             host: "localhost", port: 0, on: [a.loop, b.loop], connectionsMax: 100
         ) { connection in
             connection.loop.preconditionOnLoop()

@@ -212,7 +212,7 @@ private func `documented payloads are accepted and built as a phone needs them`(
     let rules = PayloadRules(
         now: golden.timestamp, requiredAttributes: golden.group == nil ? [] : netmeraRequired)
     #expect(rules.violations(in: golden.content, group: group).isEmpty)
-    let body = PayloadBuilder.body(golden.content, timestamp: golden.timestamp, group: group)
+    let body = PayloadBuilder.body(for: golden.content, timestamp: golden.timestamp, group: group)
     #expect(try sameJSON(body, golden.body), "\(String(decoding: body, as: UTF8.self))")
     if let state = golden.content.contentState {
         #expect(String(decoding: body, as: UTF8.self).contains(String(decoding: state.bytes, as: UTF8.self)))

@@ -5,36 +5,40 @@ import Testing
 @Suite struct IngestRecordTests {
     let reader = JSONReader()
 
-    private func text(_ record: some Record) -> String { String(decoding: record.encoded(), as: UTF8.self) }
+    private func text(_ record: some JSONRecord) -> String {
+        String(decoding: record.encoded(), as: UTF8.self)
+    }
 
     @Test func `an installation has this format and reads back`() throws {
         var installation = Installation(app: "shop", subject: .installation("i/1"))
-        installation.environment = Said(.sandbox, at: ReportTime(event: 1, received: 2))
-        installation.user = Said(.user("u1"), at: ReportTime(event: 3, received: 4))
-        installation.os = Said("18.1", at: ReportTime(event: 3, received: 4))
-        installation.frequentPushesEnabled = Said(true, at: ReportTime(event: 3, received: 4))
-        installation.tags = Said(["vip"], at: ReportTime(event: 3, received: 4))
-        var start = Installation.Start(type: "Match")
+        installation.environment = Timestamped(.sandbox, at: ReportTime(event: 1, received: 2))
+        installation.user = Timestamped(.user("u1"), at: ReportTime(event: 3, received: 4))
+        installation.os = Timestamped("18.1", at: ReportTime(event: 3, received: 4))
+        installation.frequentPushesEnabled = Timestamped(true, at: ReportTime(event: 3, received: 4))
+        installation.tags = Timestamped(["vip"], at: ReportTime(event: 3, received: 4))
+        var start = Installation.StartToken(type: "Match")
         start.token = .init(
             hash: "c0", sealed: "s1.x", environment: .sandbox, at: ReportTime(event: 5, received: 6))
         start.unregisteredAt = ReportTime(event: 1, received: 2)
-        installation.starts = [start, .init(type: nil)]
+        installation.startTokens = [start, .init(type: nil)]
         var activity = Installation.Activity(id: "A")
-        activity.type = Said("Match", at: ReportTime(event: 5, received: 6))
-        activity.group = Said("m1", at: ReportTime(event: 5, received: 6))
+        activity.type = Timestamped("Match", at: ReportTime(event: 5, received: 6))
+        activity.group = Timestamped("m1", at: ReportTime(event: 5, received: 6))
         activity.token = .init(
             hash: "c1", sealed: nil, environment: .sandbox, at: ReportTime(event: 5, received: 6))
-        activity.state = Said(.stale, at: ReportTime(event: 7, received: 7))
-        activity.heardAt = ReportTime(event: 7, received: 7)
+        activity.state = Timestamped(.stale, at: ReportTime(event: 7, received: 7))
+        activity.lastSeenAt = ReportTime(event: 7, received: 7)
         activity.isExpired = true
         activity.closing = .init(dismissedAt: ReportTime(event: 8, received: 9))
         installation.activities = [activity]
-        installation.running = Said([], at: ReportTime(event: 8, received: 9))
-        installation.refused = [.init(hash: "c1", at: 10)]
-        installation.moved = [.init(recipient: .installation("i/1"), since: 1, at: 4, until: 5)]
+        installation.runningActivities = Timestamped([], at: ReportTime(event: 8, received: 9))
+        installation.refusedTokens = [.init(hash: "c1", at: 10)]
+        installation.formerRecipients = [
+            .init(recipient: .installation("i/1"), joinedAt: 1, at: 4, rowsKeptUntil: 5)
+        ]
         installation.movedAt = 4
         installation.taps = [.init(at: 12, id: "t"), .init(at: 13, id: nil)]
-        installation.tappedAt = 11
+        installation.tapsPrunedUpTo = 11
         #expect(
             text(installation)
                 == #"{"v":2,"app":"shop","subject":"i:i/1","environment":["sandbox",1,2],"recipient":["u:u1",3,4],"os":["18.1",3,4],"frequentPushesEnabled":[true,3,4],"tags":[["vip"],3,4],"starts":[{"type":"Match","tokenHash":"c0","token":"s1.x","environment":"sandbox","at":[5,6],"unregisteredAt":[1,2]},{}],"activities":[{"id":"A","type":["Match",5,6],"group":["m1",5,6],"tokenHash":"c1","environment":"sandbox","at":[5,6],"state":["stale",7,7],"heardAt":[7,7],"expired":true,"dismissedAt":[8,9]}],"running":[[],8,9],"refused":[{"tokenHash":"c1","at":10}],"moved":[{"from":"i:i/1","since":1,"at":4,"until":5}],"movedAt":4,"taps":[{"at":12,"reportId":"t"},{"at":13}],"tappedAt":11}"#
@@ -45,25 +49,25 @@ import Testing
 
         installation.activities[0].closing = .init(
             endedAt: ReportTime(event: 7, received: 9), dismissedAt: ReportTime(event: 8, received: 9))
-        installation.activities[0].tokenMilliseconds = 3000
-        installation.appBuild = Said("7", at: ReportTime(event: 1, received: 1))
-        installation.locale = Said("de", at: ReportTime(event: 1, received: 1))
-        installation.timeZone = Said("UTC", at: ReportTime(event: 1, received: 1))
-        installation.activitiesEnabled = Said(false, at: ReportTime(event: 1, received: 1))
+        installation.activities[0].tokenLifetimeMilliseconds = 3000
+        installation.appBuild = Timestamped("7", at: ReportTime(event: 1, received: 1))
+        installation.locale = Timestamped("de", at: ReportTime(event: 1, received: 1))
+        installation.timeZone = Timestamped("UTC", at: ReportTime(event: 1, received: 1))
+        installation.activitiesEnabled = Timestamped(false, at: ReportTime(event: 1, received: 1))
         let attributes = try RawJSON(checking: Array(#"{"n":1.0}"#.utf8), with: reader)
-        installation.attributes = Said(attributes, at: ReportTime(event: 1, received: 1))
+        installation.attributes = Timestamped(attributes, at: ReportTime(event: 1, received: 1))
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
     }
 
     @Test func `a time ends with its order and claimed time only if these differ from the defaults`() throws {
         var installation = Installation(app: "shop", subject: .installation("i"))
         func time(_ claimed: Int64?, _ sequence: Int?) -> ReportTime {
-            ReportTime(claimed: claimed, received: 100, order: ReportOrder(sequence: sequence, offset: 7))
+            ReportTime(claimed: claimed, received: 100, order: ReportOrder(bodyPosition: sequence, offset: 7))
         }
-        installation.os = Said("18", at: time(nil, 0))
-        installation.appBuild = Said("7", at: time(50, 3))
-        installation.locale = Said("de", at: time(500, 0))
-        installation.timeZone = Said("UTC", at: time(99, nil))
+        installation.os = Timestamped("18", at: time(nil, 0))
+        installation.appBuild = Timestamped("7", at: time(50, 3))
+        installation.locale = Timestamped("de", at: time(500, 0))
+        installation.timeZone = Timestamped("UTC", at: time(99, nil))
         #expect(
             text(installation)
                 == #"{"v":2,"app":"shop","subject":"i:i","os":["18",100,100],"appBuild":["7",50,100,3],"locale":["de",100,100,0,500],"timeZone":["UTC",99,100,1048583]}"#
@@ -72,13 +76,13 @@ import Testing
         // The form of version 1.
         let before = #"{"v":1,"app":"shop","subject":"i:i","os":["18",100,100],"tappedAt":11}"#
         let read = try Installation.decode(Array(before.utf8), with: reader)
-        #expect(read.os == Said("18", at: time(nil, 0)))
+        #expect(read.os == Timestamped("18", at: time(nil, 0)))
     }
 
     @Test func `a damaged installation is refused and never traps`() {
         let text =
             #"{"v":1,"app":"shop","subject":"x","environment":["sandbox",1],"os":7,"starts":[{"tokenHash":"a"}]}"#
-        #expect(throws: RecordError.self) {
+        #expect(throws: RecordDecodingError.self) {
             try Installation.decode(Array(text.utf8), with: reader)
         }
     }
@@ -92,7 +96,7 @@ import Testing
         // No other kind of report is valid without an installation.
         for kind in ["heartbeat", "startToken"] {
             let text = #"{"v":1,"app":"shop","userId":"u","kind":"\#(kind)","token":"ab"}"#
-            #expect(throws: RecordError.self) { try Report.decode(Array(text.utf8), with: reader) }
+            #expect(throws: RecordDecodingError.self) { try Report.decode(Array(text.utf8), with: reader) }
         }
     }
 
@@ -114,8 +118,8 @@ import Testing
         )
         #expect(try Report.decode(report.encoded(), with: reader) == report)
         report.refusal?.entry = "nonsense"
-        #expect(throws: RecordError.self) { try Report.decode(report.encoded(), with: reader) }
-        #expect(!Report.Kind.deadToken.isFromOutside && Report.Kind.tap.isFromOutside)
+        #expect(throws: RecordDecodingError.self) { try Report.decode(report.encoded(), with: reader) }
+        #expect(!Report.Kind.deadToken.isAllowedFromClients && Report.Kind.tap.isAllowedFromClients)
     }
 
     @Test func `an event has this format and reads back`() throws {
@@ -144,7 +148,7 @@ import Testing
     @Test func `a dead letter describes the rejection in headers`() {
         let letter = DeadLetter(
             stage: "ingest", code: "missing", reason: "token is missing", topic: "flotilla.reports",
-            partition: 3, offset: 42, writtenAt: 1, at: 2)
+            partition: 3, offset: 42, writtenAt: 1, rejectedAt: 2)
         let headers = letter.headers.map { (name: $0.name.rawValue, value: $0.value) }
         #expect(
             headers.map { "\($0.name)=\($0.value)" } == [
@@ -161,7 +165,7 @@ import Testing
         }
         let long = DeadLetter(
             stage: "s", code: "c", reason: String(repeating: "x", count: 5000), topic: "t", partition: 0,
-            offset: 0, writtenAt: 0, at: 0)
+            offset: 0, writtenAt: 0, rejectedAt: 0)
         #expect(long.reason.count == DeadLetter.reasonCharactersMax)
     }
 

@@ -22,7 +22,7 @@ import Testing
             token[place] = byte
             var bytes: [UInt8]? = []
             for pair in stride(from: 0, to: token.count, by: 2) {
-                guard let high = Hex.value(token[pair]), let low = Hex.value(token[pair + 1]) else {
+                guard let high = Hex.value(of: token[pair]), let low = Hex.value(of: token[pair + 1]) else {
                     bytes = nil
                     break
                 }
@@ -34,7 +34,7 @@ import Testing
             #expect(bytes == nil || room == bytes, "\(token)")
             // The next iteration finds the buffer as it was left, longer or shorter.
             if byte == 0 { room = Array(repeating: 9, count: place) }
-            let isPossible = token.withUnsafeBufferPointer { PushToken.isPossible(hex: $0) }
+            let isPossible = token.withUnsafeBufferPointer { PushToken.isValid(hex: $0) }
             #expect(isPossible == (bytes != nil), "\(token)")
         }
     }
@@ -45,13 +45,13 @@ import Testing
         let character = Character(Unicode.Scalar(byte))
         let isGood =
             character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
-        #expect((AppID.problem("a\(character)") == nil) == isGood, "\(byte)")
+        #expect((AppIDRules.problem("a\(character)") == nil) == isGood, "\(byte)")
     }
-    for wrong in ["", ".", "..", "ä", String(repeating: "a", count: AppID.bytesMax + 1)] {
-        #expect(AppID.problem(wrong) != nil, "\(wrong)")
+    for wrong in ["", ".", "..", "ä", String(repeating: "a", count: AppIDRules.bytesMax + 1)] {
+        #expect(AppIDRules.problem(wrong) != nil, "\(wrong)")
     }
-    for good in ["a", "-", "...", ".a", String(repeating: "a", count: AppID.bytesMax)] {
-        #expect(AppID.problem(good) == nil, "\(good)")
+    for good in ["a", "-", "...", ".a", String(repeating: "a", count: AppIDRules.bytesMax)] {
+        #expect(AppIDRules.problem(good) == nil, "\(good)")
     }
 }
 
@@ -106,12 +106,12 @@ import Testing
 }
 
 @Test func `names may contain nearly anything, app ids may not`() {
-    for good in ["alice@example.com", "ars-liv-2025", "a/b", "日本"] { #expect(Name.problem(good) == nil) }
+    for good in ["alice@example.com", "ars-liv-2025", "a/b", "日本"] { #expect(NameRules.problem(good) == nil) }
     for bad in ["", "a\nb", "\u{85}", String(repeating: "é", count: 101)] {
-        #expect(Name.problem(bad) != nil)
+        #expect(NameRules.problem(bad) != nil)
     }
-    for good in ["shop", "com.example.app_1-x"] { #expect(AppID.problem(good) == nil) }
+    for good in ["shop", "com.example.app_1-x"] { #expect(AppIDRules.problem(good) == nil) }
     for bad in ["", "a/b", "..", ".", "a b", "ä", String(repeating: "a", count: 65)] {
-        #expect(AppID.problem(bad) != nil)
+        #expect(AppIDRules.problem(bad) != nil)
     }
 }

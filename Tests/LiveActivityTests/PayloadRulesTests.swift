@@ -141,7 +141,7 @@ private func broken(
         content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: padding))\"}")
         return content
     }
-    let overhead = PayloadBuilder.body(content(padding: 0), timestamp: now).count
+    let overhead = PayloadBuilder.body(for: content(padding: 0), timestamp: now).count
     #expect(broken(content(padding: 4096 - overhead)).isEmpty)
     #expect(broken(content(padding: 4096 - overhead + 1)) == ["payload too_large"])
     #expect(broken(content(padding: 5120 - overhead), route: .channel) == ["content-state too_large"])
@@ -177,7 +177,7 @@ private func broken(
         return content
     }
     func bytes(_ content: PushContent, _ group: GroupAttribute?) -> Int {
-        PayloadBuilder.body(content, timestamp: now, group: group).count
+        PayloadBuilder.body(for: content, timestamp: now, group: group).count
     }
     let group = GroupAttribute(group: String(repeating: "g", count: 200))
     let limit = PayloadRules.Route.token.bytesMax
@@ -189,7 +189,7 @@ private func broken(
     #expect(broken(content(padding: padding + 1)).isEmpty)
     // The limit for attributes and state includes the group attribute too.
     var large = start()
-    let rest = PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group)?.count ?? 0)
+    let rest = PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group: group)?.count ?? 0)
     large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 8))\"}")
     large.alert = Alert(title: .plain("t"), body: .plain("b"))
     #expect(!broken(large, group: group).contains("content-state too_large"))

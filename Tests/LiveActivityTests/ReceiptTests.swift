@@ -8,16 +8,17 @@ func makeReceipt() -> Receipt {
         app: "shop",
         environment: .production, send: "s1", group: "m1", scope: .group, generation: 5, version: 7,
         event: .update, deadline: 1_763_610_000, acceptedAt: 1_763_600_000_000)
-    head.conflate = false
+    head.isConflatable = false
     var accepted = LineSet(all: 200)
     accepted.append(201)
     var refused = LineSet()
     refused.append(200)
     return Receipt(
-        head, at: JobPlace(topic: "jobs", partition: 3, offset: 42), attempt: 1, writtenAt: 1_763_600_000_500,
-        [
-            Receipt.Part(.accepted, accepted),
-            Receipt.Part(.rejected, refused, status: 410, reason: "Unregistered"),
+        head, at: JobPosition(topic: "jobs", partition: 3, offset: 42), attempt: 1,
+        writtenAt: 1_763_600_000_500,
+        parts: [
+            Receipt.Part(.accepted, lines: accepted),
+            Receipt.Part(.rejected, lines: refused, status: 410, reason: "Unregistered"),
         ])
 }
 
@@ -32,7 +33,7 @@ func makeReceipt() -> Receipt {
 
 @Test func `a job that waits in a retry tier has a due time`() throws {
     var receipt = makeReceipt()
-    receipt.parts = [.init(.moved, LineSet(all: 1), status: 429, dueAt: 1_763_600_120_000)]
+    receipt.parts = [.init(.moved, lines: LineSet(all: 1), status: 429, dueAt: 1_763_600_120_000)]
     #expect(String(decoding: receipt.encoded(), as: UTF8.self).contains(#""dueAt":1763600120000"#))
     #expect(try Receipt.decode(receipt.encoded(), with: JSONReader()) == receipt)
 }
@@ -40,7 +41,7 @@ func makeReceipt() -> Receipt {
 @Test func `a receipt with impossible lines is refused`() {
     let text = String(decoding: makeReceipt().encoded(), as: UTF8.self)
     for wrong in ["5-2", "-1", "0-1000", "x"] {
-        #expect(throws: RecordError.self) {
+        #expect(throws: RecordDecodingError.self) {
             try Receipt.decode(Array(text.replacing("0-199,201", with: wrong).utf8), with: JSONReader())
         }
     }
@@ -49,7 +50,7 @@ func makeReceipt() -> Receipt {
 @Test func `addressees of a receipt are read in order`() {
     let bytes = Array("i1\tupdate:a\tu:x\ni2\tstart:Match\ti:i2\nhalf".utf8)
     #expect(
-        ReceiptLines.read(bytes.span) == [
+        ReceiptLines.addressees(in: bytes.span) == [
             .init(installation: "i1", entry: "update:a", recipient: "u:x"),
             .init(installation: "i2", entry: "start:Match", recipient: "i:i2"),
         ])

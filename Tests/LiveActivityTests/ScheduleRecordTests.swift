@@ -14,26 +14,29 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
 }
 
 @Test func `an order of every kind reads back`() throws {
-    var full = Schedule(id: "s/1", name: "Chest", activity: "chest_0", .offset(60_000), makeSend())
-    full.latenessMax = 0
+    var full = Schedule(
+        id: "s/1", name: "Chest", activity: "chest_0", dueTime: .offset(60_000), send: makeSend())
+    full.latenessMillisecondsMax = 0
     full.idempotency = Schedule.Idempotency(key: "k", fingerprint: "f")
-    let wishes: [ScheduleOrder.Wish] = [
-        .schedule(full), .schedule(Schedule(id: "s2", .at(7), makeSend())), .cancel(.activity("chest_0")),
+    let wishes: [ScheduleCommand.Action] = [
+        .schedule(full), .schedule(Schedule(id: "s2", dueTime: .at(7), send: makeSend())),
+        .cancel(.activity("chest_0")),
         .cancel(.id("s/1")), .cancel(.send("s1")), .cancel(.everything), .list(100),
     ]
     for wish in wishes {
-        var order = ScheduleOrder(wish, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)
-        #expect(try ScheduleOrder.decode(order.encoded(), with: reader) == order)
-        order.replyTo = ScheduleOrder.ReplyTo(partition: 3, request: "r1")
+        var order = ScheduleCommand(wish, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)
+        #expect(try ScheduleCommand.decode(order.encoded(), with: reader) == order)
+        order.replyTo = ScheduleCommand.ReplyAddress(partition: 3, request: "r1")
         order.owner = .group("m")
-        #expect(try ScheduleOrder.decode(order.encoded(), with: reader) == order)
+        #expect(try ScheduleCommand.decode(order.encoded(), with: reader) == order)
         #expect(String(decoding: order.key, as: UTF8.self) == "shop/g:m")
     }
 }
 
 @Test func `an invalid order is refused`() {
-    let order = ScheduleOrder(
-        .schedule(Schedule(id: "s1", .at(7), makeSend())), app: "shop", owner: .group("m"), acceptedAt: 5)
+    let order = ScheduleCommand(
+        .schedule(Schedule(id: "s1", dueTime: .at(7), send: makeSend())), app: "shop", owner: .group("m"),
+        acceptedAt: 5)
     let text = String(decoding: order.encoded(), as: UTF8.self)
     for (good, bad) in [
         (#""owner":"g:m""#, #""owner":"x:m""#), (#""owner":"g:m""#, #""owner":"g:""#),
@@ -42,8 +45,8 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     ] {
         let changed = text.replacing(good, with: bad)
         #expect(changed != text)
-        #expect(throws: RecordError.self, "\(bad)") {
-            try ScheduleOrder.decode(Array(changed.utf8), with: reader)
+        #expect(throws: RecordDecodingError.self, "\(bad)") {
+            try ScheduleCommand.decode(Array(changed.utf8), with: reader)
         }
     }
 }
@@ -66,8 +69,9 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
 }
 
 @Test func `an offset counts from the cluster's timestamp, and a time is absolute`() {
-    #expect(Schedule(id: "s", .offset(60_000), makeSend()).dueAt(stamp: 1000) == 61_000)
-    #expect(Schedule(id: "s", .at(60_000), makeSend()).dueAt(stamp: 1000) == 60_000)
+    #expect(
+        Schedule(id: "s", dueTime: .offset(60_000), send: makeSend()).dueAt(recordTimestamp: 1000) == 61_000)
+    #expect(Schedule(id: "s", dueTime: .at(60_000), send: makeSend()).dueAt(recordTimestamp: 1000) == 60_000)
 }
 
 @Test func `a row of timers reads back and has a unique key`() throws {
@@ -75,33 +79,34 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     send.scheduledAt = 4
     let row = TimerRow(
         app: "shop", owner: .recipient(.user("b/n")), id: "s/1", name: "Chest", activity: "chest_0", dueAt: 5,
-        latenessMax: 6, send: send, offset: 7)
+        latenessMillisecondsMax: 6, send: send, commandOffset: 7)
     var end = row
     (end.id, end.name, end.activity) = (nil, nil, nil)
     for row in [row, end] { #expect(try TimerRow.decode(row.encoded(), with: reader) == row) }
-    let seen = SeenOrder(
-        fingerprint: "f", answer: .init(id: "s/1", dueAt: 5, send: "s1", replaced: true), at: 9)
-    #expect(try SeenOrder.decode(seen.encoded(), with: reader) == seen)
-    #expect(seen.isKept(at: 9 + SeenOrder.keptMilliseconds - 1))
-    #expect(!seen.isKept(at: 9 + SeenOrder.keptMilliseconds))
-    let seenKey = SeenOrder.key(app: "shop", owner: row.owner, idempotencyKey: "k")
+    let seen = ScheduleIdempotencyRow(
+        fingerprint: "f", scheduledTimer: .init(id: "s/1", dueAt: 5, send: "s1", isReplacement: true),
+        writtenAt: 9)
+    #expect(try ScheduleIdempotencyRow.decode(seen.encoded(), with: reader) == seen)
+    #expect(seen.isKept(at: 9 + ScheduleIdempotencyRow.retentionMilliseconds - 1))
+    #expect(!seen.isKept(at: 9 + ScheduleIdempotencyRow.retentionMilliseconds))
+    let seenKey = ScheduleIdempotencyRow.key(app: "shop", owner: row.owner, idempotencyKey: "k")
     let keys = [row.key, end.key, seenKey].map { String(decoding: $0, as: UTF8.self) }
     #expect(keys == ["shop/u:b%2fn/s%2f1", "shop/u:b%2fn//m", "/shop/u:b%2fn/k"])
-    let prefix = TimerRow.prefix(app: "shop", owner: row.owner)
+    let prefix = TimerRow.keyPrefix(app: "shop", owner: row.owner)
     #expect(row.key.starts(with: prefix) && end.key.starts(with: prefix) && !seenKey.starts(with: prefix))
-    let isSeen = [row.key, seenKey].map { key in key.withUnsafeBytes { SeenOrder.isKey($0) } }
+    let isSeen = [row.key, seenKey].map { key in key.withUnsafeBytes { ScheduleIdempotencyRow.isKey($0) } }
     #expect(isSeen == [false, true])
 }
 
 @Test func `a reply of every kind reads back`() throws {
-    let listed = ScheduleReply.Listed(
+    let listed = ScheduleReply.ListedTimer(
         id: "s1", name: nil, activity: "chest_0", dueAt: 5, send: "r-1", event: .end)
-    let answers: [ScheduleReply.Answer] = [
-        .scheduled(.init(id: "s1", dueAt: 5, send: "r-1", replaced: false)), .canceled(2, tooLate: 1),
+    let answers: [ScheduleReply.Outcome] = [
+        .scheduled(.init(id: "s1", dueAt: 5, send: "r-1", isReplacement: false)), .cancelled(2, tooLate: 1),
         .listed([listed], isComplete: false), .listed([], isComplete: true), .conflict, .refused("why"),
     ]
     for answer in answers {
-        let reply = ScheduleReply(request: "q1", answer)
+        let reply = ScheduleReply(request: "q1", outcome: answer)
         #expect(try ScheduleReply.decode(reply.encoded(), with: reader) == reply)
     }
 }

@@ -221,7 +221,7 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
         let value = raw("{\"x\":\"\(text)\"}")
         guard schema.findings(in: value, now: 0).decodes else { continue }
         let decoded = try decoder.decode(Held<Date>.self, from: Data(value.bytes))
-        let ours = Array(text.utf8).withUnsafeBufferPointer { CivilTime.seconds(iso8601: $0) }
+        let ours = Array(text.utf8).withUnsafeBufferPointer { UTCDate.seconds(iso8601: $0) }
         #expect(ours.map(Double.init) == decoded.x.timeIntervalSince1970, "seed \(seed): \(text)")
     }
     for bad in ["2025-02-29T00:00:00Z", "2025-11-20", "2025-11-20T20:00:00", "2025-11-20T20:00:00.Z", ""] {
@@ -244,7 +244,7 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
             }
         }
         let reader = JSONReader()
-        guard let made = try? reader.read(bytes, { ContentSchema(from: $0) }) else { continue }
+        guard let made = try? reader.read(bytes, decode: { ContentSchema(from: $0) }) else { continue }
         var texts = Texts(generator: generator)
         guard let value = try? RawJSON(checking: Array(texts.next().utf8), with: reader) else { continue }
         _ = made.findings(in: value, now: 0)

@@ -8,7 +8,7 @@ private let now: Int64 = 1_763_600_000
 
 private func found(_ value: String, _ type: String) -> [String] {
     let findings = schema("{\"x\":\(type)}").findings(in: raw("{\"x\":\(value)}"), now: now)
-    return (findings.failures + findings.doubts).map(\.description)
+    return (findings.failures + findings.warnings).map(\.description)
 }
 
 @Test func `a finding names the path, the error and the remedy`() {
@@ -95,7 +95,7 @@ private func found(_ value: String, _ type: String) -> [String] {
     let findings = schema.findings(in: raw(#"{"home_team":"A","scores":1}"#), now: now)
     #expect(findings.decodes)
     #expect(
-        findings.doubts.map(\.description) == [
+        findings.warnings.map(\.description) == [
             "homeTeam stays nil; there is home_team, but names must match exactly: rename it"
         ])
 }
@@ -103,7 +103,7 @@ private func found(_ value: String, _ type: String) -> [String] {
 @Test func `an ISO date with a fraction of a second is doubtful, because only new systems decode it`() {
     for text in ["2026-11-20T20:00:00.5Z", "2026-11-20T20:00:00.123456+01:00"] {
         let findings = schema(#"{"x":"date.iso8601"}"#).findings(in: raw("{\"x\":\"\(text)\"}"), now: now)
-        #expect(findings.decodes && findings.doubts.map(\.code) == [.notPortable], "\(text)")
+        #expect(findings.decodes && findings.warnings.map(\.code) == [.notPortable], "\(text)")
     }
     for text in ["2026-11-20T20:00:00.Z", "2026-13-20T20:00:00.5Z", "2026-11-20T20:00:00.5"] {
         let findings = schema(#"{"x":"date.iso8601"}"#).findings(in: raw("{\"x\":\"\(text)\"}"), now: now)
@@ -121,9 +121,9 @@ private func found(_ value: String, _ type: String) -> [String] {
     let types = (0..<100).map { "\"d\($0)\":\"date.reference2001\"" } + ["\"last\":\"int\""]
     let findings = schema("{\(types.joined(separator: ","))}").findings(
         in: raw("{\(names.joined(separator: ","))}"), now: now)
-    #expect(findings.doubts.count == SchemaFindings.listedMax)
+    #expect(findings.warnings.count == SchemaFindings.findingsMax)
     #expect(findings.failures.map(\.path) == ["last"])
-    #expect(findings.unlisted == 100 - SchemaFindings.listedMax)
+    #expect(findings.omittedCount == 100 - SchemaFindings.findingsMax)
 }
 
 @Test func `the payload rules refuse values that do not decode and warn about doubtful values`() {

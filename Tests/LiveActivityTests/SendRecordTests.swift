@@ -15,22 +15,22 @@ private func state(_ version: Int64) -> ScopeState {
 
 @Test func `the keys of group rows are distinct and name their group and recipient`() {
     let keys = [
-        GroupKey(app: "shop", group: "m/1"), GroupKey(app: "shop", group: "m/1", recipient: .user("b/n")),
-        GroupKey(app: "shop", group: "m/1", recipient: .installation("b/n")),
-        GroupKey(app: "shop", activity: "m/1"),
+        ScopeKey(app: "shop", group: "m/1"), ScopeKey(app: "shop", group: "m/1", recipient: .user("b/n")),
+        ScopeKey(app: "shop", group: "m/1", recipient: .installation("b/n")),
+        ScopeKey(app: "shop", activity: "m/1"),
     ]
     let texts = keys.map { String(decoding: $0.bytes, as: UTF8.self) }
     #expect(texts == ["shop/m%2f1", "shop/m%2f1/u:b%2fn", "shop/m%2f1/i:b%2fn", "shop//m%2f1"])
     for key in keys {
-        let read = key.bytes.withUnsafeBytes { GroupKey(bytes: $0) }
+        let read = key.bytes.withUnsafeBytes { ScopeKey(bytes: $0) }
         #expect(read == key)
-        #expect(!key.bytes.withUnsafeBytes { SeenSend.isKey($0) })
+        #expect(!key.bytes.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
     }
-    let seen = SeenSend.key(app: "shop", send: "s1")
+    let seen = SendIdempotencyRow.key(app: "shop", send: "s1")
     #expect(String(decoding: seen, as: UTF8.self) == "/shop/s1")
-    #expect(seen.withUnsafeBytes { SeenSend.isKey($0) })
+    #expect(seen.withUnsafeBytes { SendIdempotencyRow.isKey($0) })
     for bad in ["/shop/s1", "shop", "shop/", "shop/m/x:1", "shop/m/u:1/more", "", "a b/m", "shop/%2"] {
-        #expect(Array(bad.utf8).withUnsafeBytes { GroupKey(bytes: $0) } == nil, "\(bad)")
+        #expect(Array(bad.utf8).withUnsafeBytes { ScopeKey(bytes: $0) } == nil, "\(bad)")
     }
 }
 
@@ -38,33 +38,33 @@ private func state(_ version: Int64) -> ScopeState {
     #expect(try GroupRow.decode(GroupRow().encoded(), with: reader) == GroupRow())
     var row = GroupRow()
     row.generation = 1
-    row.endedAt = 2
-    row.endedTime = 3
+    row.endVersion = 2
+    row.endTimestamp = 3
     row.version = 4
-    row.floor = 5
-    row.highest = 6
-    row.newest = state(7)
-    row.previous = [state(6), state(5), state(4)]
-    row.previous[1].origin = "s0"
+    row.recipientVersionFloor = 5
+    row.highestVersion = 6
+    row.newestState = state(7)
+    row.replacedStates = [state(6), state(5), state(4)]
+    row.replacedStates[1].originalSend = "s0"
     row.attributesType = "Match"
     row.attributesBytes = 8
-    row.updates = 9
+    row.updateCount = 9
     row.endDate = 10
-    row.held = makeHeld()
-    row.words = 11
-    row.heldAfter = 10
-    row.updatedAt = 5
-    row.cancelled = [GroupRow.Cancelled(send: "s0", at: 3)]
-    row.lastAt = 12
+    row.heldSend = makeHeld()
+    row.groupSendCount = 11
+    row.groupSendCountWhenHeld = 10
+    row.updateVersion = 5
+    row.cancelledSends = [GroupRow.CancelledSend(send: "s0", at: 3)]
+    row.lastSendAt = 12
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
-    let seen = SeenSend(fingerprint: "f", at: 1)
-    #expect(try SeenSend.decode(seen.encoded(), with: reader) == seen)
+    let seen = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
+    #expect(try SendIdempotencyRow.decode(seen.encoded(), with: reader) == seen)
 }
 
 @Test func `a row from the time when only one state was kept reads back`() throws {
     var row = GroupRow()
-    row.newest = state(7)
-    row.previous = [state(6)]
+    row.newestState = state(7)
+    row.replacedStates = [state(6)]
     let text = String(decoding: row.encoded(), as: UTF8.self)
     #expect(!text.contains("earlier") && !text.contains("origin"))
     #expect(try GroupRow.decode(Array(text.utf8), with: reader) == row)
@@ -79,11 +79,13 @@ private func state(_ version: Int64) -> ScopeState {
         repeating: "{\(letters)}", count: PayloadRules.dataBytesMax / (letters.utf8.count + 3))
     largest.content.contentState = raw("{\"l\":[\(objects.joined(separator: ","))]}")
     var row = GroupRow()
-    row.newest = largest
-    row.previous = Array(repeating: largest, count: GroupRow.previousMax)
-    row.held = makeHeld()
-    row.held?.content = largest.content
-    row.cancelled = (0..<SupersededNote.cancelledMax).map { GroupRow.Cancelled(send: "s\($0)", at: 3) }
+    row.newestState = largest
+    row.replacedStates = Array(repeating: largest, count: GroupRow.replacedStatesMax)
+    row.heldSend = makeHeld()
+    row.heldSend?.content = largest.content
+    row.cancelledSends = (0..<SupersededVersions.cancelledSendsMax).map {
+        GroupRow.CancelledSend(send: "s\($0)", at: 3)
+    }
     #expect(try GroupRow.decode(row.encoded(), with: reader) == row)
 }
 
@@ -97,7 +99,7 @@ private func makeHeld() -> Send {
 
 @Test func `an expansion and its continuation read back`() throws {
     var expansion = Expansion(
-        send: "s1", key: GroupKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
+        send: "s1", key: ScopeKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
         priority: 10, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
         acceptedAt: 1_763_600_000_000)
     for targets: Expansion.Targets in [
@@ -110,49 +112,51 @@ private func makeHeld() -> Send {
         expansion.targets = targets
         #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
     }
-    expansion.key = GroupKey(app: "shop", activity: "a1")
+    expansion.key = ScopeKey(app: "shop", activity: "a1")
     expansion.collapseID = "c"
-    expansion.ordinal = 5
-    expansion.conflate = false
-    expansion.onUnknownStart = .resend
-    expansion.restart = true
-    expansion.dryRun = true
-    expansion.saysOwnState = true
-    expansion.isAnswer = true
+    expansion.precedingUpdates = 5
+    expansion.isConflatable = false
+    expansion.unknownStartPolicy = .resend
+    expansion.forcesRestart = true
+    expansion.isDryRun = true
+    expansion.carriesOwnState = true
+    expansion.answersStateRequest = true
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10
     expansion.tally.expanded = 7
     expansion.tally.dropped = 1
-    expansion.tally.excluded = ["expired": 1, "off": 1]
+    expansion.tally.excludedByReason = ["expired": 1, "off": 1]
     #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
     let text = String(decoding: expansion.encoded(), as: UTF8.self)
     let odd = text.replacing("00ff10", with: "00ff1")
-    #expect(throws: RecordError.self) { try Expansion.decode(Array(odd.utf8), with: reader) }
+    #expect(throws: RecordDecodingError.self) { try Expansion.decode(Array(odd.utf8), with: reader) }
 }
 
 @Test func `the progress of a send reads back`() throws {
-    var verdict = Progress.PlannedPart(.planned, version: 7, generation: 3, lanes: 12)
+    var verdict = ProgressRecord.PlannerPart(.planned, version: 7, generation: 3, laneCount: 12)
     verdict.findings = ["content-state has no goals"]
-    verdict.ended = 2
+    verdict.endedRecipients = 2
     verdict.recipient = .user("ben")
     var tally = LaneTally()
     tally.targeted = 3
-    for system in [OSVersion(18, 1), OSVersion(18, 2), nil] { tally.expand(on: system) }
-    #expect(tally.expanded == 3 && tally.systems == [18: 2, 0: 1])
-    for part: Progress.Part in [.verdict(verdict), .lanes([4, 7], tally)] {
-        let progress = Progress(
-            send: "s1", key: GroupKey(app: "shop", group: "m", recipient: .user("ben")), dryRun: true,
-            acceptedAt: 1, at: 2, part)
-        #expect(try Progress.decode(progress.encoded(), with: reader) == progress)
+    for system in [OSVersion(18, 1), OSVersion(18, 2), nil] { tally.countJob(on: system) }
+    #expect(tally.expanded == 3 && tally.jobsBySystem == [18: 2, 0: 1])
+    for part: ProgressRecord.Part in [.planner(verdict), .lanes([4, 7], tally)] {
+        let progress = ProgressRecord(
+            send: "s1", key: ScopeKey(app: "shop", group: "m", recipient: .user("ben")), isDryRun: true,
+            acceptedAt: 1, writtenAt: 2, part: part)
+        #expect(try ProgressRecord.decode(progress.encoded(), with: reader) == progress)
     }
-    let note = SupersededNote(app: "shop", group: "m", update: 7, end: 0, cancelled: ["s1"])
-    #expect(try SupersededNote.decode(note.encoded(), with: reader) == note)
-    let own = SupersededNote(app: "shop", group: "m", owner: .user("ben"), update: 0, end: 0)
-    #expect(try SupersededNote.decode(own.encoded(), with: reader) == own)
+    let note = SupersededVersions(
+        app: "shop", group: "m", updateVersion: 7, endVersion: 0, cancelledSends: ["s1"])
+    #expect(try SupersededVersions.decode(note.encoded(), with: reader) == note)
+    let own = SupersededVersions(
+        app: "shop", group: "m", owner: .user("ben"), updateVersion: 0, endVersion: 0)
+    #expect(try SupersededVersions.decode(own.encoded(), with: reader) == own)
     #expect(own.key != note.key)
     for owner in [nil, Recipient.user("ben")] {
-        let end = EndSchedule(app: "shop", group: "m", owner: owner, generation: 7, at: 8)
-        #expect(try EndSchedule.decode(end.encoded(), with: reader) == end)
+        let end = AutomaticEnd(app: "shop", group: "m", owner: owner, generation: 7, endsAt: 8)
+        #expect(try AutomaticEnd.decode(end.encoded(), with: reader) == end)
         #expect(String(decoding: end.key, as: UTF8.self) == (owner == nil ? "shop/g:m" : "shop/u:ben"))
     }
 }
@@ -160,31 +164,33 @@ private func makeHeld() -> Send {
 @Test func `a progress record of version 1 for one lane can be read`() throws {
     let text =
         #"{"v":1,"send":"s1","app":"shop","group":"m","acceptedAt":1,"at":2,"lane":4,"targeted":3,"expanded":2}"#
-    let progress = try Progress.decode(Array(text.utf8), with: reader)
-    guard case .lanes([4], let tally) = progress.part else { throw RecordError.unknownVersion(1, known: 2) }
+    let progress = try ProgressRecord.decode(Array(text.utf8), with: reader)
+    guard case .lanes([4], let tally) = progress.part else {
+        throw RecordDecodingError.unknownVersion(1, known: 2)
+    }
     #expect(tally.targeted == 3 && tally.expanded == 2)
 }
 
 @Test func `a tally stays readable for any reported system versions`() throws {
     var tally = LaneTally()
-    for major in 1...UInt8.max { tally.expand(on: OSVersion(major, 0)) }
-    #expect(tally.systems.values.reduce(0, +) == tally.expanded && tally.systems[0] == 223)
-    let progress = Progress(
-        send: "s1", key: GroupKey(app: "shop", group: "m"), dryRun: false, acceptedAt: 1, at: 2,
-        .lanes([4], tally))
-    #expect(try Progress.decode(progress.encoded(), with: reader) == progress)
+    for major in 1...UInt8.max { tally.countJob(on: OSVersion(major, 0)) }
+    #expect(tally.jobsBySystem.values.reduce(0, +) == tally.expanded && tally.jobsBySystem[0] == 223)
+    let progress = ProgressRecord(
+        send: "s1", key: ScopeKey(app: "shop", group: "m"), isDryRun: false, acceptedAt: 1, writtenAt: 2,
+        part: .lanes([4], tally))
+    #expect(try ProgressRecord.decode(progress.encoded(), with: reader) == progress)
 }
 
 @Test func `a cancel and a send in one topic are distinguished`() throws {
     for key in [
-        GroupKey(app: "shop", group: "m"), GroupKey(app: "shop", group: "m", recipient: .user("ben")),
-        GroupKey(app: "shop", activity: "a"),
+        ScopeKey(app: "shop", group: "m"), ScopeKey(app: "shop", group: "m", recipient: .user("ben")),
+        ScopeKey(app: "shop", activity: "a"),
     ] {
-        var cancel = Cancel(send: "s1", app: "shop", key: key, acceptedAt: 1)
-        #expect(cancel.groupKey == key)
-        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancel(cancel))
+        var cancel = Cancellation(send: "s1", app: "shop", key: key, acceptedAt: 1)
+        #expect(cancel.scopeKey == key)
+        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancellation(cancel))
         cancel.recipient = .user("ada")
-        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancel(cancel))
+        #expect(try SendRequest.decode(cancel.encoded(), with: reader) == .cancellation(cancel))
     }
     #expect(try SendRequest.decode(makeHeld().encoded(), with: reader) == .send(makeHeld()))
 }
@@ -230,16 +236,16 @@ private func makeHeld() -> Send {
 }
 
 @Test func `a group state request reads back among sends, and one without a valid lane is refused`() throws {
-    let enquiry = Enquiry(lane: 11, app: "shop", group: "m/1")
+    let enquiry = GroupStateRequest(lane: 11, app: "shop", group: "m/1")
     let request = try SendRequest.decode(enquiry.encoded(), with: reader)
-    #expect(request == .enquiry(enquiry))
-    #expect(request.groupKey == GroupKey(app: "shop", group: "m/1"))
+    #expect(request == .groupState(enquiry))
+    #expect(request.scopeKey == ScopeKey(app: "shop", group: "m/1"))
     let text = String(decoding: enquiry.encoded(), as: UTF8.self).replacing("11", with: "-1")
-    #expect(throws: RecordError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
+    #expect(throws: RecordDecodingError.self) { try SendRequest.decode(Array(text.utf8), with: reader) }
 }
 
 @Test func `a lane's row of a scope keeps its mark for missing updates`() throws {
     var scope = LaneScope()
-    scope.mayLackUpdates = true
+    scope.mayMissUpdates = true
     #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
 }

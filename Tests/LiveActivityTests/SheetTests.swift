@@ -23,7 +23,7 @@ private func round(_ head: SheetHead) throws(SheetError) -> SheetHead {
 /// Returns the jobs of a header `to`, each as its four texts.
 private func jobs(_ to: [UInt8]) throws(SheetError) -> [[String]] {
     var found: [[String]] = []
-    let jobs = try SheetJobs(to.span)
+    let jobs = try SheetJobs(parsing: to.span)
     jobs.forEachJob { line, job in
         #expect(line == found.count)
         let parts = [Array(job.token), Array(job.installation), Array(job.entry), Array(job.recipient)]
@@ -56,8 +56,8 @@ extension [UInt8] {
     head.environment = .sandbox
     head.expiration = 0
     head.attemptsMax = 2
-    head.conflate = false
-    head.onUnknownStart = .resend
+    head.isConflatable = false
+    head.unknownStartPolicy = .resend
     head.collapseID = "c: d"
     head.event = .start
     #expect(try round(head) == head)
@@ -73,7 +73,7 @@ extension [UInt8] {
         let all = lines(apns ? head.apnsLines : head.flotillaLines)
         for index in all.indices {
             let name = String(all[index].prefix { $0 != ":" })
-            guard let line = SheetLine(rawValue: name) else {
+            guard let line = SheetLineName(rawValue: name) else {
                 Issue.record("\(name) is an unknown line")
                 continue
             }
@@ -91,10 +91,10 @@ extension [UInt8] {
             } else {
                 #expect(throws: SheetError.missing(line)) { try attempt(fewer) }
             }
-            #expect(throws: SheetError.wrong(line)) { try attempt(wrong) }
+            #expect(throws: SheetError.invalid(line)) { try attempt(wrong) }
         }
     }
-    #expect(throws: SheetError.notLines) { try read("apns-topic\n", "v: 1") }
+    #expect(throws: SheetError.malformedLines) { try read("apns-topic\n", "v: 1") }
     #expect(throws: SheetError.unknownVersion(2)) { try read(text(head.apnsLines), "v: 2\nnew: thing") }
     let later = text(head.flotillaLines) + "new: thing\n"
     #expect((try? read(text(head.apnsLines), later)) == head)
@@ -123,7 +123,7 @@ extension [UInt8] {
     "token\ti1\t\tu:1", "token\ti1\tupdate:a\t", "token\ti1\tupdate:a\tx:1", "token\ti1\tupdate:a\tu:", "",
 ])
 func `a line that is not a job makes the sheet invalid, and the error has its number`(line: String) {
-    #expect(throws: SheetError.wrongJob(1)) {
+    #expect(throws: SheetError.invalidJob(1)) {
         try jobs(Array("token\ti1\tupdate:a\tu:1\n\(line)\ntoken\ti1\tupdate:a\tu:1".utf8))
     }
 }
@@ -139,21 +139,21 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
     }
     #expect(text(lines.bytes).hasPrefix("c0ffee\tp0\tupdate:a\tu:ann\t26\nc0ffee\tp1\tupdate:a\tu:ann\n"))
     #expect(try jobs(lines.bytes).allSatisfy { $0.last == "u:ann" })
-    let index = try SheetIndex(lines.bytes)
+    let index = try SheetIndex(parsing: lines.bytes)
     var wanted = LineSet()
     for line in [0, 1, 4] { wanted.append(line) }
     #expect(
-        text(index.lines(wanted, of: lines.bytes))
+        text(index.encodedLines(wanted, from: lines.bytes))
             == "c0ffee\tp0\tupdate:a\tu:ann\t26\nc0ffee\tp1\tupdate:a\tu:ann\nc0ffee\tp4\tupdate:a\tu:ann\t100\n"
     )
     let receipt = index.lines.flatMap {
         lines.bytes[Int($0.addressee.lowerBound)..<Int($0.addressee.upperBound)] + [UInt8(ascii: "\n")]
     }
-    #expect(ReceiptLines.systems(receipt.span) == [26, 0, 255, 5, 100])
-    #expect(ReceiptLines.read(receipt.span).map(\.recipient) == Array(repeating: "u:ann", count: 5))
+    #expect(ReceiptLines.systemVersions(in: receipt.span) == [26, 0, 255, 5, 100])
+    #expect(ReceiptLines.addressees(in: receipt.span).map(\.recipient) == Array(repeating: "u:ann", count: 5))
     for wrong in ["", "x", "256", "1000", "-1", "18\t1"] {
         let line = Array("c0ffee\tp\tupdate:a\tu:ann\t\(wrong)\n".utf8)
-        #expect(throws: SheetError.self) { try SheetIndex(line) }
+        #expect(throws: SheetError.self) { try SheetIndex(parsing: line) }
         #expect(throws: SheetError.self) { try jobs(line) }
     }
 }
@@ -171,14 +171,14 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
     var origin = SheetOrigin(
         topic: "flotilla.jobs", partition: 3, offset: 42, lines: lines, attempt: 2, dueAt: 1_763_600_005_000)
     #expect(
-        text(origin.headerLines)
+        text(origin.headerValue)
             == "topic: flotilla.jobs\npartition: 3\noffset: 42\nlines: 0-2,7,9-10\nattempt: 2\ndue-at: 1763600005000\n"
     )
-    #expect(try SheetOrigin(origin.headerLines.span) == origin)
+    #expect(try SheetOrigin(parsing: origin.headerValue.span) == origin)
     origin.reason = "TooManyRequests"
-    #expect(try SheetOrigin(origin.headerLines.span) == origin)
-    #expect(throws: SheetError.wrong(.lines)) {
-        try SheetOrigin(Array(text(origin.headerLines).replacing("7", with: "1").utf8).span)
+    #expect(try SheetOrigin(parsing: origin.headerValue.span) == origin)
+    #expect(throws: SheetError.invalid(.lines)) {
+        try SheetOrigin(parsing: Array(text(origin.headerValue).replacing("7", with: "1").utf8).span)
     }
 }
 
@@ -224,7 +224,7 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
             to[Int.random(in: to.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
         }
         _ = try? SheetHead(apns: head.apnsLines.span, flotilla: flotilla.span)
-        _ = try? SheetOrigin(flotilla.span)
-        if let jobs = try? SheetJobs(to.span) { #expect(jobs.count <= 9, "seed \(seed)") }
+        _ = try? SheetOrigin(parsing: flotilla.span)
+        if let jobs = try? SheetJobs(parsing: to.span) { #expect(jobs.count <= 9, "seed \(seed)") }
     }
 }

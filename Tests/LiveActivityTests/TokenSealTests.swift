@@ -16,26 +16,30 @@ private func keys(_ text: String) throws -> SealingKeys { try SealingKeys(lines:
 private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
 
 @Test func `a sealed token opens only for its app and row`() throws {
-    let seal = TokenSeal(try keys(keyText))
+    let seal = TokenSeal(keys: try keys(keyText))
     let sealed = seal.seal(token, app: "shop", entry: "update:a1")
     #expect(sealed.hasPrefix("s1."))
     #expect(!sealed.contains("c0ffee"))
     #expect(try seal.open(sealed, app: "shop", entry: "update:a1") == token)
-    #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(sealed, app: "shop", entry: "update:a2") }
-    #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(sealed, app: "shop2", entry: "update:a1") }
+    #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
+        try seal.open(sealed, app: "shop", entry: "update:a2")
+    }
+    #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
+        try seal.open(sealed, app: "shop2", entry: "update:a1")
+    }
 }
 
 @Test func `a token seals to the same bytes in the same row, and to other bytes elsewhere`() throws {
-    let seal = TokenSeal(try keys(keyText))
+    let seal = TokenSeal(keys: try keys(keyText))
     let sealed = seal.seal(token, app: "shop", entry: "update:a1")
-    #expect(TokenSeal(try keys(keyText)).seal(token, app: "shop", entry: "update:a1") == sealed)
+    #expect(TokenSeal(keys: try keys(keyText)).seal(token, app: "shop", entry: "update:a1") == sealed)
     #expect(seal.seal(token, app: "shop", entry: "update:a2") != sealed)
     #expect(seal.seal(PushToken(hex: "c0ffee13")!, app: "shop", entry: "update:a1") != sealed)
 }
 
 @Test func `after a rotation the old key opens, the new key seals, and hashes stay`() throws {
-    let old = TokenSeal(try keys(keyText))
-    let new = TokenSeal(try keys(rotatedText))
+    let old = TokenSeal(keys: try keys(keyText))
+    let new = TokenSeal(keys: try keys(rotatedText))
     let sealed = old.seal(token, app: "shop", entry: "start:Match")
     #expect(try new.open(sealed, app: "shop", entry: "start:Match") == token)
     let resealed = new.seal(token, app: "shop", entry: "start:Match")
@@ -43,16 +47,16 @@ private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
     #expect(throws: TokenSeal.Failure.unknownKey(7)) {
         try old.open(resealed, app: "shop", entry: "start:Match")
     }
-    #expect(old.hash(token) == new.hash(token))
+    #expect(old.hash(of: token) == new.hash(of: token))
 }
 
 @Test func `without keys tokens are stored in plain text`() throws {
-    let seal = TokenSeal(nil)
+    let seal = TokenSeal(keys: nil)
     #expect(!seal.isSealing)
     let stored = seal.seal(token, app: "shop", entry: "update:a1")
     #expect(stored == String(decoding: token.hex, as: UTF8.self))
-    #expect(try TokenSeal(try keys(keyText)).open(stored, app: "shop", entry: "update:a1") == token)
-    #expect(seal.hash(token) != TokenSeal(try keys(keyText)).hash(token))
+    #expect(try TokenSeal(keys: try keys(keyText)).open(stored, app: "shop", entry: "update:a1") == token)
+    #expect(seal.hash(of: token) != TokenSeal(keys: try keys(keyText)).hash(of: token))
 }
 
 @Test(arguments: [
@@ -60,7 +64,7 @@ private let token = PushToken(hex: String(repeating: "c0ffee12", count: 20))!
     "abc",
 ])
 func `damaged text never opens and never traps`(stored: String) throws {
-    let seal = TokenSeal(try keys(keyText))
+    let seal = TokenSeal(keys: try keys(keyText))
     #expect(throws: TokenSeal.Failure.self) { try seal.open(stored, app: "shop", entry: "update:a1") }
 }
 
@@ -89,12 +93,12 @@ func `an error in a key file names the line and never its content`(text: String,
     #expect(made)
     #expect(throws: SealingKeys.Problem.self) { try SealingKeys(file: path) }
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    #expect(TokenSeal(try SealingKeys(file: path)).isSealing)
+    #expect(TokenSeal(keys: try SealingKeys(file: path)).isSealing)
     #expect(throws: SealingKeys.Problem.self) { try SealingKeys(file: path + ".not-there") }
 }
 
 @Test func `rows and tokens with the same concatenation never share a nonce`() throws {
-    let seal = TokenSeal(try keys(keyText))
+    let seal = TokenSeal(keys: try keys(keyText))
     let tail: [UInt8] = [0xC0, 0xFF]
     let long = seal.seal(PushToken(bytes: Array("b".utf8) + tail)!, app: "shop", entry: "update:a")
     let short = seal.seal(PushToken(bytes: tail)!, app: "shop", entry: "update:ab")
@@ -106,7 +110,7 @@ func `an error in a key file names the line and never its content`(text: String,
 func `a report's token is sealed for its registry row and opens again`(
     kind: Report.Kind
 ) throws {
-    let seal = TokenSeal(try keys(keyText))
+    let seal = TokenSeal(keys: try keys(keyText))
     var report = Report(app: "shop", environment: .production, installation: "i1", kind: kind)
     report.attributesType = "Match"
     report.activity = kind == .startToken ? nil : "a1"
@@ -121,21 +125,21 @@ func `a report's token is sealed for its registry row and opens again`(
     #expect(try seal.open(tokenOf: plain) == token, "the token of a service without keys")
     var moved = report
     moved.app = "bank"
-    #expect(throws: TokenSeal.Failure.wrongRow) { try seal.open(tokenOf: moved) }
+    #expect(throws: TokenSeal.Failure.sealedForAnotherRow) { try seal.open(tokenOf: moved) }
 }
 
 @Test func `a report stays unchanged without keys or without a token`() throws {
     var report = Report(app: "shop", environment: .production, installation: "i1", kind: .startToken)
-    TokenSeal(try keys(keyText)).seal(tokenOf: &report)
+    TokenSeal(keys: try keys(keyText)).seal(tokenOf: &report)
     #expect(report.token == nil)
-    #expect(try TokenSeal(nil).open(tokenOf: report) == nil)
+    #expect(try TokenSeal(keys: nil).open(tokenOf: report) == nil)
     report.token = "c0ffee"
-    TokenSeal(nil).seal(tokenOf: &report)
+    TokenSeal(keys: nil).seal(tokenOf: &report)
     #expect(report.token == "c0ffee")
 }
 
 @Test func `the longest sealed token fits into a report, and nothing else looks sealed`() throws {
-    let seal = TokenSeal(try keys(keyText.replacingOccurrences(of: "key 1 ", with: "key 999999 ")))
+    let seal = TokenSeal(keys: try keys(keyText.replacingOccurrences(of: "key 1 ", with: "key 999999 ")))
     var report = Report(app: "shop", environment: .production, installation: "i1", kind: .startToken)
     report.token = String(repeating: "ab", count: PushToken.bytesMax)
     seal.seal(tokenOf: &report)
@@ -152,9 +156,9 @@ func `a report's token is sealed for its registry row and opens again`(
 
 /// Returns the catalog's record after a process with these keys has started.
 private func started(_ text: String, _ standing: SealingRecord?) throws -> SealingRecord? {
-    switch SealingKeys.verdict(on: try keys(text), standing: standing, now: 5) {
-    case .good: return standing
-    case .news(let record):
+    switch SealingKeys.verdict(on: try keys(text), recorded: standing, now: 5) {
+    case .accepted: return standing
+    case .acceptedWithNewRecord(let record):
         #expect(try SealingRecord.decode(record.encoded(), with: JSONReader()) == record)
         #expect(standing.map(record.extends) ?? true)
         return record
@@ -165,13 +169,13 @@ private func started(_ text: String, _ standing: SealingRecord?) throws -> Seali
 }
 
 private func refusal(_ text: String?, _ standing: SealingRecord?) throws -> String? {
-    let verdict = SealingKeys.verdict(on: try text.map(keys), standing: standing, now: 5)
+    let verdict = SealingKeys.verdict(on: try text.map(keys), recorded: standing, now: 5)
     if case .refused(let reason) = verdict { return reason }
     return nil
 }
 
 @Test func `the first process records the installation's keys, and other keys are refused`() throws {
-    #expect(SealingKeys.verdict(on: nil, standing: nil, now: 5) == .good)
+    #expect(SealingKeys.verdict(on: nil, recorded: nil, now: 5) == .accepted)
     let first = try #require(try started(keyText, nil))
     #expect(try started(keyText, first) == first)
     #expect(try refusal(nil, first)?.contains("name the file with tokens.sealing-keys-file") == true)
@@ -191,7 +195,7 @@ private func refusal(_ text: String?, _ standing: SealingRecord?) throws -> Stri
     #expect(try started(prepared, first) == first)
     // Then it is in the last line and seals.
     let second = try #require(try started(rotatedText, first))
-    #expect(second.sealing == 7 && second.keys.map(\.number) == [1, 7])
+    #expect(second.newestKeyNumber == 7 && second.keys.map(\.number) == [1, 7])
     #expect(try started(prepared, second) == second, "a process that has not rotated yet")
     #expect(try refusal(keyText, second)?.contains("sealed with key 7") == true)
     // Finally the old key is removed.

@@ -37,9 +37,11 @@ struct DecodingTests {
             let row: TokenRow
             do { row = try TokenRow.decode(bytes, with: reader) } catch {
                 refused += 1
-                let other = #expect(throws: RecordError.self) { try fields.read(bytes.span, with: reader) }
+                let other = #expect(throws: RecordDecodingError.self) {
+                    try fields.read(bytes.span, with: reader)
+                }
                 // The fields are checked in another order.
-                func words(_ error: RecordError?) -> Set<Substring> {
+                func words(_ error: RecordDecodingError?) -> Set<Substring> {
                     Set("\(error, default: "none")".split(separator: "; "))
                 }
                 #expect(words(other) == words(error))
@@ -58,7 +60,7 @@ struct DecodingTests {
             #expect(fields.isSandbox == (row.environment == .sandbox))
             #expect(fields.registeredAt == row.registeredAt && fields.expiresAt == row.expiresAt)
             #expect(fields.movedAt == row.movedAt && fields.dismissedAt == row.dismissedAt)
-            #expect(fields.movedInAt == row.movedInAt)
+            #expect(fields.arrivedAt == row.arrivedAt)
             #expect(fields.activitiesEnabled == row.activitiesEnabled)
             #expect(fields.frequentPushesEnabled == row.frequentPushesEnabled)
         }

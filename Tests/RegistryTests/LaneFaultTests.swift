@@ -45,7 +45,7 @@ struct LaneFaultTests {
                 try lane.close()
             }
             let lane = try openLane(path)
-            if lane.applied != nil { resumed += 1 }
+            if lane.appliedOffset != nil { resumed += 1 }
             try life.judge(lane, "after a kill at write \(step) of \(count)")
             try life.run(lane)
             try life.judge(lane, "at the end, after a kill at write \(step) of \(count)")
@@ -65,7 +65,7 @@ struct LaneFaultTests {
             // The first writes belong to the mark. There is no lane yet.
             store_faults_arm(Int32(step), 3, ENOSPC)
             while lane == nil {
-                do { lane = try openLane(path) } catch let error as StoreError where error.passes {}
+                do { lane = try openLane(path) } catch let error as StoreError where error.isTransient {}
             }
             try life.run(lane!, whenFull: { _ in waits += 1 })
             store_faults_disarm()
@@ -84,7 +84,7 @@ struct LaneFaultTests {
         store_faults_disarm()
         try lane.close()
         let again = try openLane(directory.path)
-        #expect(again.applied == nil)
+        #expect(again.appliedOffset == nil)
         try life.run(again)
         try life.judge(again, "after giving up")
         try again.close()
@@ -115,7 +115,7 @@ struct LaneFaultTests {
             let what = "seed \(seed), round \(round)"
             do {
                 let lane = try openLane(directory.path)
-                if case .discarded = lane.beginning { found += 1 }
+                if case .discarded = lane.openingState { found += 1 }
                 try life.judge(lane, what)
                 // The last record again, and then records that change rows.
                 try life.run(lane)
@@ -123,7 +123,7 @@ struct LaneFaultTests {
                 try lane.commit(601)
                 try lane.close()
                 let again = try openLane(directory.path)
-                #expect(again.beginning == .resumed, "\(what)")
+                #expect(again.openingState == .resumed, "\(what)")
                 try again.close()
             } catch {
                 Issue.record("\(what): \(error)")
@@ -140,21 +140,21 @@ struct LaneFaultTests {
         try lane.file.write { transaction throws(StoreError) in
             for table in [starts, updates] {
                 var rows = RowBatch()
-                try transaction.picture.scan(table) { key, stored in
+                try transaction.snapshot.scan(table) { key, stored in
                     var changed = Array(stored)
                     changed[changed.count - 1] ^= 1
-                    rows.put(key, changed.span)
-                    return .goOn
+                    rows.put(key, value: changed.span)
+                    return .next
                 }
                 try transaction.apply(rows, to: table)
             }
         }
         let error = #expect(throws: StoreError.self) { try life.judge(lane, "changed") }
         #expect(error?.isCorruption == true)
-        try lane.condemn("a row is corrupt")
+        try lane.markForRebuild(because: "a row is corrupt")
         lane = try openLane(directory.path)
-        guard case .discarded(.condemned) = lane.beginning else {
-            return #expect(Bool(false), "\(lane.beginning)")
+        guard case .discarded(.markedUnusable) = lane.openingState else {
+            return #expect(Bool(false), "\(lane.openingState)")
         }
         try life.run(lane)
         try life.judge(lane, "rebuilt")
@@ -168,8 +168,8 @@ struct LaneFaultTests {
         try lane.close()
         func commits(_ offset: Int64, _ key: RegistryKey, _ row: TokenRow?) throws -> StoreError? {
             let lane = try openLane(directory.path)
-            #expect(lane.beginning == .resumed)
-            #expect(lane.start == 199)
+            #expect(lane.openingState == .resumed)
+            #expect(lane.resumeOffset == 199)
             try lane.hear(key, row?.encoded(), offset: offset)
             defer { try? lane.close() }
             do { try lane.commit(offset + 1) } catch { return error as? StoreError }

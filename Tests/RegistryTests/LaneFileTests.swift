@@ -13,8 +13,8 @@ struct LaneFileTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
-    private let selection = Selection(
-        app: "one", .updates(group: "g"), environments: [.production], now: start)
+    private let selection = TokenSelection(
+        app: "one", tokens: .updates(group: "g"), environments: [.production], now: start)
     private let key = RegistryKey(
         app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
 
@@ -37,8 +37,8 @@ struct LaneFileTests {
             }
         }
         let lane = try openLane(path)
-        #expect(lane.beginning == .resumed)
-        #expect(lane.applied == 770)
+        #expect(lane.openingState == .resumed)
+        #expect(lane.appliedOffset == 770)
         #expect(try lane.all(selection).count == 770)
         try lane.close()
     }
@@ -50,16 +50,16 @@ struct LaneFileTests {
             // The state after the first transaction of the restore.
             let table = lane.tables.updates
             try lane.file.write { transaction throws(StoreError) in
-                try transaction.put([1, 1, 0].span, [0].span, in: table)
+                try transaction.put([1, 1, 0].span, value: [0].span, in: table)
             }
             kill(getpid(), SIGKILL)
         }
         let lane = try openLane(path)
-        #expect(lane.applied == nil)
-        #expect(try lane.counts() == LaneCounts())
-        let restore = LaneRestore(lane)
-        try restore.hear(key: key.bytes.span, value: token(1, group: "g").encoded().span, offset: 0)
-        try restore.finish(Applied(offset: 1, asOf: .now()))
+        #expect(lane.appliedOffset == nil)
+        #expect(try lane.rowCounts() == LaneRowCounts())
+        let restore = LaneRestore(lane: lane)
+        try restore.add(key: key.bytes.span, value: token(1, group: "g").encoded().span, offset: 0)
+        try restore.finish(AppliedProgress(offset: 1, completeUntil: .now()))
         #expect(try lane.all(selection).count == 1)
         try lane.close()
         #expect(
@@ -68,15 +68,15 @@ struct LaneFileTests {
     }
 
     @Test func `a truncated, lost or foreign file is discarded with its reason`() throws {
-        func left(_ damage: (String) throws -> Void) throws -> Beginning {
+        func left(_ damage: (String) throws -> Void) throws -> OpeningState {
             let directory = try TemporaryDirectory()
             try fill(try openLane(directory.path))
             try damage(directory.path + "/lane")
             let lane = try openLane(directory.path)
-            #expect(lane.applied == nil)
-            #expect(try lane.counts() == LaneCounts())
+            #expect(lane.appliedOffset == nil)
+            #expect(try lane.rowCounts() == LaneRowCounts())
             defer { try? lane.close() }
-            return lane.beginning
+            return lane.openingState
         }
         #expect(
             try left { try FileManager.default.removeItem(atPath: $0 + "/data.mdb") }
@@ -87,17 +87,19 @@ struct LaneFileTests {
         guard case .discarded(.damaged) = cut else { return #expect(Bool(false), "\(cut)") }
         let directory = try TemporaryDirectory()
         try fill(try openLane(directory.path))
-        #expect(try openLane(directory.path, boot: "boot-2").beginning == .discarded(.machineWentDown))
+        #expect(try openLane(directory.path, boot: "boot-2").openingState == .discarded(.machineWentDown))
     }
 
     @Test func `another layout of rows starts with an empty lane`() throws {
-        let terms = Terms(schema: Lane.schema + 1, origin: "here/registry/0", ageMaxMilliseconds: .max)
+        let terms = ReuseConditions(
+            schema: Lane.schema + 1, origin: "here/registry/0", ageMaxMilliseconds: .max)
         let file = try StateFile(
-            directory.path + "/lane", terms, tables: LaneTables.names, now: .now(), boot: BootID("boot-1"))
+            directory: directory.path + "/lane", conditions: terms, tables: LaneTables.names, now: .now(),
+            boot: BootID("boot-1"))
         try file.close()
         let lane = try openLane(directory.path)
         #expect(
-            lane.beginning == .discarded(.otherSchema(found: Lane.schema + 1, wanted: Lane.schema)))
+            lane.openingState == .discarded(.otherSchema(found: Lane.schema + 1, wanted: Lane.schema)))
         try lane.close()
     }
 
@@ -122,9 +124,9 @@ struct LaneFileTests {
         for bad in [
             "", "one", "one/u:/i/profile", "one/u:a/i/none:x", "one/u:a/%01/update:x", "o%zz/u:a/i/profile",
         ] {
-            try lane.hear(key: Array(bad.utf8).span, value: good.encoded().span, offset: 20)
+            try lane.apply(key: Array(bad.utf8).span, value: good.encoded().span, offset: 20)
         }
-        try lane.hear(key: nil, value: good.encoded().span, offset: 21)
+        try lane.apply(key: nil, value: good.encoded().span, offset: 21)
         try lane.commit(30)
         #expect(try Set(lane.all(selection).map(\.recipient)) == Set(poison.indices.map { "u:u\($0)" }))
         let refused = poison.count + 7

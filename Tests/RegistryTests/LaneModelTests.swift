@@ -33,11 +33,11 @@ struct LaneModelTests {
                 if maker.random.below(10) == 0 {
                     try lane.close()
                     lane = try openLane(directory.path)
-                    #expect(lane.beginning == .resumed)
-                    #expect(lane.applied == Int64(history.count))
+                    #expect(lane.openingState == .resumed)
+                    #expect(lane.appliedOffset == Int64(history.count))
                     // The lane identifies its topic by its last record.
                     if let (key, row) = history.last {
-                        try lane.hear(key, row?.encoded(), offset: lane.start!)
+                        try lane.hear(key, row?.encoded(), offset: lane.resumeOffset!)
                     }
                 }
                 try compare(lane, model, &maker, seed)
@@ -52,20 +52,20 @@ struct LaneModelTests {
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             // Runs of a few rows, so that many are merged.
-            let restore = LaneRestore(lane, runBytesMax: 600 + maker.random.below(20_000))
+            let restore = LaneRestore(lane: lane, runBytesMax: 600 + maker.random.below(20_000))
             var model = Model()
             for offset in 0..<Int64(maker.random.below(400)) {
                 let key = maker.key()
                 let row: TokenRow? = maker.random.below(4) == 0 ? nil : maker.row()
                 model.tokens[key] = row
                 if let row {
-                    try restore.hear(key: key.bytes.span, value: row.encoded().span, offset: offset)
+                    try restore.add(key: key.bytes.span, value: row.encoded().span, offset: offset)
                 } else {
-                    try restore.hear(key: key.bytes.span, value: nil, offset: offset)
+                    try restore.add(key: key.bytes.span, value: nil, offset: offset)
                 }
             }
-            try restore.finish(Applied(offset: 400, asOf: .now()))
-            #expect(lane.applied == 400)
+            try restore.finish(AppliedProgress(offset: 400, completeUntil: .now()))
+            #expect(lane.appliedOffset == 400)
             for _ in 0..<20 { try compare(lane, model, &maker, seed) }
             // The lane then works like any other.
             let key = maker.key()
@@ -80,22 +80,22 @@ struct LaneModelTests {
     private func compare(_ lane: Lane, _ model: Model, _ maker: inout RowMaker, _ seed: UInt64) throws {
         let question = maker.question()
         let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &maker.random))
-        var exclusions = Exclusions()
+        var exclusions = ExclusionCounts()
         let found = try lane.all(
             question.selection, from: cursor, rowsMax: 1 + maker.random.below(5), leavingOut: &exclusions)
         #expect(Set(found).count == found.count, "seed \(seed): a row twice")
         let answer = model.answer(question)
         #expect(Set(found) == answer.rows, "seed \(seed): \(question)")
-        for reason in Exclusion.allCases {
+        for reason in ExclusionReason.allCases {
             #expect(
                 exclusions[reason] == answer.exclusions[reason] ?? 0, "seed \(seed): \(reason), \(question)")
         }
-        let counts = try lane.counts()
+        let counts = try lane.rowCounts()
         #expect(counts.starts + counts.updates == model.tokens.count, "seed \(seed)")
         let keys = model.tokens.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         guard let someone = keys.randomElement(using: &maker.random) else { return }
-        for inquiry in [Inquiry.recipient(someone.recipient), .installation(someone.installation ?? "")] {
-            let known = try lane.known(inquiry, app: someone.app, now: start).map(\.key)
+        for inquiry in [TokenLookup.recipient(someone.recipient), .installation(someone.installation ?? "")] {
+            let known = try lane.tokens(matching: inquiry, app: someone.app, now: start).map(\.key)
             let wanted = keys.filter { $0.app == someone.app && inquiry.means($0) }
             #expect(known.count == wanted.count && Set(known) == Set(wanted), "seed \(seed): \(inquiry)")
         }
@@ -105,8 +105,8 @@ struct LaneModelTests {
     {
         let directory = try TemporaryDirectory()
         let lane = try openLane(directory.path)
-        let selection = Selection(
-            app: "one", .updates(group: "g"), environments: [.production], now: start)
+        let selection = TokenSelection(
+            app: "one", tokens: .updates(group: "g"), environments: [.production], now: start)
         let keys = ["a", "b"].map {
             RegistryKey(
                 app: "one", recipient: .user($0), installation: "i-\($0)", entry: .update(activity: "x"))
@@ -137,7 +137,8 @@ struct LaneModelTests {
         }
         func served(_ type: String) throws -> [String] {
             try lane.all(
-                Selection(app: "one", .starts(type: type), environments: [.production], now: start)
+                TokenSelection(
+                    app: "one", tokens: .starts(type: type), environments: [.production], now: start)
             ).map { "\($0.recipient) \($0.entry)" }.sorted()
         }
         // The typed row is the newest. Another installation had the token in between.
@@ -184,8 +185,9 @@ struct LaneModelTests {
                 key(number), token(7, group: "g", registeredAt: time).encoded(), offset: Int64(number))
         }
         try lane.commit(Int64(count))
-        let selection = Selection(app: "one", .updates(group: "g"), environments: [.production], now: start)
-        var exclusions = Exclusions()
+        let selection = TokenSelection(
+            app: "one", tokens: .updates(group: "g"), environments: [.production], now: start)
+        var exclusions = ExclusionCounts()
         let found = try lane.all(selection, leavingOut: &exclusions).map(\.recipient)
         #expect(found == ["u:user-777"])
         #expect(exclusions[.shadowed] == count - 1)
@@ -219,21 +221,23 @@ struct LaneModelTests {
         for table in [lane.tables.starts, lane.tables.activities, lane.tables.recipients] {
             try lane.file.write { transaction throws(StoreError) in
                 var rows = RowBatch()
-                try transaction.picture.scan(table) { key, stored in
-                    guard !Array(key).contains(own) else { return .goOn }
+                try transaction.snapshot.scan(table) { key, stored in
+                    guard !Array(key).contains(own) else { return .next }
                     var changed = Array(stored)
                     changed[0] ^= 1
-                    rows.put(key, changed.span)
-                    return .goOn
+                    rows.put(key, value: changed.span)
+                    return .next
                 }
                 try transaction.apply(rows, to: table)
             }
         }
-        let known = try lane.known(.recipient(.user("user-7")), app: "one", now: start)
+        let known = try lane.tokens(matching: .recipient(.user("user-7")), app: "one", now: start)
         #expect(Set(known.map(\.key)) == Set(keys[28..<32]))
-        #expect(throws: StoreError.self) { try lane.known(.installation("i"), app: "one", now: start) }
-        #expect(try lane.known(.recipient(.user("nobody")), app: "one", now: start) == [])
-        #expect(try lane.known(.recipient(.user("user-7")), app: "two", now: start) == [])
+        #expect(throws: StoreError.self) {
+            try lane.tokens(matching: .installation("i"), app: "one", now: start)
+        }
+        #expect(try lane.tokens(matching: .recipient(.user("nobody")), app: "one", now: start) == [])
+        #expect(try lane.tokens(matching: .recipient(.user("user-7")), app: "two", now: start) == [])
         try lane.close()
     }
 
@@ -257,24 +261,24 @@ struct LaneModelTests {
             try lane.hear(key, row.encoded(), offset: Int64(number))
         }
         try lane.commit(6)
-        let ada = try lane.known(.recipient(.user("ada")), app: "one", now: start)
+        let ada = try lane.tokens(matching: .recipient(.user("ada")), app: "one", now: start)
         #expect(Set(ada.map(\.key)) == Set(keys[..<4]))
-        #expect(ada.first { $0.key == keys[1] }?.standing == .expired)
-        let i = try lane.known(.installation("i"), app: "one", now: start)
+        #expect(ada.first { $0.key == keys[1] }?.servingState == .expired)
+        let i = try lane.tokens(matching: .installation("i"), app: "one", now: start)
         #expect(Set(i.map(\.key)) == Set(keys[..<2] + keys[4...]))
-        #expect(i.first { $0.key == keys[5] }?.standing == .shadowed)
-        #expect(i.first { $0.key == keys[0] }?.standing == .served)
+        #expect(i.first { $0.key == keys[5] }?.servingState == .shadowed)
+        #expect(i.first { $0.key == keys[0] }?.servingState == .served)
         #expect(i.first { $0.key == keys[5] }?.group == "g")
-        #expect(try lane.known(.installation("i"), app: "two", now: start).isEmpty)
+        #expect(try lane.tokens(matching: .installation("i"), app: "two", now: start).isEmpty)
         try lane.close()
     }
 }
 
-extension Inquiry {
+extension TokenLookup {
     fileprivate func means(_ key: RegistryKey) -> Bool {
         switch self {
         case .recipient(let recipient): key.recipient == recipient
-        case .installation(let name): key.installation.isExactly(name)
+        case .installation(let name): key.installation.isExactlyEqual(to: name)
         }
     }
 }

@@ -12,8 +12,8 @@ struct LanePageTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
-    private let selection = Selection(
-        app: "one", .updates(group: "g"), environments: [.production], now: start)
+    private let selection = TokenSelection(
+        app: "one", tokens: .updates(group: "g"), environments: [.production], now: start)
 
     private func key(_ number: Int) -> RegistryKey {
         RegistryKey(
@@ -68,12 +68,12 @@ struct LanePageTests {
         let seed = UInt64.random(in: 0...999_999)
         var random = SeededGenerator(seed)
         var lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
-        let restore = LaneRestore(lane)
+        let restore = LaneRestore(lane: lane)
         for number in 0..<count {
             let (key, row) = (key(number), token(number, group: "g"))
-            try restore.hear(key: key.bytes.span, value: row.encoded().span, offset: Int64(number))
+            try restore.add(key: key.bytes.span, value: row.encoded().span, offset: Int64(number))
         }
-        try restore.finish(Applied(offset: Int64(count), asOf: .now()))
+        try restore.finish(AppliedProgress(offset: Int64(count), completeUntil: .now()))
         var offset = Int64(count)
         func change(_ number: Int) -> (key: RegistryKey, value: [UInt8]?) {
             var newer = token(number, group: "g", registeredAt: start + offset)
@@ -92,7 +92,7 @@ struct LanePageTests {
         var next: PageCursor? = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
         var pages = 0
         while let cursor = next {
-            next = try lane.page(selection, from: PageCursor(bytes: cursor.bytes)!, into: &page)
+            next = try lane.fillPage(with: selection, from: PageCursor(bytes: cursor.bytes)!, into: &page)
             for index in 0..<page.count {
                 let digits = Array(page[index].recipient).dropFirst("u:user-".count)
                 met[Int(String(decoding: digits, as: UTF8.self))!] += 1
@@ -109,7 +109,7 @@ struct LanePageTests {
             // The next page may come from another process.
             try lane.close()
             lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
-            #expect(lane.start == offset - 1)
+            #expect(lane.resumeOffset == offset - 1)
             try lane.hear(last.key, last.value, offset: offset - 1)
         }
         #expect(met.allSatisfy { $0 <= 1 }, "seed \(seed): a token twice")
@@ -138,14 +138,14 @@ struct LanePageTests {
 
     @Test func `a selection with few matches gives empty pages that continue`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
-        let count = Lane.examinedMax + 10
+        let count = Lane.examinedRowsMax + 10
         try fill(lane, 0..<count)
         var none = selection
         none.program = .anyTag(of: ["nobody"])
         var page = TokenPage()
-        let next = try lane.page(none, from: PageCursor(), into: &page)
+        let next = try lane.fillPage(with: none, from: PageCursor(), into: &page)
         #expect(next != nil && page.isEmpty)
-        #expect(try lane.page(none, from: next!, into: &page) == nil)
+        #expect(try lane.fillPage(with: none, from: next!, into: &page) == nil)
         try lane.close()
     }
 
@@ -238,7 +238,7 @@ struct LanePageTests {
     @Test func `a page of named activities is bounded like any other`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         // One activity that many installations report.
-        let count = Lane.examinedMax + 100
+        let count = Lane.examinedRowsMax + 100
         for number in 0..<count {
             var row = token(number, group: "g")
             // Every second row is not served.
@@ -252,14 +252,15 @@ struct LanePageTests {
         var next: PageCursor? = PageCursor(startingAt: 30_000)
         var (rows, left) = (Set<String>(), 0)
         while let cursor = next {
-            next = try lane.page(named, from: PageCursor(bytes: cursor.bytes)!, into: &page, rowsMax: 500)
+            next = try lane.fillPage(
+                with: named, from: PageCursor(bytes: cursor.bytes)!, into: &page, rowsMax: 500)
             #expect(page.count <= 500)
             for index in 0..<page.count { rows.insert(Found(page[index]).recipient) }
             left += page.exclusions[.activitiesOff]
         }
         #expect(rows.count == count / 2 && left == count - count / 2)
-        let most = try lane.page(named, from: PageCursor(), into: &page, rowsMax: count)
-        #expect(most != nil && page.count + page.exclusions.total <= Lane.examinedMax)
+        let most = try lane.fillPage(with: named, from: PageCursor(), into: &page, rowsMax: count)
+        #expect(most != nil && page.count + page.exclusions.total <= Lane.examinedRowsMax)
         try lane.close()
     }
 }

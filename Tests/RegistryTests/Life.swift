@@ -28,22 +28,22 @@ struct Life {
     func run(
         _ lane: Lane, whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
     ) throws {
-        if lane.applied == nil {
-            let restore = LaneRestore(lane, runBytesMax: 20_000, whenFull: whenFull)
+        if lane.appliedOffset == nil {
+            let restore = LaneRestore(lane: lane, runBytesMax: 20_000, whenFull: whenFull)
             for offset in 0..<restored {
                 let (key, row) = records[offset]
                 try Self.trying(whenFull) {
                     if let row {
-                        try restore.hear(
+                        try restore.add(
                             key: key.bytes.span, value: row.encoded().span, offset: Int64(offset))
                     } else {
-                        try restore.hear(key: key.bytes.span, value: nil, offset: Int64(offset))
+                        try restore.add(key: key.bytes.span, value: nil, offset: Int64(offset))
                     }
                 }
             }
-            try restore.finish(Applied(offset: Int64(restored), asOf: .now()))
+            try restore.finish(AppliedProgress(offset: Int64(restored), completeUntil: .now()))
         }
-        var next = Int(lane.start ?? 0)
+        var next = Int(lane.resumeOffset ?? 0)
         while next < records.count {
             let end = min(records.count, next + Self.batch)
             for offset in next..<end {
@@ -60,19 +60,21 @@ struct Life {
         throws
     {
         while true {
-            do { return try work() } catch let error as StoreError where error.passes { try whenFull(error) }
+            do { return try work() } catch let error as StoreError where error.isTransient {
+                try whenFull(error)
+            }
         }
     }
 
     /// Checks that the lane matches its offset: it is empty, or has exactly the records before it.
     func judge(_ lane: Lane, _ what: String) throws {
-        guard let applied = lane.applied else {
-            #expect(try lane.counts() == LaneCounts(), "\(what): rows without an offset")
+        guard let applied = lane.appliedOffset else {
+            #expect(try lane.rowCounts() == LaneRowCounts(), "\(what): rows without an offset")
             return
         }
         var model = Model()
         for (key, row) in records[..<Int(applied)] { model.tokens[key] = row }
-        let counts = try lane.counts()
+        let counts = try lane.rowCounts()
         #expect(counts.starts + counts.updates == model.tokens.count, "\(what)")
         for selection in Self.selections {
             let rows = model.answer(Question(selection)).rows
@@ -81,12 +83,12 @@ struct Life {
     }
 
     /// Selections that cover every served row.
-    static var selections: [Selection] {
+    static var selections: [TokenSelection] {
         RowMaker.apps.flatMap { app in
-            let starts = ["Match", "Order", "\u{E9}"].map { Selection.Tokens.starts(type: $0) }
-            let updates = RowMaker.groups.map { Selection.Tokens.updates(group: $0) }
+            let starts = ["Match", "Order", "\u{E9}"].map { TokenSelection.Tokens.starts(type: $0) }
+            let updates = RowMaker.groups.map { TokenSelection.Tokens.updates(group: $0) }
             return (starts + updates).map {
-                Selection(app: app, $0, environments: [.production, .sandbox], now: start)
+                TokenSelection(app: app, tokens: $0, environments: [.production, .sandbox], now: start)
             }
         }
     }

@@ -27,7 +27,7 @@ struct Model {
     }
 
     private static func isSameHolder(_ a: RegistryKey, _ b: RegistryKey) -> Bool {
-        a.recipient == b.recipient && a.installation.isExactly(b.installation)
+        a.recipient == b.recipient && a.installation.isExactlyEqual(to: b.installation)
     }
 
     private static func isNewer(
@@ -46,7 +46,7 @@ struct Model {
                 var own = key
                 own.entry = .start(type: type)
                 if let row = tokens[own], exclusion(question.selection, own, row) == nil {
-                    answer.exclusions[.reachedByOwn, default: 0] += 1
+                    answer.exclusions[.reachedByTypedToken, default: 0] += 1
                     continue
                 }
             }
@@ -59,7 +59,9 @@ struct Model {
         return answer
     }
 
-    private func exclusion(_ selection: Selection, _ key: RegistryKey, _ row: TokenRow) -> Exclusion? {
+    private func exclusion(_ selection: TokenSelection, _ key: RegistryKey, _ row: TokenRow)
+        -> ExclusionReason?
+    {
         if row.dismissedAt != nil { return .dismissed }
         if row.activitiesEnabled == false { return .activitiesOff }
         if isShadowed(key) { return .shadowed }
@@ -70,18 +72,18 @@ struct Model {
         }
         if row.movedTo != nil {
             guard case .starts = selection.tokens, let accepted = selection.startAcceptedAt,
-                let movedAt = row.movedAt, accepted < movedAt, accepted >= row.movedInAt ?? 0
+                let movedAt = row.movedAt, accepted < movedAt, accepted >= row.arrivedAt ?? 0
             else { return .movedAway }
         }
         if case .starts(let type) = selection.tokens, key.entry == .start(type: nil),
-            row.exceptTypes?.contains(where: { $0.isExactly(type) }) == true
+            row.unregisteredTypes?.contains(where: { $0.isExactlyEqual(to: type) }) == true
         {
             return .unregistered
         }
         if let dismissals = selection.dismissals, case .starts = selection.tokens,
             tokens.contains(where: { other, dismissed in
                 other.app == key.app && Self.isSameHolder(other, key)
-                    && dismissed.group.isExactly(dismissals.group)
+                    && dismissed.group.isExactlyEqual(to: dismissals.group)
                     && dismissed.dismissedAt ?? .min >= dismissals.since && other.isUpdate
             })
         {
@@ -93,10 +95,10 @@ struct Model {
 
 /// A selection, and the names in it.
 struct Question {
-    var selection: Selection
+    var selection: TokenSelection
     var recipients: [Recipient]?
 
-    init(_ selection: Selection, recipients: [Recipient]? = nil) {
+    init(_ selection: TokenSelection, recipients: [Recipient]? = nil) {
         self.selection = selection
         self.recipients = recipients
         self.selection.recipients = recipients.map(NamedRecipients.init)
@@ -105,10 +107,10 @@ struct Question {
     func looksAt(_ key: RegistryKey, _ row: TokenRow) -> Bool {
         guard key.app == selection.app, recipients?.contains(key.recipient) ?? true else { return false }
         switch (selection.tokens, key.entry) {
-        case (.starts(let wanted), .start(let type)): return type?.isExactly(wanted) ?? true
-        case (.updates(let group), .update): return row.group.isExactly(group)
+        case (.starts(let wanted), .start(let type)): return type?.isExactlyEqual(to: wanted) ?? true
+        case (.updates(let group), .update): return row.group.isExactlyEqual(to: group)
         case (.activities(let wanted), .update(let activity)):
-            return wanted.contains { $0.isExactly(activity) }
+            return wanted.contains { $0.isExactlyEqual(to: activity) }
         default: return false
         }
     }
@@ -116,7 +118,7 @@ struct Question {
 
 struct Answer: Equatable {
     var rows: Set<Found> = []
-    var exclusions: [Exclusion: Int] = [:]
+    var exclusions: [ExclusionReason: Int] = [:]
 }
 
 extension RegistryKey {
@@ -160,7 +162,7 @@ struct RowMaker {
             token: pick([hash(number), "s1.AAECAwQFBgcICQ", "s01.AA", "not-hex", "ABCD"]),
             tokenHash: hash(number),
             attributesType: pick(Self.types), registeredAt: start + Int64(random.below(4)))
-        row.exceptTypes = pick([nil, nil, ["Match"], ["\u{E9}", "Order"]])
+        row.unregisteredTypes = pick([nil, nil, ["Match"], ["\u{E9}", "Order"]])
         row.group = pick(Self.groups)
         row.expiresAt = pick([nil, start, start + 1, start + 10])
         row.os = pick([nil, "17.1", "iOS 17.2", "18.0.1 (22A)", "none"])
@@ -171,7 +173,7 @@ struct RowMaker {
             row.movedAt = start + Int64(random.below(4))
             if random.below(2) == 0 {
                 row.movedTo = .user(pick(Self.users))
-                if random.below(2) == 0 { row.movedInAt = start + Int64(random.below(4)) }
+                if random.below(2) == 0 { row.arrivedAt = start + Int64(random.below(4)) }
             }
         }
         if random.below(8) == 0 {
@@ -182,14 +184,14 @@ struct RowMaker {
     }
 
     mutating func question() -> Question {
-        let tokens: Selection.Tokens =
+        let tokens: TokenSelection.Tokens =
             switch random.below(3) {
             case 0: .starts(type: pick(["Match", "Order", "\u{E9}", "Unknown"]))
             case 1: .updates(group: pick(Self.groups))
             default: .activities(Array(Self.activities.shuffled(using: &random).prefix(2)) + ["none"])
             }
-        var selection = Selection(
-            app: pick(Self.apps + ["three"]), tokens,
+        var selection = TokenSelection(
+            app: pick(Self.apps + ["three"]), tokens: tokens,
             environments: pick([[.production], [.sandbox], [.production, .sandbox]]),
             now: start + Int64(random.below(12)))
         if random.below(2) == 0 {

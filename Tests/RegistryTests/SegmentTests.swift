@@ -142,7 +142,7 @@ struct SegmentTests {
                 }
                 if bytes.isEmpty { bytes = [0x7B] }
             }
-            guard let rule = try? reader.read(bytes, { $0.segmentRule() }) else { continue }
+            guard let rule = try? reader.read(bytes, decode: { $0.segmentRule() }) else { continue }
             _ = SegmentProgram(rule).matches(user: value.span, installation: value.span, os: nil)
         }
     }
@@ -174,8 +174,8 @@ struct SegmentTests {
                 if number % 40 % 5 == 0 { wanted.insert("i-\(number)") }
             }
             try lane.commit(1)
-            var selection = Selection(
-                app: "one", .starts(type: "Match"), environments: [.production], now: start)
+            var selection = TokenSelection(
+                app: "one", tokens: .starts(type: "Match"), environments: [.production], now: start)
             selection.program = .anyTag(of: ["vip", "other"])
             let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
             let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.below(9)).map(

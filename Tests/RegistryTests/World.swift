@@ -16,35 +16,36 @@ func openLane(
     _ directory: String, boot: String = "boot-1", metrics: Metrics = Metrics(), mapBytesAtStart: Int = 1 << 20
 ) throws -> Lane {
     try Lane(
-        directory + "/lane", partition, origin: "here", ageMaxMilliseconds: .max,
-        limits: Limits(mapBytesAtStart: mapBytesAtStart), now: .now(), boot: BootID(boot), log: .silent,
+        directory: directory + "/lane", partition: partition, origin: "here", ageMaxMilliseconds: .max,
+        limits: EnvironmentLimits(mapBytesAtStart: mapBytesAtStart), now: .now(), boot: BootID(boot),
+        log: .silent,
         metrics: LaneMetrics(metrics))
 }
 
 extension Lane {
     func hear(_ key: RegistryKey, _ value: [UInt8]?, offset: Int64) throws {
         if let value {
-            try hear(key: key.bytes.span, value: value.span, offset: offset)
+            try apply(key: key.bytes.span, value: value.span, offset: offset)
         } else {
-            try hear(key: key.bytes.span, value: nil, offset: offset)
+            try apply(key: key.bytes.span, value: nil, offset: offset)
         }
     }
 
-    func commit(_ offset: Int64) throws { try commit(Applied(offset: offset, asOf: .now())) }
+    func commit(_ offset: Int64) throws { try commit(AppliedProgress(offset: offset, completeUntil: .now())) }
 
     /// Returns all rows of a selection, page by page. `between` runs after each page.
     func all(
-        _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
+        _ selection: TokenSelection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
         between: () throws -> Void = {}
     ) throws -> [Found] {
-        var exclusions = Exclusions()
+        var exclusions = ExclusionCounts()
         return try all(selection, from: cursor, rowsMax: rowsMax, leavingOut: &exclusions, between: between)
     }
 
     /// - Parameter exclusions: The sum of the pages' exclusions.
     func all(
-        _ selection: Selection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
-        leavingOut exclusions: inout Exclusions, between: () throws -> Void = {}
+        _ selection: TokenSelection, from cursor: PageCursor = PageCursor(), rowsMax: Int = 1000,
+        leavingOut exclusions: inout ExclusionCounts, between: () throws -> Void = {}
     ) throws -> [Found] {
         var page = TokenPage()
         var found: [Found] = []
@@ -52,7 +53,7 @@ extension Lane {
         while let next = cursor {
             // The cursor goes through bytes, as in a continuation record.
             let travelled = PageCursor(bytes: next.bytes)
-            cursor = try self.page(selection, from: travelled!, into: &page, rowsMax: rowsMax)
+            cursor = try self.fillPage(with: selection, from: travelled!, into: &page, rowsMax: rowsMax)
             #expect(page.count <= rowsMax)
             for index in 0..<page.count { found.append(Found(page[index])) }
             exclusions += page.exclusions

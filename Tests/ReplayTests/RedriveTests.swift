@@ -11,25 +11,25 @@ import Topics
     init() throws { stand = try ReplayStand() }
 
     @Test func `a dead letter's name is its partition and offset, in one spelling only`() {
-        #expect(LetterName("3/1042") == LetterName(partition: 3, offset: 1042))
+        #expect(DeadLetterID("3/1042") == DeadLetterID(partition: 3, offset: 1042))
         let wrong = [
             "", "3", "3/", "/4", "-1/4", "3/-4", "3/4/5", "03/4", "3/+4", "3/99999999999999999999", "a/b",
         ]
-        for text in wrong { #expect(LetterName(text) == nil, "\(text)") }
+        for text in wrong { #expect(DeadLetterID(text) == nil, "\(text)") }
     }
 
     @Test func `a dead letter of jobs goes once to a later tier of its lane, with new places`() throws {
         let name = try stand.bury(stand.head(), to: 0..<3, lane: 1)
-        #expect(try stand.redrive().survey().letters == 1)
+        #expect(try stand.redrive().preview().letters == 1)
         #expect(try stand.content(.jobsLater5s).isEmpty, "a survey writes nothing")
         let done = try stand.redriveAll()
         #expect(done.letters == 1 && done.jobs == 3)
         let records = try stand.content(.jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 1 && record.value == ReplayStand.body)
-        let origin = try SheetOrigin(Array((record.headers["origin"] ?? "").utf8).span)
+        let origin = try SheetOrigin(parsing: Array((record.headers["origin"] ?? "").utf8).span)
         #expect(origin.topic == "dead-letters" && origin.partition == 1 && origin.offset == name.offset)
-        #expect(origin.lines == LineSet(all: 3) && origin.attempt == 1 && origin.tries == 0)
+        #expect(origin.lines == LineSet(all: 3) && origin.attempt == 1 && origin.countedPushes == 0)
         #expect(origin.reason == nil && origin.dueAt > stand.now)
         #expect(record.headers["flotilla-redriven"] == name.text)
         #expect(record.headers.keys.allSatisfy { !$0.hasPrefix("flotilla-dead") })
@@ -43,7 +43,7 @@ import Topics
     @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {
         try stand.bury(stand.head(), to: 0..<1)
         var hasComeBack = false
-        let done = try stand.redrive().carryOut { _ in
+        let done = try stand.redrive().execute { _ in
             if !hasComeBack { try stand.bury(stand.head(), to: 1..<2, lane: 1) }
             hasComeBack = true
         }
@@ -57,8 +57,9 @@ import Topics
     {
         let gone = try stand.bury(stand.head(), to: 0..<1)
         let left = try stand.bury(stand.head(), to: 1..<2)
-        let begun = LetterMark(
-            .redrive, .begun, run: "dead", by: "tester", at: stand.now, letters: [gone.offset, left.offset])
+        let begun = DeadLetterMark(
+            .redrive, phase: .begun, run: "dead", author: "tester", at: stand.now,
+            letterOffsets: [gone.offset, left.offset])
         try stand.mark(begun, in: 0)
         try stand.write(
             .jobsLater5s, 0, ReplayStand.body,
@@ -67,10 +68,10 @@ import Topics
             ])
         #expect(try stand.states() == [.doubtful, .doubtful])
         #expect(
-            try stand.redrive(busy: 60_000).survey().objections == [.busy: 2],
+            try stand.redrive(busy: 60_000).preview().skipped == [.busy: 2],
             "the other call may still be running")
         let done = try stand.redriveAll()
-        #expect(done.settled == 1 && done.letters == 1)
+        #expect(done.alreadySent == 1 && done.letters == 1)
         #expect(try stand.states() == [.redriven, .redriven])
         #expect(try stand.content(.jobsLater5s).count == 2)
         #expect(try stand.redriveAll(run: "r2").letters == 0)
@@ -82,7 +83,7 @@ import Topics
         let tallies = try await withThrowingTaskGroup(of: Redrive.Tally.self) { group in
             for run in ["r1", "r2", "r3"] {
                 group.addTask {
-                    try stand.redrive(run: run, busy: 60_000).carryOut { _ in }
+                    try stand.redrive(run: run, busy: 60_000).execute { _ in }
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -103,7 +104,7 @@ import Topics
         try stand.bury(stand.head(.end, version: 5, group: "newer"), to: 0..<1)
         func scope(_ key: [UInt8], _ change: (inout LaneScope) -> Void) throws {
             var row = LaneScope()
-            row.at = stand.now
+            row.writtenAt = stand.now
             change(&row)
             try stand.write(.starts, 0, key: key, row.encoded())
         }
@@ -112,18 +113,20 @@ import Topics
                 send: "s9", version: version, content: PushContent(.update), priority: 10,
                 deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
         }
-        try scope(RecordKey.join("shop", "newer")) { $0.newest = state(6) }
-        try scope(RecordKey.join("shop", "ended")) { $0.endedAt = 6 }
-        try scope(RecordKey.join("shop", "own", "u:u1")) { $0.newest = state(6) }
-        try scope(RecordKey.join("shop", "own")) { $0.newest = state(5) }
-        try scope(RecordKey.join("shop", "taken")) { $0.cancelled = ["taken-back"] }
+        try scope(RecordKey.join("shop", "newer")) { $0.newestState = state(6) }
+        try scope(RecordKey.join("shop", "ended")) { $0.endVersion = 6 }
+        try scope(RecordKey.join("shop", "own", "u:u1")) { $0.newestState = state(6) }
+        try scope(RecordKey.join("shop", "own")) { $0.newestState = state(5) }
+        try scope(RecordKey.join("shop", "taken")) { $0.cancelledSends = ["taken-back"] }
         let start = LedgerKey(
-            app: "shop", .group("started"), recipient: .user("u0"), generation: 3, installation: "i0")
+            app: "shop", subject: .group("started"), recipient: .user("u0"), generation: 3, installation: "i0"
+        )
         try stand.write(
-            .starts, 0, key: start.bytes, LedgerRow(version: 6, at: stand.now, type: "Match").encoded())
+            .starts, 0, key: start.bytes, LedgerRow(version: 6, startedAt: stand.now, type: "Match").encoded()
+        )
         let done = try stand.redriveAll()
         #expect(
-            done.objections == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(done)"
+            done.skipped == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(done)"
         )
         #expect(done.letters == 2 && done.jobs == 2)
         let recipients = try stand.content(.jobsLater5s).map { $0.headers["to"] ?? "" }
@@ -136,11 +139,11 @@ import Topics
         (head.group, head.deadline) = (nil, .max)
         try stand.bury(head, to: 0..<2)
         var row = LaneScope()
-        row.at = stand.now
-        row.endedAt = 9
-        try stand.write(.starts, 0, key: GroupKey(app: "shop", activity: "a1").bytes, row.encoded())
+        row.writtenAt = stand.now
+        row.endVersion = 9
+        try stand.write(.starts, 0, key: ScopeKey(app: "shop", activity: "a1").bytes, row.encoded())
         let done = try stand.redriveAll()
-        #expect(done.jobs == 1 && done.objections == [.ended: 1], "\(done)")
+        #expect(done.jobs == 1 && done.skipped == [.ended: 1], "\(done)")
     }
 
     @Test func `other records go back to their topic`() throws {
@@ -156,7 +159,7 @@ import Topics
             from: .jobs, 0, stage: "sender", code: "sheet_malformed", value: report, headers: [("apns", [])])
         let done = try stand.redriveAll()
         #expect(done.letters == 2, "\(done)")
-        #expect(done.objections == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
+        #expect(done.skipped == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
         let reports = try stand.content(.reports)
         #expect(reports.count == 1 && reports[0].key == key && reports[0].value == report)
         // The report counts from its first arrival.
@@ -167,33 +170,33 @@ import Topics
 
     @Test func `a send is redriven only if its group has no newer send`() throws {
         for (group, lastAt) in [("quiet", stand.now - 9_000), ("busy", stand.now)] {
-            let key = GroupKey(app: "shop", group: group).bytes
+            let key = ScopeKey(app: "shop", group: group).bytes
             let home = Int32(murmur(key))
             try stand.bury(
                 from: .sends, home, stage: "fan-out", code: "unknown_version", key: key,
                 value: Array("{}".utf8), writtenAt: stand.now - 5_000)
             var row = GroupRow()
-            row.lastAt = lastAt
+            row.lastSendAt = lastAt
             try stand.write(.groups, home, key: key, row.encoded())
         }
         let done = try stand.redriveAll()
-        #expect(done.letters == 1 && done.objections == [.newer: 1], "\(done)")
-        #expect(try stand.content(.sends).map(\.key) == [GroupKey(app: "shop", group: "quiet").bytes])
+        #expect(done.letters == 1 && done.skipped == [.newer: 1], "\(done)")
+        #expect(try stand.content(.sends).map(\.key) == [ScopeKey(app: "shop", group: "quiet").bytes])
     }
 
     @Test func `a call covers the dead letters that match all conditions`() throws {
         let first = try stand.bury(stand.head(), to: 0..<1)
         try stand.bury(stand.head(app: "bank"), to: 0..<1, lane: 1)
         try stand.bury(stand.head(), to: 0..<1, lane: 1, code: "request_faulty")
-        func count(_ change: (inout LetterFilter) -> Void) throws -> Int {
-            try stand.redrive(stand.filter(change)).survey().letters
+        func count(_ change: (inout DeadLetterFilter) -> Void) throws -> Int {
+            try stand.redrive(stand.filter(change)).preview().letters
         }
         #expect(try count { _ in } == 3)
         #expect(try count { $0.app = "shop" } == 2)
         #expect(try count { $0.app = "none" } == 0)
         #expect(try count { ($0.app, $0.code) = ("shop", "request_faulty") } == 1)
         #expect(try count { $0.stage = "ingest" } == 0)
-        #expect(try count { $0.names = [first] } == 1)
+        #expect(try count { $0.ids = [first] } == 1)
         #expect(try count { $0.since = stand.now } == 3)
         #expect(try count { $0.since = stand.now + 1 } == 0)
         #expect(try count { $0.until = stand.now } == 0)
@@ -205,12 +208,13 @@ import Topics
     @Test func `a discarded dead letter is not sent again, and is listed only on request`() throws {
         try stand.bury(stand.head(), to: 0..<2)
         try stand.bury(stand.head(), to: 2..<3, lane: 1)
-        let discard = Discard(stand.box, stand.filter { $0.app = "shop" }, author: "tester", run: "d1")
-        #expect(try discard.survey().letters == 2)
+        let discard = Discard(
+            deadLetters: stand.box, filter: stand.filter { $0.app = "shop" }, author: "tester", run: "d1")
+        #expect(try discard.preview().letters == 2)
         #expect(try stand.states() == [.open, .open])
-        #expect(try discard.carryOut { _ in } == 2)
+        #expect(try discard.execute { _ in } == 2)
         #expect(try stand.states() == [.discarded, .discarded])
-        #expect(try discard.carryOut { _ in } == 0)
+        #expect(try discard.execute { _ in } == 0)
         #expect(try stand.redriveAll().letters == 0)
     }
 

@@ -18,10 +18,10 @@ struct ReplayStand {
     init() throws {
         cluster = try TestCluster()
         bed = try IngestBed(cluster.brokers, lanes: Self.lanes)
-        producer = try Producer(bed.settings, name: "stages", log: .silent, metrics: Metrics())
+        producer = try Producer(settings: bed.settings, name: "stages", log: .silent, metrics: Metrics())
     }
 
-    var box: LetterBox { LetterBox(bed.settings, bed.layout) }
+    var box: DeadLetterTopic { DeadLetterTopic(settings: bed.settings, layout: bed.layout) }
 
     // MARK: Writing
 
@@ -30,9 +30,9 @@ struct ReplayStand {
         _ topic: TopicName, _ lane: Int32, key: [UInt8]? = nil, _ value: [UInt8]?,
         headers: [(String, [UInt8])] = []
     ) throws -> Int64 {
-        let target = try producer.topic(bed.layout.name(topic))
+        let target = try producer.topic(named: bed.layout.name(of: topic))
         var list = RecordHeaders(capacity: headers.count)
-        for (name, value) in headers { list.add(named: Array(name.utf8).span, value.span) }
+        for (name, value) in headers { list.add(named: Array(name.utf8).span, value: value.span) }
         let result = producer.send(
             to: target, partition: lane, key: key?.span, value: value?.span, headers: &list, tag: 1)
         precondition(result == .queued)
@@ -73,50 +73,55 @@ struct ReplayStand {
     @discardableResult
     func bury(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, code: String = "attempts_exhausted"
-    ) throws -> LetterName {
+    ) throws -> DeadLetterID {
         let origin = SheetOrigin(
             topic: "jobs", partition: lane, offset: 7, lines: LineSet(all: phones.count), attempt: 4,
-            tries: 6,
+            countedPushes: 6,
             dueAt: 0, reason: "InternalServerError")
         return try bury(
             from: .jobsLater2m, lane, stage: "sender", code: code, value: Self.body,
-            headers: sheet(head, to: phones) + [("origin", origin.headerLines)])
+            headers: sheet(head, to: phones) + [("origin", origin.headerValue)])
     }
 
     @discardableResult
     func bury(
         from topic: TopicName, _ lane: Int32, stage: String, code: String, key: [UInt8]? = nil,
         value: [UInt8]?, headers: [(String, [UInt8])] = [], writtenAt: Int64? = nil
-    ) throws -> LetterName {
+    ) throws -> DeadLetterID {
         let why = DeadLetter(
-            stage: stage, code: code, reason: "in words", topic: bed.layout.name(topic), partition: lane,
-            offset: 9, writtenAt: writtenAt ?? now - 1_000, at: now)
+            stage: stage, code: code, reason: "in words", topic: bed.layout.name(of: topic), partition: lane,
+            offset: 9, writtenAt: writtenAt ?? now - 1_000, rejectedAt: now)
         let all = headers + why.headers.map { ($0.name.rawValue, Array($0.value.utf8)) }
         let offset = try write(.deadLetters, lane, key: key, value, headers: all)
-        return LetterName(partition: lane, offset: offset)
+        return DeadLetterID(partition: lane, offset: offset)
     }
 
-    func mark(_ mark: LetterMark, in lane: Int32) throws {
+    func mark(_ mark: DeadLetterMark, in lane: Int32) throws {
         try write(
-            .deadLetters, lane, mark.encoded(), headers: [(LetterMark.header.description, Array("1".utf8))])
+            .deadLetters, lane, mark.encoded(),
+            headers: [(DeadLetterMark.header.description, Array("1".utf8))])
     }
 
     // MARK: Calls
 
-    func filter(_ change: (inout LetterFilter) -> Void = { _ in }) -> LetterFilter {
-        var filter = LetterFilter()
+    func filter(_ change: (inout DeadLetterFilter) -> Void = { _ in }) -> DeadLetterFilter {
+        var filter = DeadLetterFilter()
         change(&filter)
         return filter
     }
 
-    func redrive(_ filter: LetterFilter = LetterFilter(), run: String = "r1", busy: Int64 = -1) -> Redrive {
-        Redrive(box, filter, author: "tester", run: run, busyMilliseconds: busy)
+    func redrive(_ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1", busy: Int64 = -1)
+        -> Redrive
+    {
+        Redrive(deadLetters: box, filter: filter, author: "tester", run: run, busyMilliseconds: busy)
     }
 
     /// Redrives with a new run.
     @discardableResult
-    func redriveAll(_ filter: LetterFilter = LetterFilter(), run: String = "r1") throws -> Redrive.Tally {
-        try redrive(filter, run: run).carryOut { _ in }
+    func redriveAll(_ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1") throws
+        -> Redrive.Tally
+    {
+        try redrive(filter, run: run).execute { _ in }
     }
 
     func resend(
@@ -124,19 +129,20 @@ struct ReplayStand {
         busy: Int64 = -1
     ) -> Resend {
         Resend(
-            box, send: send, of: app, withUnknownStarts: withUnknownStarts, author: "tester", run: run,
+            deadLetters: box, send: send, of: app, withUnknownStarts: withUnknownStarts, author: "tester",
+            run: run,
             busyMilliseconds: busy)
     }
 
     func content(_ topic: TopicName) throws -> [ReadRecord] { try TopicContent(topic, bed).records }
 
-    func states() throws -> [LetterJournal.State] {
-        var states: [LetterJournal.State] = []
-        try box.forEach(LetterFilter()) { _, state in states.append(state) }
+    func states() throws -> [DeadLetterJournal.DeadLetterState] {
+        var states: [DeadLetterJournal.DeadLetterState] = []
+        try box.forEach(matching: DeadLetterFilter()) { _, state in states.append(state) }
         return states
     }
 }
 
 extension ReplayStand {
-    func partition(of key: [UInt8]) -> Int { Murmur2.partition(of: key.span, of: Self.lanes) }
+    func partition(of key: [UInt8]) -> Int { Murmur2.partition(forKey: key.span, partitionCount: Self.lanes) }
 }

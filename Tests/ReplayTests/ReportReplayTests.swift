@@ -17,7 +17,7 @@ import Topics
     }
 
     private func replay(_ start: ReportReplay.Start = .time(0), run: String = "a1") -> ReportReplay {
-        ReportReplay(stand.box, from: start, author: "somebody", run: run)
+        ReportReplay(deadLetters: stand.box, from: start, author: "somebody", run: run)
     }
 
     private func reports() throws -> [ReadRecord] { try TopicContent(.reports, stand.bed).records }
@@ -28,10 +28,10 @@ import Topics
         try write(3)
         try write(2, to: 1)
         let replay = replay()
-        #expect(try replay.survey().reports == 5)
+        #expect(try replay.preview().reports == 5)
         let before = try reports()
         #expect(before.count == 5, "a survey writes nothing")
-        #expect(try replay.carryOut { _ in }.reports == 5)
+        #expect(try replay.execute { _ in }.reports == 5)
         let after = try reports()
         for original in before {
             let copies = after.filter {
@@ -53,8 +53,8 @@ import Topics
                 ("flotilla-received-at", Array("77".utf8)), ("flotilla-first-offset", Array("5".utf8)),
             ])
         let replay = replay()
-        _ = try replay.survey()
-        _ = try replay.carryOut { _ in }
+        _ = try replay.preview()
+        _ = try replay.execute { _ in }
         let copy = try #require(try reports().last)
         #expect(copy.headers["flotilla-received-at"] == "77" && copy.headers["flotilla-first-offset"] == "5")
     }
@@ -63,31 +63,31 @@ import Topics
         struct Interrupted: Error {}
         try write(2_500)
         let first = replay()
-        #expect(try first.survey().reports == 2_500)
+        #expect(try first.preview().reports == 2_500)
         // Batches have a thousand copies. The call is interrupted after the second batch.
         var calls = 0
         #expect(throws: Interrupted.self) {
-            _ = try first.carryOut { _ in
+            _ = try first.execute { _ in
                 calls += 1
                 if calls == 2 { throw Interrupted() }
             }
         }
         let again = replay()
-        let planned = try again.survey()
-        #expect(planned.reports == 500 && planned.before == 2_000)
-        #expect(try again.carryOut { _ in }.reports == 500)
-        #expect(try replay().survey().reports == 0, "everything is done")
+        let planned = try again.preview()
+        #expect(planned.reports == 500 && planned.copiedBefore == 2_000)
+        #expect(try again.execute { _ in }.reports == 500)
+        #expect(try replay().preview().reports == 0, "everything is done")
         #expect(try reports().count == 5_000)
         // A call with another name reads the originals but not the copies.
-        #expect(try replay(run: "b2").survey().reports == 2_500)
+        #expect(try replay(run: "b2").preview().reports == 2_500)
     }
 
     @Test func `one partition can be replayed from an offset`() throws {
         try write(5)
         try write(5, to: 1)
-        let replay = replay(.place(LetterName(partition: 1, offset: 3)))
-        #expect(try replay.survey().reports == 2)
-        #expect(try replay.carryOut { _ in }.reports == 2)
+        let replay = replay(.position(DeadLetterID(partition: 1, offset: 3)))
+        #expect(try replay.preview().reports == 2)
+        #expect(try replay.execute { _ in }.reports == 2)
         #expect(try reports().count { $0.headers["flotilla-replayed"] != nil && $0.partition == 1 } == 2)
     }
 }

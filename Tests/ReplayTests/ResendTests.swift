@@ -12,23 +12,24 @@ import Topics
     /// Writes a sheet of a send to `jobs`, with the outcomes of its jobs.
     private func sheet(
         _ head: SheetHead, to phones: Range<Int>, lane: Int32 = 0, _ parts: [Receipt.Part]
-    ) throws -> JobPlace {
+    ) throws -> JobPosition {
         let offset = try stand.write(
             .jobs, lane, ReplayStand.body, headers: stand.sheet(head, to: phones))
-        let place = JobPlace(topic: "jobs", partition: lane, offset: offset)
+        let place = JobPosition(topic: "jobs", partition: lane, offset: offset)
         try receipt(head, at: place, parts)
         return place
     }
 
-    private func receipt(_ head: SheetHead, at place: JobPlace, _ parts: [Receipt.Part]) throws {
-        let receipt = Receipt(head, at: place, attempt: 1, writtenAt: stand.now, parts)
+    private func receipt(_ head: SheetHead, at place: JobPosition, _ parts: [Receipt.Part]) throws {
+        let receipt = Receipt(head, at: place, attempt: 1, writtenAt: stand.now, parts: parts)
         try stand.write(.receipts, place.partition, receipt.encoded())
     }
 
     private func accepted(_ send: String = "s1") throws {
-        let progress = Progress(
-            send: send, key: GroupKey(app: "shop", group: "m1"), dryRun: false, acceptedAt: stand.now - 1_000,
-            at: stand.now, .verdict(.init(.planned)))
+        let progress = ProgressRecord(
+            send: send, key: ScopeKey(app: "shop", group: "m1"), isDryRun: false,
+            acceptedAt: stand.now - 1_000,
+            writtenAt: stand.now, part: .planner(.init(.planned)))
         let key = RecordKey.join(send)
         try stand.write(.progress, Int32(stand.partition(of: key)), key: key, progress.encoded())
     }
@@ -44,19 +45,20 @@ import Topics
         let place = try sheet(
             stand.head(), to: 0..<6,
             [
-                Receipt.Part(.accepted, lines(0, 1)),
-                Receipt.Part(.rejected, lines(2), status: 410, reason: "Unregistered"),
-                Receipt.Part(.rejected, lines(3, 5), status: 500, reason: "InternalServerError"),
-                Receipt.Part(.superseded, lines(4)),
+                Receipt.Part(.accepted, lines: lines(0, 1)),
+                Receipt.Part(.rejected, lines: lines(2), status: 410, reason: "Unregistered"),
+                Receipt.Part(.rejected, lines: lines(3, 5), status: 500, reason: "InternalServerError"),
+                Receipt.Part(.superseded, lines: lines(4)),
             ])
         // A zombie's receipt for a job that already has its outcome.
-        try receipt(stand.head(), at: place, [Receipt.Part(.rejected, lines(0), status: 500)])
-        try receipt(stand.head(send: "s2"), at: place, [Receipt.Part(.rejected, lines(1), status: 500)])
-        let planned = try stand.resend().survey()
-        #expect(planned.jobs == 2 && planned.gone == 1 && planned.sheets == 1, "\(planned)")
+        try receipt(stand.head(), at: place, [Receipt.Part(.rejected, lines: lines(0), status: 500)])
+        try receipt(
+            stand.head(send: "s2"), at: place, [Receipt.Part(.rejected, lines: lines(1), status: 500)])
+        let planned = try stand.resend().preview()
+        #expect(planned.jobs == 2 && planned.deadTokens == 1 && planned.sheets == 1, "\(planned)")
         #expect(try stand.content(.jobsLater5s).isEmpty)
         let resend = stand.resend()
-        #expect(try resend.carryOut { _, _ in }.jobs == 2)
+        #expect(try resend.execute { _, _ in }.jobs == 2)
         let records = try stand.content(.jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 0 && record.value == ReplayStand.body)
@@ -66,8 +68,8 @@ import Topics
         #expect(head.send == "s1.r1" && head.version == 5 && head.deadline == stand.head().deadline)
         let to = record.headers["to"] ?? ""
         #expect(to.split(separator: "\n").map { $0.split(separator: "\t")[1] } == ["i3", "i5"])
-        let again = try stand.resend(run: "r2").carryOut { _, _ in }
-        #expect(again.jobs == 0 && again.before == 2, "\(again)")
+        let again = try stand.resend(run: "r2").execute { _, _ in }
+        #expect(again.jobs == 0 && again.sentBefore == 2, "\(again)")
         #expect(try stand.content(.jobsLater5s).count == 1)
     }
 
@@ -75,16 +77,18 @@ import Topics
         try accepted()
         _ = try sheet(
             stand.head(.start), to: 0..<2,
-            [Receipt.Part(.unknown, lines(0)), Receipt.Part(.rejected, lines(1), status: 500)])
-        let planned = try stand.resend().survey()
+            [Receipt.Part(.unknown, lines: lines(0)), Receipt.Part(.rejected, lines: lines(1), status: 500)])
+        let planned = try stand.resend().preview()
         #expect(planned.jobs == 1 && planned.unknown == 1)
-        #expect(try stand.resend(withUnknownStarts: true).survey().jobs == 2)
+        #expect(try stand.resend(withUnknownStarts: true).preview().jobs == 2)
     }
 
     @Test func `a job is sent again by redrive or by resend, never by both`() throws {
         try accepted()
-        let parts = [Receipt.Part(.rejected, LineSet(all: 1), status: 500, reason: "InternalServerError")]
-        var places: [JobPlace] = []
+        let parts = [
+            Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500, reason: "InternalServerError")
+        ]
+        var places: [JobPosition] = []
         for phone in 0..<2 { places.append(try sheet(stand.head(.start), to: phone..<phone + 1, parts)) }
         for (phone, place) in places.enumerated() {
             let origin = SheetOrigin(
@@ -93,56 +97,56 @@ import Topics
             try stand.bury(
                 from: .jobsLater2m, 0, stage: "sender", code: "attempts_exhausted", value: ReplayStand.body,
                 headers: stand.sheet(stand.head(.start), to: phone..<phone + 1) + [
-                    ("origin", origin.headerLines)
+                    ("origin", origin.headerValue)
                 ])
         }
-        let first = stand.filter { $0.names = [LetterName(partition: 0, offset: 0)] }
+        let first = stand.filter { $0.ids = [DeadLetterID(partition: 0, offset: 0)] }
         #expect(try stand.redriveAll(first).letters == 1)
-        let resent = try stand.resend(run: "r2").carryOut { _, _ in }
-        #expect(resent.jobs == 1 && resent.before == 1, "\(resent)")
+        let resent = try stand.resend(run: "r2").execute { _, _ in }
+        #expect(resent.jobs == 1 && resent.sentBefore == 1, "\(resent)")
         let rest = try stand.redriveAll(run: "r3")
-        #expect(rest.letters == 0 && rest.objections == [.resent: 1], "\(rest)")
+        #expect(rest.letters == 0 && rest.skipped == [.resent: 1], "\(rest)")
         #expect(try stand.content(.jobsLater5s).count == 2)
     }
 
     @Test func `the next call completes a killed call, whatever the killed call had done`() throws {
         try accepted()
-        let parts = [Receipt.Part(.rejected, LineSet(all: 1), status: 500)]
+        let parts = [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)]
         let gone = try sheet(stand.head(), to: 0..<1, parts)
         let left = try sheet(stand.head(), to: 1..<2, parts)
-        let begun = LetterMark(
-            .resend, .begun, run: "dead", by: "tester", at: stand.now,
-            jobs: [gone, left].map { LetterMark.Jobs(place: $0, lines: LineSet(all: 1)) })
+        let begun = DeadLetterMark(
+            .resend, phase: .begun, run: "dead", author: "tester", at: stand.now,
+            jobs: [gone, left].map { DeadLetterMark.SheetLines(position: $0, lines: LineSet(all: 1)) })
         try stand.mark(begun, in: 0)
         try stand.write(
             .jobsLater5s, 0, ReplayStand.body,
             headers: stand.sheet(stand.head(), to: 0..<1) + [
                 ("flotilla-redriven", Array("jobs/0/\(gone.offset)".utf8))
             ])
-        #expect(try stand.resend(busy: 60_000).survey().objections == [.busy: 2])
-        let done = try stand.resend().carryOut { _, _ in }
-        #expect(done.jobs == 1 && done.before == 1, "\(done)")
-        #expect(try stand.resend(run: "r2").carryOut { _, _ in }.before == 2)
+        #expect(try stand.resend(busy: 60_000).preview().skipped == [.busy: 2])
+        let done = try stand.resend().execute { _, _ in }
+        #expect(done.jobs == 1 && done.sentBefore == 1, "\(done)")
+        #expect(try stand.resend(run: "r2").execute { _, _ in }.sentBefore == 2)
         #expect(try stand.content(.jobsLater5s).count == 2)
     }
 
     @Test func `expired and replaced jobs are not pushed again`() throws {
         try accepted()
-        let parts = [Receipt.Part(.rejected, LineSet(all: 1), status: 500)]
+        let parts = [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)]
         _ = try sheet(stand.head(deadlineIn: 1), to: 0..<1, parts)
         _ = try sheet(stand.head(version: 5, group: "newer"), to: 1..<2, lane: 1, parts)
         var row = LaneScope()
-        row.newest = ScopeState(
+        row.newestState = ScopeState(
             send: "s9", version: 6, content: PushContent(.update), priority: 10,
             deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
         try stand.write(.starts, 1, key: RecordKey.join("shop", "newer"), row.encoded())
-        let done = try stand.resend().carryOut { _, _ in }
-        #expect(done.jobs == 0 && done.objections == [.expired: 1, .newer: 1], "\(done)")
+        let done = try stand.resend().execute { _, _ in }
+        #expect(done.jobs == 0 && done.skipped == [.expired: 1, .newer: 1], "\(done)")
     }
 
     @Test func `a send of another app is not found`() throws {
         try accepted()
-        #expect(throws: ReplayFailure.self) { try stand.resend(app: "bank").survey() }
-        #expect(throws: ReplayFailure.self) { try stand.resend("s2").survey() }
+        #expect(throws: ReplayFailure.self) { try stand.resend(app: "bank").preview() }
+        #expect(throws: ReplayFailure.self) { try stand.resend("s2").preview() }
     }
 }

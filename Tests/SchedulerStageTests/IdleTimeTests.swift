@@ -36,6 +36,6 @@ import Topics
     private func order(_ id: String) -> Schedule {
         var send = OrderMix.makeSend("r-" + id, user: "user-\(id)", at: 1)
         send.owner = .user("user-\(id)")
-        return Schedule(id: id, .offset(200), send)
+        return Schedule(id: id, dueTime: .offset(200), send: send)
     }
 }

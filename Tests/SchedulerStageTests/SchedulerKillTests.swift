@@ -17,7 +17,7 @@ import Testing
         let directory = try TemporaryDirectory()
         var plan = SchedulerKills.Plan()
         plan.steps = [
-            .lettersSent, .transactionBegun, .timersSent, .repliesSent, .offsetsSent, .committed, .fired,
+            .deadLettersSent, .transactionBegun, .timersSent, .repliesSent, .offsetsSent, .committed, .fired,
             .restored,
         ]
         plan.orders = 2000 * trials(1)

@@ -33,7 +33,7 @@ final class SchedulerStage: Sendable {
             })
     }
 
-    var obstacles: [String] { service.obstacles }
+    var obstacles: [String] { service.readinessProblems }
     var failure: String? { failures.withLock { $0.first } }
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
@@ -49,12 +49,12 @@ final class SchedulerStage: Sendable {
 
 extension IngestBed {
     /// Returns the answers by request.
-    func answers() throws -> [String: ScheduleReply.Answer] {
+    func answers() throws -> [String: ScheduleReply.Outcome] {
         let reader = JSONReader()
-        var answers: [String: ScheduleReply.Answer] = [:]
+        var answers: [String: ScheduleReply.Outcome] = [:]
         for record in try TopicContent(.replies, self).records {
             let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
-            answers[reply.request] = reply.answer
+            answers[reply.request] = reply.outcome
         }
         return answers
     }
@@ -67,12 +67,12 @@ extension IngestBed {
         }
     }
 
-    func verdicts() throws -> [String: [Progress.Verdict]] {
+    func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
-        var said: [String: [Progress.Verdict]] = [:]
+        var said: [String: [ProgressRecord.PlannerVerdict]] = [:]
         for record in try TopicContent(.progress, self).records {
-            let progress = try Progress.decode(record.value ?? [], with: reader)
-            if case .verdict(let part) = progress.part {
+            let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
+            if case .planner(let part) = progress.part {
                 said[progress.send, default: []].append(part.verdict)
             }
         }
@@ -82,8 +82,8 @@ extension IngestBed {
 
 extension ReportSender {
     /// - Parameter request: The id of the request, by which the test finds the answer.
-    func send(_ wish: ScheduleOrder.Wish, user: String = "ben", request: String? = nil) {
-        let order = ScheduleOrder(
+    func send(_ wish: ScheduleCommand.Action, user: String = "ben", request: String? = nil) {
+        let order = ScheduleCommand(
             wish, app: IngestBed.app.id, owner: .recipient(.user(user)),
             replyTo: request.map { .init(partition: 0, request: $0) }, acceptedAt: WallTime.now().milliseconds
         )

@@ -15,7 +15,7 @@ import Topics
 private func schedule(_ id: String, activity: String? = nil, in milliseconds: Int64) -> Schedule {
     var send = OrderMix.makeSend("r-" + id, user: "ben", at: 1)
     send.owner = .user("ben")
-    return Schedule(id: id, activity: activity, .offset(milliseconds), send)
+    return Schedule(id: id, activity: activity, dueTime: .offset(milliseconds), send: send)
 }
 
 @Suite struct SchedulerStageTests {
@@ -38,8 +38,8 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             try bed.answers().count == 6 || stage.failure != nil
         }
         let answers = try bed.answers()
-        #expect(answers["cancel"] == .canceled(2, tooLate: 0))
-        #expect(answers["other"] == .canceled(0, tooLate: 0))
+        #expect(answers["cancel"] == .cancelled(2, tooLate: 0))
+        #expect(answers["other"] == .cancelled(0, tooLate: 0))
         guard case .scheduled(let promised) = answers["s2"], case .listed(let listed, true) = answers["list"]
         else {
             Issue.record("\(answers)")
@@ -52,7 +52,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         sender.send(.cancel(.activity("chest_1")), request: "late")
         #expect(sender.finish())
         try await eventually("the cancel is too late") {
-            try bed.answers()["late"] == .canceled(0, tooLate: 1)
+            try bed.answers()["late"] == .cancelled(0, tooLate: 1)
         }
         #expect(stage.failure == nil)
         await stage.stop()
@@ -73,7 +73,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         let directory = try TemporaryDirectory()
         let stage = try await SchedulerStage(bed, directory: directory.path)
         let sender = try ReportSender(bed, to: .schedules)
-        var mix = OrderMix(seed: UInt64.random(in: 0...9999), partitions: bed.layout.partitions(.replies))
+        var mix = OrderMix(seed: UInt64.random(in: 0...9999), partitions: bed.layout.partitions(of: .replies))
         var chance = SeededGenerator(7)
         var orders = 0
         for number in 0..<2000 {
@@ -91,7 +91,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             // An order that is not read yet has not entered its timer. So the answers are checked first.
             guard try bed.answers().count == orders else { return false }
             let rows = try TopicContent(.timers, bed).newest.keys
-            return rows.allSatisfy { key in key.withUnsafeBytes { SeenOrder.isKey($0) } }
+            return rows.allSatisfy { key in key.withUnsafeBytes { ScheduleIdempotencyRow.isKey($0) } }
         }
         #expect(stage.failure == nil)
         await stage.stop()
@@ -113,7 +113,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         let first = try await SchedulerStage(bed, directory: one.path)
         let sender = try ReportSender(bed, to: .schedules)
         var strict = schedule("strict", in: 2500)
-        strict.latenessMax = 0
+        strict.latenessMillisecondsMax = 0
         sender.send(.schedule(strict), request: "strict")
         sender.send(.schedule(schedule("soon", in: 2500)), request: "soon")
         sender.send(.schedule(schedule("later", in: 9000)), request: "later")
@@ -195,7 +195,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
                 id: "start-" + group, app: "shop", group: group, audience: .everyone, content: content,
                 priority: 10, acceptedAt: 1)
             send.endDate = WallTime.now().milliseconds / 1000 + seconds
-            sends.send(key: send.groupKey?.bytes, value: send.encoded())
+            sends.send(key: send.scopeKey?.bytes, value: send.encoded())
         }
         // The starts follow one after the other. A generation that is planned and ended in one batch asks for
         // no end. The second end date is late enough that the test can end the group by hand before it, also
@@ -214,15 +214,16 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         let orders = try ReportSender(bed, to: .schedules)
         var update = OrderMix.makeSend("update", user: "ben", at: 1)
         (update.group, update.audience) = ("over", .group)
-        let order = ScheduleOrder(
-            .schedule(Schedule(id: "u", .offset(20_000), update)), app: "shop", owner: .group("over"),
+        let order = ScheduleCommand(
+            .schedule(Schedule(id: "u", dueTime: .offset(20_000), send: update)), app: "shop",
+            owner: .group("over"),
             replyTo: .init(partition: 0, request: "u"), acceptedAt: 1)
         orders.send(key: order.key, value: order.encoded())
         #expect(orders.finish())
         try await eventually("the update is scheduled") {
             try bed.answers()["u"] != nil || stage.failure != nil
         }
-        sends.send(key: end.groupKey?.bytes, value: end.encoded())
+        sends.send(key: end.scopeKey?.bytes, value: end.encoded())
         #expect(sends.finish())
         try await eventually("the match has ended at its date") {
             try bed.verdicts().contains { $0.key.hasPrefix("end-") && $0.value == [.planned] }

@@ -11,42 +11,42 @@ struct WorldLog {
     struct Order {
         var stamp: Int64
         /// The order. Nil for a question for the time.
-        var order: ScheduleOrder?
+        var order: ScheduleCommand?
     }
 
     var orders: [Order] = []
     var committed = 0
-    var rows: [(key: KeyBytes, row: WorldRow?)] = []
+    var rows: [(key: HashedKey, row: WorldRow?)] = []
 }
 
 enum WorldRow: Equatable {
     case timer(TimerRow)
-    case seen(SeenOrder)
+    case seen(ScheduleIdempotencyRow)
 
     var wakesAt: Int64 {
         switch self {
         case .timer(let row): row.dueAt
-        case .seen(let seen): seen.at + SeenOrder.keptMilliseconds
+        case .seen(let seen): seen.writtenAt + ScheduleIdempotencyRow.retentionMilliseconds
         }
     }
 }
 
 /// The disk of a process for one partition.
 struct WorldView {
-    var rows: [KeyBytes: WorldRow] = [:]
+    var rows: [HashedKey: WorldRow] = [:]
     /// Entries in due order, including outdated ones.
     var entries: [DueEntry] = []
     var applied = 0
     var dropped: [DueEntry] = []
 
-    mutating func read(_ log: WorldLog, count: Int, _ applied: (KeyBytes) -> Void) {
+    mutating func read(_ log: WorldLog, count: Int, _ applied: (HashedKey) -> Void) {
         let end = min(log.rows.count, self.applied + count)
         guard end > self.applied else { return }
         for entry in dropped { entries.removeAll { $0 == entry } }
         dropped.removeAll()
         for (key, row) in log.rows[self.applied..<end] {
             rows[key] = row
-            if let row { enter(DueEntry(at: row.wakesAt, key: key)) }
+            if let row { enter(DueEntry(dueAt: row.wakesAt, key: key)) }
             applied(key)
         }
         self.applied = end
@@ -60,10 +60,10 @@ struct WorldView {
 
 /// The memory of a process for one partition.
 struct WorldMemory {
-    var window = DueWindow()
-    var heard = HeardOrders()
-    var lately = LatelyFired()
-    var overlay: [KeyBytes: (row: WorldRow?, outstanding: Int)] = [:]
+    var window = UpcomingTimers()
+    var heard = OrderReadProgress()
+    var lately = RecentlyFiredTimers()
+    var overlay: [HashedKey: (row: WorldRow?, outstanding: Int)] = [:]
     var position = 0
     var isServing = false
 }
@@ -72,32 +72,36 @@ struct WorldMemory {
 struct WorldTable: TimerTable {
     let view: WorldView
     let memory: WorldMemory
-    var changed: [KeyBytes: WorldRow?] = [:]
+    var changed: [HashedKey: WorldRow?] = [:]
 
-    func row(_ key: KeyBytes) -> WorldRow? {
+    func row(_ key: HashedKey) -> WorldRow? {
         if let row = changed[key] { return row }
         if let row = memory.overlay[key] { return row.row }
         return view.rows[key]
     }
 
     mutating func timers(of owner: ScheduleOwner, app: String) -> [TimerRow] {
-        let prefix = TimerRow.prefix(app: app, owner: owner)
+        let prefix = TimerRow.keyPrefix(app: app, owner: owner)
         let keys = Set(view.rows.keys).union(memory.overlay.keys).union(changed.keys)
         return keys.filter { $0.bytes.starts(with: prefix) }.compactMap { key in
             if case .timer(let row) = row(key) { row } else { nil }
         }
     }
 
-    mutating func seen(_ key: [UInt8]) -> SeenOrder? {
-        if case .seen(let seen) = row(KeyBytes(key)) { seen } else { nil }
+    mutating func seenOrder(for key: [UInt8]) -> ScheduleIdempotencyRow? {
+        if case .seen(let seen) = row(HashedKey(key)) { seen } else { nil }
     }
 
-    mutating func set(_ row: TimerRow) { changed[KeyBytes(row.key)] = .some(.timer(row)) }
-    mutating func set(_ seen: SeenOrder, key: [UInt8]) { changed[KeyBytes(key)] = .some(.seen(seen)) }
-    mutating func remove(_ row: TimerRow) { changed.updateValue(nil, forKey: KeyBytes(row.key)) }
+    mutating func set(_ row: TimerRow) { changed[HashedKey(row.key)] = .some(.timer(row)) }
+    mutating func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) {
+        changed[HashedKey(key)] = .some(.seen(seen))
+    }
+    mutating func remove(_ row: TimerRow) { changed.updateValue(nil, forKey: HashedKey(row.key)) }
 
-    func lately(_ choice: ScheduleOrder.Choice, of owner: ScheduleOwner, app: String, at time: Int64) -> Int {
-        memory.lately.count(choice, of: owner, app: app, at: time)
+    func recentlyFiredCount(
+        matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
+    ) -> Int {
+        memory.lately.count(matching: choice, of: owner, app: app, at: time)
     }
 }
 
@@ -121,7 +125,7 @@ final class SchedulerWorld {
     }
 
     private var chance: SeededGenerator
-    private let desk = OrderDesk()
+    private let desk = ScheduleProcessor()
     /// The cluster's time in milliseconds since 1970, and the offset of this machine's clock.
     private(set) var time: Int64 = 1_800_000_000_000
     private var machineAhead: Int64 = 0
@@ -135,7 +139,8 @@ final class SchedulerWorld {
     private var newClock: ClusterClock { ClusterClock(now: now, beliefMilliseconds: Self.hold) }
     private var nextID = 0
     private var timers: [String: Timer] = [:]
-    private var repeated: [String: (fingerprint: String, answer: ScheduleReply.Scheduled, at: Int64)] = [:]
+    private var repeated: [String: (fingerprint: String, answer: ScheduleReply.ScheduledTimer, at: Int64)] =
+        [:]
     private(set) var faults: [String] = []
     private(set) var fired = 0
     private(set) var canceled = 0
@@ -182,14 +187,14 @@ final class SchedulerWorld {
         let owner = ScheduleOwner.recipient(.user(user))
         let activity = Self.activities[chance.below(Self.activities.count)]
         let id = "s\(chance.below(6))"
-        let wish: ScheduleOrder.Wish
+        let wish: ScheduleCommand.Action
         switch chance.below(10) {
         case ..<7: wish = .schedule(makeSchedule(id, activity, user))
         case 7: wish = .cancel(.activity(activity))
         case 8: wish = .cancel(.id(id))
         default: wish = .cancel(.send("send-\(max(0, nextID - chance.below(10)))"))
         }
-        let order = ScheduleOrder(wish, app: "shop", owner: owner, acceptedAt: wall)
+        let order = ScheduleCommand(wish, app: "shop", owner: owner, acceptedAt: wall)
         logs[number].orders.append(.init(stamp: time, order: order))
     }
 
@@ -201,9 +206,9 @@ final class SchedulerWorld {
             id: "send-\(nextID)", app: "shop", group: activity, audience: .users([user]), content: content,
             priority: 10, acceptedAt: wall)
         let delay = Int64(chance.below(4) == 0 ? chance.below(600_000) : chance.below(8000))
-        let when: Schedule.When = chance.below(2) == 0 ? .offset(delay) : .at(time + delay - 500)
-        var schedule = Schedule(id: id, activity: activity, when, send)
-        schedule.latenessMax = [0, 5000, Schedule.latenessUsual][chance.below(3)]
+        let when: Schedule.DueTime = chance.below(2) == 0 ? .offset(delay) : .at(time + delay - 500)
+        var schedule = Schedule(id: id, activity: activity, dueTime: when, send: send)
+        schedule.latenessMillisecondsMax = [0, 5000, Schedule.latenessMillisecondsDefault][chance.below(3)]
         if chance.below(3) == 0 {
             schedule.idempotency = Schedule.Idempotency(
                 key: Self.keys[chance.below(Self.keys.count)], fingerprint: "f\(chance.below(2))")
@@ -223,7 +228,7 @@ final class SchedulerWorld {
     /// Starts from the committed offsets, with views that are read again up to their ends.
     private func startOver(isNew: Bool = false) {
         for number in 0..<Self.partitions {
-            let lately = isNew ? LatelyFired() : memory[number].lately
+            let lately = isNew ? RecentlyFiredTimers() : memory[number].lately
             memory[number] = WorldMemory()
             memory[number].lately = lately
             memory[number].position = logs[number].committed
@@ -238,15 +243,15 @@ final class SchedulerWorld {
         }
         memory[number].overlay = overlay
         if disks[process][number].applied == logs[number].rows.count { memory[number].isServing = true }
-        if chance.below(4) == 0 { memory[number].window.settle { overlay[$0] != nil } }
+        if chance.below(4) == 0 { memory[number].window.retainUnwritten { overlay[$0] != nil } }
     }
 
     private func ask(_ number: Int) {
         guard memory[number].isServing, let time = clock.dueTime(at: now),
-            memory[number].heard.mustAsk(at: time)
+            memory[number].heard.mustRequestEnd(at: time)
         else { return }
-        memory[number].heard.ends(
-            at: Int64(logs[number].orders.count), asked: time, position: Int64(memory[number].position))
+        memory[number].heard.recordEnd(
+            at: Int64(logs[number].orders.count), requestedAt: time, position: Int64(memory[number].position))
     }
 
     private func table(_ number: Int) -> WorldTable {
@@ -270,7 +275,7 @@ final class SchedulerWorld {
         let end = min(logs[number].orders.count, start + 1 + chance.below(8))
         if start == end { return }
         var table = table(number)
-        var decided: [(order: ScheduleOrder, stamp: Int64, decision: OrderDesk.Decision)] = []
+        var decided: [(order: ScheduleCommand, stamp: Int64, decision: ScheduleProcessor.Decision)] = []
         for offset in start..<end {
             let record = logs[number].orders[offset]
             clock.saw(record.stamp, at: now)
@@ -288,7 +293,7 @@ final class SchedulerWorld {
         }
         guard outcome == .committed else { return startOver() }
         memory[number].position = end
-        memory[number].heard.reached(Int64(end))
+        memory[number].heard.advance(to: Int64(end))
     }
 
     private func write(_ table: WorldTable, _ number: Int, isSeen: Bool) {
@@ -299,10 +304,10 @@ final class SchedulerWorld {
             let outstanding = memory[number].overlay[key]?.outstanding ?? 0
             memory[number].overlay[key] = (row, outstanding + 1)
             if let before, before.wakesAt != row?.wakesAt {
-                disks[process][number].dropped.append(DueEntry(at: before.wakesAt, key: key))
+                disks[process][number].dropped.append(DueEntry(dueAt: before.wakesAt, key: key))
             }
             if let row {
-                memory[number].window.add(DueEntry(at: row.wakesAt, key: key))
+                memory[number].window.add(DueEntry(dueAt: row.wakesAt, key: key))
             } else {
                 memory[number].window.remove(key)
             }
@@ -311,10 +316,10 @@ final class SchedulerWorld {
 
     private func fillWindow(_ number: Int) {
         while memory[number].window.needsPage {
-            let begin = memory[number].window.pageBegin
+            let begin = memory[number].window.nextPageStart
             let entries = disks[process][number].entries.filter { entry in begin.map { entry > $0 } ?? true }
             let rows = 1 + chance.below(8)
-            memory[number].window.take(page: Array(entries.prefix(rows)), isLast: entries.count <= rows)
+            memory[number].window.add(page: Array(entries.prefix(rows)), isLast: entries.count <= rows)
         }
     }
 
@@ -327,15 +332,15 @@ final class SchedulerWorld {
             var oldest: (number: Int, entry: DueEntry)?
             for number in 0..<Self.partitions where memory[number].isServing {
                 fillWindow(number)
-                guard let entry = memory[number].window.first, entry.at <= time,
-                    memory[number].heard.mayFire(dueAt: entry.at)
+                guard let entry = memory[number].window.first, entry.dueAt <= time,
+                    memory[number].heard.mayFire(dueAt: entry.dueAt)
                 else { continue }
                 if oldest.map({ entry < $0.entry }) ?? true { oldest = (number, entry) }
             }
             guard let (number, entry) = oldest else { break }
             _ = memory[number].window.takeFirst()
             var table = tables[number] ?? self.table(number)
-            if let row = table.row(entry.key), row.wakesAt == entry.at {
+            if let row = table.row(entry.key), row.wakesAt == entry.dueAt {
                 table.changed.updateValue(nil, forKey: entry.key)
                 if case .timer(let row) = row { gone.append((number, row)) }
             } else {
@@ -355,41 +360,42 @@ final class SchedulerWorld {
         guard outcome == .committed else { return startOver() }
         for (number, entry) in outdated { disks[process][number].dropped.append(entry) }
         for (number, row) in gone {
-            if let timer = LatelyFired.Fired(row) { memory[number].lately.add(timer, at: time) }
+            if let timer = RecentlyFiredTimers.Timer(row) { memory[number].lately.add(timer, at: time) }
         }
     }
 
     // MARK: Checks
 
     private func check(
-        _ order: ScheduleOrder, _ stamp: Int64, _ decision: OrderDesk.Decision, _ number: Int
+        _ order: ScheduleCommand, _ stamp: Int64, _ decision: ScheduleProcessor.Decision, _ number: Int
     ) {
-        switch (order.wish, decision.answer) {
+        switch (order.action, decision.answer) {
         case (.schedule(let schedule), .scheduled(let answer)):
             accept(schedule, of: order, stamp, answer, decision, number)
         case (.schedule(let schedule), .conflict):
             guard let known = known(schedule, of: order, at: stamp),
                 known.fingerprint != schedule.idempotency?.fingerprint
             else { return fault("a conflict without an earlier request") }
-        case (.cancel(let choice), .canceled(let count, let tooLate)):
+        case (.cancel(let choice), .cancelled(let count, let tooLate)):
             self.tooLate += tooLate
             cancel(choice, of: order, count)
-        default: fault("\(decision.answer) is the wrong answer to \(order.wish)")
+        default: fault("\(decision.answer) is the wrong answer to \(order.action)")
         }
     }
 
-    private func known(_ schedule: Schedule, of order: ScheduleOrder, at stamp: Int64)
-        -> (fingerprint: String, answer: ScheduleReply.Scheduled, at: Int64)?
+    private func known(_ schedule: Schedule, of order: ScheduleCommand, at stamp: Int64)
+        -> (fingerprint: String, answer: ScheduleReply.ScheduledTimer, at: Int64)?
     {
         guard let key = schedule.idempotency?.key, let known = repeated[order.owner.text + "/" + key],
-            stamp - known.at < SeenOrder.keptMilliseconds
+            stamp - known.at < ScheduleIdempotencyRow.retentionMilliseconds
         else { return nil }
         return known
     }
 
     private func accept(
-        _ schedule: Schedule, of order: ScheduleOrder, _ stamp: Int64, _ answer: ScheduleReply.Scheduled,
-        _ decision: OrderDesk.Decision, _ number: Int
+        _ schedule: Schedule, of order: ScheduleCommand, _ stamp: Int64,
+        _ answer: ScheduleReply.ScheduledTimer,
+        _ decision: ScheduleProcessor.Decision, _ number: Int
     ) {
         if let known = known(schedule, of: order, at: stamp) {
             if known.answer != answer || decision.outcome != .repeated {
@@ -403,19 +409,20 @@ final class SchedulerWorld {
         let older = timers.filter { _, timer in
             timer.fate == nil && timer.row.owner == order.owner && timer.row.id == schedule.id
         }
-        if older.isEmpty == answer.replaced { fault("\(schedule.id) has the wrong value of replaced") }
+        if older.isEmpty == answer.isReplacement { fault("\(schedule.id) has the wrong value of replaced") }
         for key in older.keys { timers[key]?.fate = .replaced }
         var row = TimerRow(
             app: order.app, owner: order.owner, id: schedule.id, activity: schedule.activity,
-            dueAt: answer.dueAt, latenessMax: schedule.latenessMax, send: schedule.send, offset: 0)
+            dueAt: answer.dueAt, latenessMillisecondsMax: schedule.latenessMillisecondsMax,
+            send: schedule.send, commandOffset: 0)
         row.send.scheduledAt = stamp
-        if case .offset(let offset) = schedule.when, answer.dueAt != stamp + offset {
+        if case .offset(let offset) = schedule.dueTime, answer.dueAt != stamp + offset {
             fault("an offset does not count from the stamp")
         }
         timers[schedule.send.id] = Timer(row: row, partition: number)
     }
 
-    private func cancel(_ choice: ScheduleOrder.Choice, of order: ScheduleOrder, _ count: Int) {
+    private func cancel(_ choice: ScheduleCommand.TimerSelection, of order: ScheduleCommand, _ count: Int) {
         let meant = timers.filter { _, timer in
             guard timer.fate == nil, timer.row.owner == order.owner else { return false }
             return switch choice {
@@ -435,9 +442,9 @@ final class SchedulerWorld {
         if let fate = timer.fate { return fault("\(row.send.id) fires and was already \(fate)") }
         if time < row.dueAt { fault("\(row.send.id) fires \(row.dueAt - time) ms early") }
         if time < decided { fault("the clock is ahead of the cluster") }
-        guard case .fires(let send) = row.fate(at: decided) else {
+        guard case .fires(let send) = row.outcome(at: decided) else {
             expired += 1
-            if time - row.dueAt <= row.latenessMax { fault("\(row.send.id) expires too early") }
+            if time - row.dueAt <= row.latenessMillisecondsMax { fault("\(row.send.id) expires too early") }
             timers[row.send.id]?.fate = .expired
             return
         }
@@ -448,10 +455,11 @@ final class SchedulerWorld {
         }
         // The scheduler has read everything that was acknowledged in time, even if it is not processed yet.
         let late = logs[number].orders[logs[number].committed...].contains { record in
-            guard record.stamp <= row.dueAt - HeardOrders.cancelMilliseconds, let order = record.order,
+            guard record.stamp <= row.dueAt - OrderReadProgress.cancelLeadMilliseconds,
+                let order = record.order,
                 order.owner == row.owner
             else { return false }
-            switch order.wish {
+            switch order.action {
             case .cancel(.activity(let name)): return row.activity == name
             case .cancel(.id(let id)): return row.id == id
             case .cancel(.send(let id)): return row.send.id == id
@@ -479,6 +487,8 @@ final class SchedulerWorld {
         }
         let left = timers.values.filter { $0.fate == nil }
         if !left.isEmpty { fault("\(left.count) timers never fired, such as \(left[0].row.send.id)") }
-        if memory.contains(where: { $0.window.freshCount > 1000 }) { fault("the memory grows without bound") }
+        if memory.contains(where: { $0.window.unwrittenCount > 1000 }) {
+            fault("the memory grows without bound")
+        }
     }
 }

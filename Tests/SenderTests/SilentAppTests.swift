@@ -100,7 +100,7 @@ import Testing
         test.live(milliseconds: 3_000)
         #expect(test.pushed == ["shop", "shop"])
         #expect(test.moved.count == 4 && test.moved.allSatisfy { $0.app == "silent" && $0.tier == .seconds5 })
-        #expect(test.moved.allSatisfy { $0.origin.tries == 0 && $0.origin.reason == "apns_silent" })
+        #expect(test.moved.allSatisfy { $0.origin.countedPushes == 0 && $0.origin.reason == "apns_silent" })
     }
 
     @Test func `an app without answers keeps its place if nothing waits behind it`() throws {
@@ -183,7 +183,7 @@ import Testing
         #expect(test.pushed == ["silent"], "the first holds up the window while it is in flight")
         test.plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: test.time)
         test.live(milliseconds: 500)
-        #expect(test.moved.count == 4 && test.moved.last?.origin.tries == 1)
+        #expect(test.moved.count == 4 && test.moved.last?.origin.countedPushes == 1)
         #expect(test.pushed == ["silent", "shop"])
     }
 }

@@ -28,16 +28,16 @@ import Testing
         try SheetRecord(
             SheetContent(
                 body: Array("{}".utf8), apns: head().apnsLines, flotilla: head().flotillaLines,
-                to: Array("00\ti\tupdate:a\ti:i\n".utf8)), origin: origin?.headerLines)
+                to: Array("00\ti\tupdate:a\ti:i\n".utf8)), origin: origin?.headerValue)
     }
 
-    private static let place = JobPlace(topic: JobTopic.usual.word, partition: 0, offset: 0)
+    private static let place = JobPosition(topic: JobTopic.usual.word, partition: 0, offset: 0)
 
     /// A receipt for its one job, which was accepted.
     private var accepted: Receipt {
         Receipt(
             head(), at: Self.place, attempt: 1, writtenAt: time.unixMilliseconds,
-            [Receipt.Part(.accepted, LineSet(all: 1))])
+            parts: [Receipt.Part(.accepted, lines: LineSet(all: 1))])
     }
 
     private mutating func assign(_ metadata: CommitMetadata?, usualFrom base: Int64 = 0) {
@@ -69,7 +69,8 @@ import Testing
         plan.found(accepted, lane: 0)
         plan.foundAll(lane: 0, end: 1, at: time)
         let origin = SheetOrigin(
-            topic: Self.place.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2, tries: 1,
+            topic: Self.place.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2,
+            countedPushes: 1,
             dueAt: time.unixMilliseconds)
         plan.arrived(try sheet(from: origin), from: .later5s, lane: 0, offset: 0, at: time)
         _ = turn(after: 10_000)

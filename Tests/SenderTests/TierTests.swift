@@ -59,7 +59,7 @@ import Testing
             let origin = SheetOrigin(
                 topic: JobTopic.usual.word, partition: 0, offset: Int64(1_000_000 + offset),
                 lines: LineSet(all: 1), attempt: 2, dueAt: time.unixMilliseconds + Int64(milliseconds))
-            record = try SheetRecord(record.content, origin: origin.headerLines)
+            record = try SheetRecord(record.content, origin: origin.headerValue)
         }
         logs[topic.rawValue].append(record)
     }
@@ -108,7 +108,7 @@ import Testing
                 continue
             }
             let topic = tier.jobs.rawValue
-            logs[topic].append(try SheetRecord(sheet.content, origin: origin.headerLines))
+            logs[topic].append(try SheetRecord(sheet.content, origin: origin.headerValue))
             plan.stored(id, offset: Int64(logs[topic].count - 1), at: time)
         }
         for flow in actions.pauses { paused[flow.topic.rawValue] = true }

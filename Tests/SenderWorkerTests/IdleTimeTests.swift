@@ -33,7 +33,7 @@ import Topics
             again.outcomes(.accepted) == 20 || again.failure != nil
         }
         #expect(again.failure == nil)
-        try await eventually("the stage is ready") { again.service.obstacles == [] }
+        try await eventually("the stage is ready") { again.service.readinessProblems == [] }
         await again.stop()
     }
 }

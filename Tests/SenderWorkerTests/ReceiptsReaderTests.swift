@@ -23,8 +23,9 @@ import Topics
         }
         write(1)
         let consumer = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "receipts", log: .silent, metrics: Metrics())
-        let reader = ReceiptsReader(consumer, topic: bed.layout.name(.receipts), log: .silent)
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "receipts",
+            log: .silent, metrics: Metrics())
+        let reader = ReceiptsReader(consumer, topic: bed.layout.name(of: .receipts), log: .silent)
         defer { reader.close() }
         var end: Int64?
         func poll() throws { _ = try reader.poll(at: .now(), { _, _ in }, end: { end = $1 }) }
@@ -53,11 +54,14 @@ import Topics
             cluster = try #require(MockCluster(brokers: 1))
             cluster.createTopic("receipts", partitions: 1)
             let settings = KafkaSettings(brokers: cluster.brokers)
-            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
-            let topic = try producer.topic("receipts")
-            for _ in 0..<2 { _ = try producer.store("write", in: topic, key: [], value: Array("{}".utf8)) }
+            let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(named: "receipts")
+            for _ in 0..<2 {
+                _ = try producer.storeRecord(action: "write", in: topic, key: [], value: Array("{}".utf8))
+            }
             let consumer = try Consumer(
-                settings, ConsumerOptions(.manual), name: "receipts", log: .silent, metrics: Metrics())
+                settings: settings, options: ConsumerOptions(membership: .manual), name: "receipts",
+                log: .silent, metrics: Metrics())
             reader = ReceiptsReader(consumer, topic: "receipts", log: .silent)
         }
 
@@ -78,7 +82,7 @@ import Topics
     @Test func `if receipts were deleted, the existing ones are read`() async throws {
         let stand = try Breakable()
         defer { stand.reader.close() }
-        stand.cluster.fail(.fetch, with: ErrorCode.offsetOutOfRange.rawValue)
+        stand.cluster.fail(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
         stand.reader.read(lane: 0, from: 0)
         #expect(try await stand.readsToItsEnd(0) == 2)
     }

@@ -147,8 +147,9 @@ import Topics
         }
         let (own, others) = (try keys("own"), try keys("others"))
         let sender = try await RunningSender(stand, slots: "one", sealingKeys: own)
-        try stand.write(stand.head(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(own))
-        try stand.write(stand.head(.update, group: "m2"), to: 100..<103, lane: 1, sealedBy: TokenSeal(others))
+        try stand.write(stand.head(.update), to: 0..<100, lane: 0, sealedBy: TokenSeal(keys: own))
+        try stand.write(
+            stand.head(.update, group: "m2"), to: 100..<103, lane: 1, sealedBy: TokenSeal(keys: others))
         try await eventually("all have receipts") {
             sender.outcomes(.accepted) >= 100 && sender.outcomes(.rejected) >= 3
         }

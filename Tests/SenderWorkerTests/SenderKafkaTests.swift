@@ -47,7 +47,7 @@ import Topics
         await sender.stop()
         let finals = try stand.finals()
         #expect(finals.count == jobs && finals.values.allSatisfy { $0 == [.accepted] })
-        #expect(stand.journal.requests == jobs && stand.journal.doubledIDs == 0)
+        #expect(stand.journal.requests == jobs && stand.journal.duplicateIDs == 0)
     }
 
     @Test func `a dead letter that is sent again is pushed under a new name`() async throws {
@@ -59,15 +59,17 @@ import Topics
         try stand.write(stand.head(.start), to: 3..<4, lane: 2)
         try await eventually("all are dead letters") { sender.outcomes(.rejected) >= 4 }
         try stand.setScript("{}")
-        let box = LetterBox(stand.bed.settings, stand.bed.layout)
-        let redrive = Redrive(box, LetterFilter(), author: "tester", run: "r1")
-        let done = try redrive.carryOut { _ in }
+        let box = DeadLetterTopic(settings: stand.bed.settings, layout: stand.bed.layout)
+        let redrive = Redrive(deadLetters: box, filter: DeadLetterFilter(), author: "tester", run: "r1")
+        let done = try redrive.execute { _ in }
         #expect(done.jobs == 4, "\(done)")
         try await eventually("all are pushed") { sender.outcomes(.accepted) >= 4 }
         await sender.stop()
         let accepted = try stand.finals().filter { $0.value == [.accepted] }
         #expect(accepted.count == 4 && accepted.keys.allSatisfy { $0.place.topic == "dead-letters" })
-        #expect(try Redrive(box, LetterFilter(), author: "tester", run: "r2").survey().letters == 0)
+        #expect(
+            try Redrive(deadLetters: box, filter: DeadLetterFilter(), author: "tester", run: "r2").preview()
+                .letters == 0)
     }
 }
 
@@ -80,7 +82,7 @@ private final class StoppableBroker {
     init() throws {
         settings = try BrokerSettings.temporary()
         settings.removesDataAtStop = false
-        let broker = try RunningBroker(settings)
+        let broker = try RunningBroker(settings: settings)
         settings.port = broker.port
         brokers = ["\(broker.host):\(broker.port)"]
         running = broker
@@ -89,7 +91,7 @@ private final class StoppableBroker {
     deinit {
         stop()
         settings.removesDataAtStop = true
-        try? RunningBroker(settings).stop()
+        try? RunningBroker(settings: settings).stop()
     }
 
     func stop() {
@@ -97,5 +99,5 @@ private final class StoppableBroker {
         running = nil
     }
 
-    func start() throws { running = try RunningBroker(settings) }
+    func start() throws { running = try RunningBroker(settings: settings) }
 }

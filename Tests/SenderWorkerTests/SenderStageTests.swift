@@ -29,7 +29,7 @@ import Topics
         #expect(finals.count == jobs)
         #expect(finals.values.allSatisfy { $0.count == 1 })
         let journal = stand.journal
-        #expect(journal.doubledIDs == 0)
+        #expect(journal.duplicateIDs == 0)
         #expect(finals.values.filter { $0 == [.accepted] }.count == journal.requests)
     }
 
@@ -57,13 +57,13 @@ import Topics
         let finals = try stand.finals()
         #expect(finals.count == jobs)
         #expect(finals.values.allSatisfy { $0 == [.accepted] })
-        #expect(stand.journal.requests == jobs && stand.journal.doubledIDs == 0)
+        #expect(stand.journal.requests == jobs && stand.journal.duplicateIDs == 0)
     }
 
     @Test func `a job older than its note in superseded is not pushed`() async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
-        try stand.write(SupersededNote(app: "shop", group: "m1", update: 5, end: 0))
+        try stand.write(SupersededVersions(app: "shop", group: "m1", updateVersion: 5, endVersion: 0))
         try stand.write(stand.head(.update, version: 4), to: 0..<100, lane: 0)
         try stand.write(stand.head(.update, version: 5), to: 0..<100, lane: 0)
         let sender = try await RunningSender(stand, slots: "one")

@@ -24,7 +24,7 @@ final class SenderStand: Sendable {
     private struct Parts: @unchecked Sendable {
         let simulator: Simulator
         let journal: Journal
-        let mischief: ScriptedMischief
+        let mischief: ScriptedFaultInjector
         let tokens: GoodTokens
     }
 
@@ -57,7 +57,7 @@ final class SenderStand: Sendable {
         bed = try IngestBed(brokers, lanes: Self.lanes)
         directory = try TemporaryDirectory()
         let credentials = SimulatorCredentials()
-        let script = try Script(Array(script.utf8), with: JSONReader())
+        let script = try FaultScript(Array(script.utf8), with: JSONReader())
         let loop = try EventLoop(name: "simulator")
         try loop.start()
         self.loop = loop
@@ -77,10 +77,11 @@ final class SenderStand: Sendable {
         self.keys = keys
         let made = loop.perform { [settings] in
             let journal = Journal(on: loop, limits: JournalLimits(), file: nil, metrics: Metrics())
-            let mischief = ScriptedMischief(on: loop, script: script)
+            let mischief = ScriptedFaultInjector(on: loop, script: script)
             let tokens = GoodTokens()
             let simulator = Simulator(
-                settings, credentials: credentials, on: loop, phones: tokens, mischief: mischief,
+                settings: settings, credentials: credentials, on: loop, phones: tokens,
+                faultInjector: mischief,
                 journal: journal)
             return Parts(simulator: simulator, journal: journal, mischief: mischief, tokens: tokens)
         }
@@ -98,7 +99,7 @@ final class SenderStand: Sendable {
                 id: app.id, bundleID: app.bundleID, environments: app.environments, teamID: app.teamID,
                 keyID: app.keyID ?? credentials.keyID)
         }
-        producer = try Producer(bed.settings, name: "fan-out", log: .silent, metrics: Metrics())
+        producer = try Producer(settings: bed.settings, name: "fan-out", log: .silent, metrics: Metrics())
     }
 
     deinit { loop.stop() }
@@ -118,9 +119,9 @@ final class SenderStand: Sendable {
     func environment(_ slots: String, sealingKeys: SealingKeys? = nil) throws -> StageEnvironment {
         let apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         return StageEnvironment(
-            cluster: Cluster(bed.settings), layout: bed.layout,
-            slot: try Slot.take(under: directory.file(slots)), sealingKeys: sealingKeys,
-            catalog: { KnownCatalog(apps: apps) })
+            cluster: Cluster(settings: bed.settings), layout: bed.layout,
+            slot: try ProcessSlot.acquire(under: directory.file(slots)), sealingKeys: sealingKeys,
+            catalog: { CatalogSnapshot(apps: apps) })
     }
 
     /// Writes the key file of an app's team: the right key, or another key under its name.
@@ -132,7 +133,7 @@ final class SenderStand: Sendable {
 
     /// Changes the simulator's script.
     func setScript(_ text: String) throws {
-        let script = try Script(Array(text.utf8), with: JSONReader())
+        let script = try FaultScript(Array(text.utf8), with: JSONReader())
         let parts = parts
         _ = loop.perform { parts.mischief.replace(with: script) }
     }
@@ -181,15 +182,15 @@ final class SenderStand: Sendable {
                 recipient: Array("u:u\(phone)".utf8).span)
         }
         var headers = RecordHeaders(capacity: 3)
-        headers.add(SheetHeader.apns, head.apnsLines.span)
-        headers.add(SheetHeader.flotilla, head.flotillaLines.span)
-        headers.add(SheetHeader.to, lines.bytes.span)
+        headers.add(SheetHeaderName.apns, value: head.apnsLines.span)
+        headers.add(SheetHeaderName.flotilla, value: head.flotillaLines.span)
+        headers.add(SheetHeaderName.to, value: lines.bytes.span)
         let start =
             head.event == .start
             ? #","attributes-type":"Match","attributes":{},"alert":{"title":"a","body":"b"}"# : ""
         let body =
             #"{"aps":{"timestamp":\#(head.acceptedAt / 1000),"event":"\#(head.event.rawValue)","content-state":{"home":1}\#(start)}}"#
-        let target = try producer.topic(bed.layout.name(topic))
+        let target = try producer.topic(named: bed.layout.name(of: topic))
         let result = producer.send(
             to: target, partition: lane, key: nil, value: Array(body.utf8).span, headers: &headers, tag: 1)
         precondition(result == .queued)
@@ -198,8 +199,8 @@ final class SenderStand: Sendable {
         precondition(deliveries.allSatisfy(\.isStored))
     }
 
-    func write(_ note: SupersededNote) throws {
-        let target = try producer.topic(bed.layout.name(.superseded))
+    func write(_ note: SupersededVersions) throws {
+        let target = try producer.topic(named: bed.layout.name(of: .superseded))
         _ = producer.send(to: target, partition: 0, key: note.key.span, value: note.encoded().span, tag: 1)
         var deliveries: [Delivery] = []
         _ = producer.flush(withinMilliseconds: 30_000, into: &deliveries)
@@ -216,7 +217,7 @@ final class SenderStand: Sendable {
     func requests(_ bundleID: String, _ environment: LiveActivity.Environment) -> Int {
         let parts = parts
         return loop.perform {
-            parts.journal.ring.page(after: 0, JournalRing.Filter(), limit: 10_000).entries.count {
+            parts.journal.ring.page(after: 0, matching: JournalRing.Filter(), limit: 10_000).entries.count {
                 $0.entry.facts.bundleID == bundleID && $0.entry.facts.environment == environment
             }
         } ?? 0
@@ -230,7 +231,7 @@ final class SenderStand: Sendable {
             let receipt = try Receipt.decode(record.value ?? [], with: reader)
             for part in receipt.parts where part.outcome.isFinal {
                 part.lines.forEachLine { line in
-                    found[WrittenJob(place: receipt.place, line: line), default: []].append(part.outcome)
+                    found[WrittenJob(place: receipt.position, line: line), default: []].append(part.outcome)
                 }
             }
         }
@@ -239,7 +240,7 @@ final class SenderStand: Sendable {
 }
 
 struct WrittenJob: Hashable {
-    let place: JobPlace
+    let place: JobPosition
     let line: Int
 }
 
@@ -249,10 +250,10 @@ private final class GoodTokens: SimulatedPhones {
     /// here.
     var unknownIn: LiveActivity.Environment?
 
-    func standing(
+    func status(
         of token: PushToken, environment: LiveActivity.Environment, bundleID: String, at time: Int64
-    ) -> TokenStanding {
-        token.bytes.first == 0xAA || environment == unknownIn ? .unknown : .good
+    ) -> TokenStatus {
+        token.bytes.first == 0xAA || environment == unknownIn ? .unknown : .valid
     }
 
     func deliver(_ push: AcceptedPush) {}
@@ -282,7 +283,7 @@ final class RunningSender: Sendable {
         sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
         let failures = failures
         try await service.start(
-            ServiceContext(log: Log("sender", to: sink), metrics: metrics) { error in
+            ServiceContext(log: Log(component: "sender", sink: sink), metrics: metrics) { error in
                 failures.withLock { $0.append("\(error)") }
             })
     }

@@ -12,14 +12,14 @@ enum Sample {
     static let listen = Setting(
         "broker.listen", default: HostPort(host: "127.0.0.1", port: 9092), "where to listen")
     static let limit = Setting(
-        "broker.request-max", default: Bytes(1024), in: Bytes(1)...Bytes(1 << 20), "a limit")
+        "broker.request-max", default: ByteSize(1024), in: ByteSize(1)...ByteSize(1 << 20), "a limit")
     static let colour = Setting("broker.colour", default: Colour.red, "a word")
     static let remote = Setting("broker.allow-remote", default: false, "a switch")
     static let wait = Setting("gateway.wait", default: Milliseconds(250), "a duration")
     static let password = Setting("kafka.password", default: String?.none, "a secret", secret: true)
     static let names = Setting("kafka.names", default: ["a"], "a list")
 
-    static let schema = Schema([
+    static let schema = SettingsSchema(declarations: [
         listen.declaration, limit.declaration, colour.declaration, remote.declaration, wait.declaration,
         password.declaration, names.declaration,
     ])
@@ -27,8 +27,8 @@ enum Sample {
     static func resolve(
         file: String? = nil, environment: [String: String] = [:], _ arguments: [String] = []
     ) throws -> ResolvedSettings {
-        let parsed = try Arguments(arguments, schema: schema, namespace: "broker")
-        return try ResolvedSettings(schema, file: file, environment: environment, flags: parsed.flags)
+        let parsed = try CommandLineArguments(arguments, schema: schema, namespace: "broker")
+        return try ResolvedSettings(schema: schema, file: file, environment: environment, flags: parsed.flags)
     }
 }
 
@@ -59,14 +59,14 @@ func problems(_ body: () throws -> Void) -> [String] {
             file: path,
             environment: ["FLOTILLA_GATEWAY_WAIT": "2s", "FLOTILLA_BROKER_REQUEST_MAX": "4KiB", "HOME": "/"],
             ["--request-max", "8KiB"])
-        #expect(settings[Sample.limit] == Bytes(8192))
+        #expect(settings[Sample.limit] == ByteSize(8192))
         #expect(settings[Sample.wait] == Milliseconds(2000))
         #expect(settings[Sample.colour] == .blue)
         #expect(settings[Sample.listen] == HostPort(host: "127.0.0.1", port: 9092))
-        #expect(settings.origin("broker.request-max") == .flag("--request-max"))
-        #expect(settings.origin("gateway.wait") == .environment("FLOTILLA_GATEWAY_WAIT"))
-        #expect(settings.origin("broker.colour") == .file(path))
-        #expect(settings.origin("broker.listen") == .builtIn)
+        #expect(settings.origin(ofKey: "broker.request-max") == .flag("--request-max"))
+        #expect(settings.origin(ofKey: "gateway.wait") == .environment("FLOTILLA_GATEWAY_WAIT"))
+        #expect(settings.origin(ofKey: "broker.colour") == .file(path))
+        #expect(settings.origin(ofKey: "broker.listen") == .builtIn)
     }
 }
 
@@ -91,8 +91,8 @@ func problems(_ body: () throws -> Void) -> [String] {
 @Test func `a secret is never shown, not even in an error, and is not accepted from a flag`() throws {
     let settings = try Sample.resolve(environment: ["FLOTILLA_KAFKA_PASSWORD": "hunter2"])
     #expect(settings[Sample.password] == "hunter2")
-    #expect(!settings.all.map(\.shown).joined().contains("hunter2"))
-    #expect(settings.all.first { $0.declaration.key == "kafka.password" }?.shown == "<set>")
+    #expect(!settings.all.map(\.publicText).joined().contains("hunter2"))
+    #expect(settings.all.first { $0.declaration.key == "kafka.password" }?.publicText == "<set>")
     #expect(
         problems { _ = try Sample.resolve(["--kafka-password", "hunter2"]) }
             == [

@@ -16,12 +16,12 @@ func `a duration without a unit, negative, or too large is refused`(text: String
 
 @Test(arguments: [("0B", 0), ("512B", 512), ("64KiB", 65536), ("4MiB", 4 << 20), ("10GiB", 10 << 30)])
 func `a size is read with its unit`(text: String, count: Int) {
-    #expect(Bytes(settingText: text) == Bytes(count))
+    #expect(ByteSize(settingText: text) == ByteSize(count))
 }
 
 @Test(arguments: ["5", "1KB", "-1B", "9223372036854775807KiB", ""])
 func `a size without a unit, negative, or too large is refused`(text: String) {
-    #expect(Bytes(settingText: text) == nil)
+    #expect(ByteSize(settingText: text) == nil)
 }
 
 @Test func `durations and sizes read back as they are written`() {
@@ -29,10 +29,10 @@ func `a size without a unit, negative, or too large is refused`(text: String) {
         #expect(Milliseconds(settingText: Milliseconds(count).settingText) == Milliseconds(count))
     }
     for count in [0, 1, 1023, 1024, 1536, 1 << 20, 3 << 30] {
-        #expect(Bytes(settingText: Bytes(count).settingText) == Bytes(count))
+        #expect(ByteSize(settingText: ByteSize(count).settingText) == ByteSize(count))
     }
     #expect(Milliseconds(90_000_000).settingText == "25h")
-    #expect(Bytes(1536).settingText == "1536B")
+    #expect(ByteSize(1536).settingText == "1536B")
 }
 
 @Test(arguments: [("a:1", "a", 1), ("127.0.0.1:9092", "127.0.0.1", 9092), ("[::1]:0", "::1", 0)])

@@ -9,7 +9,7 @@ private struct Lamp: OperatorSettings {
     var password: String?
     var colour = Colour.red
 
-    static let declared = SettingsGroup("lamp", defaults: Lamp()) { declare in
+    static let declared = SettingsGroup(prefix: "lamp", defaults: Lamp()) { declare in
         declare("listen", sets: \.listen, "where it listens")
         declare("threads", sets: \.threads, in: 1...4, "how many")
         declare("wait", sets: \.waitMilliseconds, as: Milliseconds.self, in: 0...2000, "how long")
@@ -20,11 +20,12 @@ private struct Lamp: OperatorSettings {
 
 /// One declaration gives the list, the table, the check and the mapping.
 struct SettingsGroupTests {
-    private let schema = Schema(Lamp.declared.declarations)
+    private let schema = SettingsSchema(declarations: Lamp.declared.declarations)
 
     private func lamp(_ arguments: String...) throws -> Lamp {
-        let parsed = try Arguments(arguments, schema: schema)
-        return try ResolvedSettings(schema, file: nil, environment: [:], flags: parsed.flags)[Lamp.self]
+        let parsed = try CommandLineArguments(arguments, schema: schema)
+        return try ResolvedSettings(schema: schema, file: nil, environment: [:], flags: parsed.flags)[
+            Lamp.self]
     }
 
     @Test func `a setting without a value has the default of the code, also in the table`() throws {

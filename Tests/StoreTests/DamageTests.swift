@@ -13,14 +13,16 @@ struct DamageTests {
 
     private func open() throws -> StateFile {
         try StateFile(
-            directory.path, Terms(schema: 1, origin: "here", ageMaxMilliseconds: .max), tables: ["rows"],
+            directory: directory.path,
+            conditions: ReuseConditions(schema: 1, origin: "here", ageMaxMilliseconds: .max),
+            tables: ["rows"],
             now: .now(), boot: BootID("boot"))
     }
 
     /// Fills a file with three levels of pages, long values, and a list of free pages.
     private func fill(_ random: inout SeededGenerator) throws -> [UInt8] {
         let file = try open()
-        let table = file.table("rows")
+        let table = file.table(named: "rows")
         for round in 0..<6 {
             var batch = RowBatch()
             for number in 0..<700 {
@@ -28,13 +30,14 @@ struct DamageTests {
                 if (number + round) % 5 == 0 {
                     batch.remove(key.span)
                 } else {
-                    batch.putChecked(key.span, random.bytes(number % 100 == 1 ? 6000...9000 : 0...40).span)
+                    batch.putChecked(
+                        key.span, value: random.bytes(number % 100 == 1 ? 6000...9000 : 0...40).span)
                 }
             }
             try file.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
                 try transaction.setApplied(
-                    Applied(offset: Int64(round), asOf: .now()), of: "t", 0)
+                    AppliedProgress(offset: Int64(round), completeUntil: .now()), of: "t", 0)
             }
         }
         try file.close()
@@ -47,17 +50,18 @@ struct DamageTests {
         try mark.write(toFile: directory.path + "/mark", atomically: true, encoding: .utf8)
     }
 
-    private func readAll() throws -> (Beginning, [[[UInt8]]]) {
+    private func readAll() throws -> (OpeningState, [[[UInt8]]]) {
         let file = try open()
-        let all = try rows(file.environment, file.table("rows"))
+        let all = try rows(file.environment, file.table(named: "rows"))
         // Writing also walks the lists of free pages.
-        try file.environment.put([1, 2, 3], [UInt8](repeating: 1, count: 5000), in: file.table("rows"))
-        return (file.beginning, all)
+        try file.environment.put(
+            [1, 2, 3], [UInt8](repeating: 1, count: 5000), in: file.table(named: "rows"))
+        return (file.openingState, all)
     }
 
     private func readWhole() throws -> [[[UInt8]]] {
         let file = try open()
-        let all = try rows(file.environment, file.table("rows"))
+        let all = try rows(file.environment, file.table(named: "rows"))
         try file.close()
         return all
     }

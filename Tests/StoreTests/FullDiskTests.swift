@@ -11,8 +11,8 @@ struct FullDiskTests {
 
     @Test(arguments: [ENOSPC, EDQUOT, EIO])
     func `after any failed write the transaction is undone and the next one succeeds`(failure: Int32) throws {
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         var expected: [[[UInt8]]] = []
         var succeeded = false
         var number = 0
@@ -22,7 +22,7 @@ struct FullDiskTests {
             var batch = RowBatch()
             for row in 0..<200 {
                 let value = [UInt8](repeating: UInt8(row), count: 50)
-                batch.putChecked([UInt8(row), UInt8(number)].span, value.span)
+                batch.putChecked([UInt8(row), UInt8(number)].span, value: value.span)
             }
             do throws(StoreError) {
                 try environment.write { transaction throws(StoreError) in
@@ -31,7 +31,7 @@ struct FullDiskTests {
                 succeeded = store_faults_disarm() <= number
             } catch {
                 store_faults_disarm()
-                #expect(error.passes == (failure != EIO))
+                #expect(error.isTransient == (failure != EIO))
             }
             // A snapshot shows only complete transactions, and writing continues.
             try environment.put([255, UInt8(number)], [], in: table)
@@ -43,13 +43,13 @@ struct FullDiskTests {
         try environment.close()
         let damage = try TreeCheck.damage(in: environment.path)
         #expect(damage == nil)
-        let again = try Environment(directory: directory.path, tables: ["rows"])
-        #expect(try rows(again, again.table("rows")) == expected)
+        let again = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        #expect(try rows(again, again.table(named: "rows")) == expected)
     }
 
     @Test func `after a failed write of the head, reads continue too`() throws {
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         try environment.put([1], [1], in: table)
         var head = 0
         // The head is the last write of a commit.
@@ -70,8 +70,8 @@ struct FullDiskTests {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             let directory = TemporaryDirectory()
-            let environment = try Environment(directory: directory.path, tables: ["rows"])
-            let table = environment.table("rows")
+            let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+            let table = environment.table(named: "rows")
             func limit(_ bytes: UInt) {
                 var limit = rlimit()
                 getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)

@@ -18,21 +18,23 @@ struct HiddenDamageTests {
 
     private func open() throws -> StateFile {
         try StateFile(
-            directory.path, Terms(schema: 1, origin: "here", ageMaxMilliseconds: .max),
+            directory: directory.path,
+            conditions: ReuseConditions(schema: 1, origin: "here", ageMaxMilliseconds: .max),
             tables: ["names", "rows"], now: .now(), boot: BootID("boot"))
     }
 
     /// Rewrites every row in place. The pages of the previous filling are outdated now.
     private func fill(_ value: UInt8) throws -> [UInt8] {
         let file = try open()
-        let (names, table) = (file.table("names"), file.table("rows"))
+        let (names, table) = (file.table(named: "names"), file.table(named: "rows"))
         try file.write { transaction throws(StoreError) in
             for number in 0..<Self.count {
                 let value = [UInt8](repeating: value, count: number == 70 ? 5000 : 60)
-                try transaction.put(Self.key(number).span, value.span, in: table)
+                try transaction.put(Self.key(number).span, value: value.span, in: table)
             }
-            try transaction.put([value].span, [value].span, in: names)
-            try transaction.setApplied(Applied(offset: Int64(value), asOf: .now()), of: "t", 0)
+            try transaction.put([value].span, value: [value].span, in: names)
+            try transaction.setApplied(
+                AppliedProgress(offset: Int64(value), completeUntil: .now()), of: "t", 0)
         }
         try file.close()
         return try bytes()
@@ -55,7 +57,7 @@ struct HiddenDamageTests {
     }
 
     private func leaves(_ bytes: [UInt8]) -> [Page] {
-        (2..<bytes.count / 4096).map { page($0, of: bytes) }.filter { $0.kind == .leaf }
+        (2..<bytes.count / 4096).map { page($0, of: bytes) }.filter { $0.flags == .leaf }
     }
 
     /// Returns all positions of a key's bytes.
@@ -85,7 +87,9 @@ struct HiddenDamageTests {
         let old = try fill(1)
         let whole = try fill(2)
         let mark = try mark()
-        let newer = page(0, of: whole).integer(144, 8) > page(1, of: whole).integer(144, 8) ? 0 : 1
+        let newer =
+            page(0, of: whole).integer(at: 144, size: 8) > page(1, of: whole).integer(at: 144, size: 8)
+            ? 0 : 1
         var variants: [[UInt8]] = []
         func change(_ place: Int, _ bits: UInt8) {
             var bytes = whole
@@ -101,9 +105,9 @@ struct HiddenDamageTests {
         case .pageOfAnotherTime:
             let news = leaves(whole)
             for page in leaves(old) {
-                let first = page.node(0).map { array($0.key) }
+                let first = page.node(at: 0).map { array($0.key) }
                 for new in news where new.nodeCount == page.nodeCount && new.bytes != page.bytes {
-                    guard new.node(0).map({ array($0.key) }) == first else { continue }
+                    guard new.node(at: 0).map({ array($0.key) }) == first else { continue }
                     var bytes = whole
                     let place = 4096 * new.number + Page.headBytes
                     bytes.replaceSubrange(
@@ -136,12 +140,12 @@ struct HiddenDamageTests {
     /// writes.
     private func isDiscardedOrHasAll(_ what: String) throws -> Bool {
         let file = try open()
-        let (names, table) = (file.table("names"), file.table("rows"))
-        if case .discarded(.damaged) = file.beginning {
+        let (names, table) = (file.table(named: "names"), file.table(named: "rows"))
+        if case .discarded(.damaged) = file.openingState {
             try file.close()
             return true
         }
-        #expect(file.beginning == .resumed, "\(what)")
+        #expect(file.openingState == .resumed, "\(what)")
         let walked = try rows(file.environment, table).map { $0[0] } == (0..<Self.count).map(Self.key)
         #expect(try walked && rows(file.environment, names).map { $0[0] } == [[1], [2]], "\(what)")
         let found = try (0..<Self.count).count { number in
@@ -152,8 +156,9 @@ struct HiddenDamageTests {
         try file.close()
         _ = try fill(3)
         let again = try open()
-        #expect(again.beginning == .resumed, "\(what)")
-        #expect(try again.environment.value(Self.key(149), in: again.table("rows"))?.first == 3, "\(what)")
+        #expect(again.openingState == .resumed, "\(what)")
+        #expect(
+            try again.environment.value(Self.key(149), in: again.table(named: "rows"))?.first == 3, "\(what)")
         try again.close()
         return false
     }
@@ -187,7 +192,7 @@ struct HiddenDamageTests {
             for place in 88 + 40..<88 + 48 { bytes[4096 * head + place] = 0xFF }
         }
         try put(bytes, mark: mark)
-        guard case .discarded(.damaged) = try open().beginning else {
+        guard case .discarded(.damaged) = try open().openingState else {
             return #expect(Bool(false), "the missing tables were not detected")
         }
     }

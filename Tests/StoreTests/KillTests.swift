@@ -16,7 +16,7 @@ struct KillTests {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [path = path as String, delay = delay as Int] in
                 let file = try KillTests.open(path)
-                let table = file.table("rows")
+                let table = file.table(named: "rows")
                 var offset = try file.read { picture throws(StoreError) in
                     try picture.applied("t", 0)?.offset ?? 0
                 }
@@ -27,22 +27,24 @@ struct KillTests {
                 while true {
                     offset += 1
                     try file.write { transaction throws(StoreError) in
-                        try transaction.setApplied(Applied(offset: offset, asOf: .now()), of: "t", 0)
+                        try transaction.setApplied(
+                            AppliedProgress(offset: offset, completeUntil: .now()), of: "t", 0)
                         for row in 0..<20 {
                             let key = (Int64(row) * 7_919 % 20).bigEndianBytes + offset.bigEndianBytes
-                            try transaction.put(key.span, [UInt8](repeating: 3, count: 100).span, in: table)
+                            try transaction.put(
+                                key.span, value: [UInt8](repeating: 3, count: 100).span, in: table)
                         }
                     }
                 }
             }
             let file = try Self.open(path)
-            let table = file.table("rows")
+            let table = file.table(named: "rows")
             let (applied, count) = try file.read { picture throws(StoreError) in
                 (try picture.applied("t", 0)?.offset ?? 0, try picture.count(of: table))
             }
             #expect(applied >= last)
             #expect(Int64(count) == applied * 20)
-            #expect(file.beginning == .resumed || applied == 0)
+            #expect(file.openingState == .resumed || applied == 0)
             last = applied
             try file.close()
         }
@@ -51,7 +53,8 @@ struct KillTests {
 
     private static func open(_ path: String) throws -> StateFile {
         try StateFile(
-            path, Terms(schema: 1, origin: "here", ageMaxMilliseconds: .max), tables: ["rows"], now: .now(),
+            directory: path, conditions: ReuseConditions(schema: 1, origin: "here", ageMaxMilliseconds: .max),
+            tables: ["rows"], now: .now(),
             boot: BootID.current())
     }
 

@@ -10,8 +10,8 @@ struct ModelTests {
     {
         let directory = TemporaryDirectory()
         var random = SeededGenerator(seed)
-        let limits = Limits(mapBytesAtStart: 1 << 20)
-        var environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
+        let limits = EnvironmentLimits(mapBytesAtStart: 1 << 20)
+        var environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"], limits: limits)
         var model: [[UInt8]: [UInt8]] = [:]
         var applied: Int64 = 0
         for _ in 0..<50 {
@@ -24,16 +24,17 @@ struct ModelTests {
                     next[key] = nil
                 } else {
                     let value = random.bytes(0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
-                    changes.putChecked(key.span, value.span)
+                    changes.putChecked(key.span, value: value.span)
                     next[key] = value
                 }
             }
             if Bool.random(using: &random) { changes.sort() }
             let keeps = Int.random(in: 0..<5, using: &random) != 0
-            let table = environment.table("rows")
+            let table = environment.table(named: "rows")
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(changes, to: table)
-                try transaction.setApplied(Applied(offset: applied + 1, asOf: .now()), of: "t", 0)
+                try transaction.setApplied(
+                    AppliedProgress(offset: applied + 1, completeUntil: .now()), of: "t", 0)
                 if !keeps { transaction.rollBack() }
             }
             if keeps {
@@ -44,7 +45,7 @@ struct ModelTests {
                 try environment.close()
                 let damage = try TreeCheck.damage(in: environment.path)
                 #expect(damage == nil)
-                environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
+                environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"], limits: limits)
             }
             try compare(environment, model, &random)
         }
@@ -54,9 +55,9 @@ struct ModelTests {
     }
 
     private func compare(
-        _ environment: Environment, _ model: [[UInt8]: [UInt8]], _ random: inout SeededGenerator
+        _ environment: LMDBEnvironment, _ model: [[UInt8]: [UInt8]], _ random: inout SeededGenerator
     ) throws {
-        let table = environment.table("rows")
+        let table = environment.table(named: "rows")
         let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         #expect(try rows(environment, table) == sorted.map { [$0.key, $0.value] })
         let lower = random.bytes(0...2).map { $0 % 12 }
@@ -71,22 +72,22 @@ struct ModelTests {
         #expect(count == model.count)
         let (asked, other) = (random.bytes(1...3).map { $0 % 12 }, random.bytes(1...3).map { $0 % 12 })
         let gap = try environment.read { picture throws(StoreError) in
-            try picture.gap(at: asked.span, in: table)
+            try picture.keyGap(at: asked.span, in: table)
         }
         let isBehind = !other.lexicographicallyPrecedes(asked)
         let next = sorted.first { !$0.key.lexicographicallyPrecedes(asked) }?.key
         #expect((gap == nil) == (next == asked))
         if let gap {
             #expect(
-                gap.holds(other.span)
+                gap.contains(other.span)
                     == (isBehind && next.map { other.lexicographicallyPrecedes($0) } ?? true))
         }
     }
 
     @Test func `a range is removed in bounded steps`() throws {
         let directory = TemporaryDirectory()
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         for key in UInt8(0)..<10 { try environment.put([key % 2, key], [], in: table) }
         func remove(_ rowsMax: Int) throws -> Int {
             try environment.write { transaction throws(StoreError) in
@@ -97,18 +98,18 @@ struct ModelTests {
         #expect(try remove(3) == 2)
         #expect(try remove(3) == 0)
         #expect(try rows(environment, table).count == 5)
-        try environment.write { transaction throws(StoreError) in try transaction.empty(table) }
+        try environment.write { transaction throws(StoreError) in try transaction.removeAll(in: table) }
         #expect(try rows(environment, table) == [])
     }
 
     @Test func `the last change of a key in a sorted batch wins`() throws {
         let directory = TemporaryDirectory()
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         var batch = RowBatch()
         for round in UInt8(0)..<20 {
-            batch.putChecked([7].span, [round].span)
-            batch.putChecked([3, round].span, [round].span)
+            batch.putChecked([7].span, value: [round].span)
+            batch.putChecked([3, round].span, value: [round].span)
         }
         batch.remove([3, 5].span)
         batch.sort()

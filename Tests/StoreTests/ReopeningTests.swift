@@ -10,7 +10,7 @@ struct ReopeningTests {
     private let directory = TemporaryDirectory()
 
     /// Fails the write of LMDB's head page and its repair. LMDB then rejects the environment.
-    private func breakHead(of environment: Environment, _ table: Table) throws {
+    private func breakHead(of environment: LMDBEnvironment, _ table: Table) throws {
         store_faults_arm(1000, 0, ENOSPC)
         try environment.put([1], [2], in: table)
         let head = store_faults_disarm() - 1
@@ -22,19 +22,19 @@ struct ReopeningTests {
     }
 
     /// Makes every opening fail: a directory has the name of LMDB's lock file.
-    private func obstruct(_ environment: Environment) throws {
+    private func obstruct(_ environment: LMDBEnvironment) throws {
         let lock = environment.path + "-lock"
         try #require(rename(lock, lock + ".kept") == 0 && mkdir(lock, 0o700) == 0)
     }
 
-    private func clear(_ environment: Environment) throws {
+    private func clear(_ environment: LMDBEnvironment) throws {
         let lock = environment.path + "-lock"
         try #require(rmdir(lock) == 0 && rename(lock + ".kept", lock) == 0)
     }
 
     enum Call: CaseIterable, Sendable { case read, write, sync }
 
-    private func run(_ call: Call, _ environment: Environment, _ table: Table) throws {
+    private func run(_ call: Call, _ environment: LMDBEnvironment, _ table: Table) throws {
         switch call {
         case .read: #expect(try environment.value([1], in: table) == [2])
         case .write: try environment.put([2], [2], in: table)
@@ -44,8 +44,8 @@ struct ReopeningTests {
 
     @Test(arguments: Call.allCases)
     func `a file that could not be reopened is opened by the next call that can`(_ first: Call) throws {
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         try breakHead(of: environment, table)
         try obstruct(environment)
         for call in [Call.write, .read, .write, .sync, .read] {
@@ -72,8 +72,8 @@ struct ReopeningTests {
     }
 
     @Test func `a file without use is closed, and its next use opens it with its rows`() throws {
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         try environment.put([1], [2], in: table)
         environment.closeIfUnused()
         #expect(try openCount(of: environment.path) > 0, "it was used since the last call")
@@ -93,8 +93,8 @@ struct ReopeningTests {
     }
 
     @Test func `a file that is in use is not closed`() throws {
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         try environment.put([1], [2], in: table)
         environment.closeIfUnused()
         try environment.read { (picture) throws(StoreError) in
@@ -105,14 +105,14 @@ struct ReopeningTests {
         try environment.write { (transaction) throws(StoreError) in
             environment.closeIfUnused()
             environment.closeIfUnused()
-            try transaction.put([3].span, [4].span, in: table)
+            try transaction.put([3].span, value: [4].span, in: table)
         }
         #expect(try environment.value([3], in: table) == [4])
     }
 
     @Test func `a closed file stays closed, also if it could not be reopened`() throws {
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         try breakHead(of: environment, table)
         try obstruct(environment)
         #expect(throws: StoreError.self) { try environment.put([1], [4], in: table) }
@@ -127,9 +127,9 @@ struct ReopeningTests {
     /// Reads and a writer reopen the file concurrently while the map moves. None of them may wait forever or
     /// see uncommitted data. The moment between two locks is too short to be hit reliably.
     @Test func `reads reopen the file beside a writer that reopens and grows it`() async throws {
-        let limits = Limits(mapBytesAtStart: 1 << 20)
-        let environment = try Environment(directory: directory.path, tables: ["rows"], limits: limits)
-        let table = environment.table("rows")
+        let limits = EnvironmentLimits(mapBytesAtStart: 1 << 20)
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"], limits: limits)
+        let table = environment.table(named: "rows")
         try environment.put([1], [2], in: table)
         let end = End()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -153,7 +153,7 @@ struct ReopeningTests {
         let isHere = Atomic(false)
     }
 
-    private static func check(_ environment: Environment, _ table: Table) throws {
+    private static func check(_ environment: LMDBEnvironment, _ table: Table) throws {
         do {
             let value = try environment.value([1], in: table)
             #expect(value == [2])
@@ -163,7 +163,7 @@ struct ReopeningTests {
     }
 
     /// Fails writes at each possible position in turn, including the head.
-    private static func disturb(_ environment: Environment, _ table: Table, _ round: Int) throws {
+    private static func disturb(_ environment: LMDBEnvironment, _ table: Table, _ round: Int) throws {
         store_faults_arm(Int32(round % 5), 1000, ENOSPC)
         do { try environment.put([2], [UInt8(round)], in: table) } catch StoreError.diskFull {}
         store_faults_disarm()

@@ -14,17 +14,17 @@ struct RowBatchTests {
                 let tail = random.bytes(0...(number % 4 == 0 ? 20 : 2))
                 let key = [7] + beginnings[random.below(beginnings.count)] + tail
                 let value = Array("\(number)".utf8)
-                batch.put(key.span, value.span)
+                batch.put(key.span, value: value.span)
                 model[key] = value
             }
             batch.sort()
             var last: [UInt8] = []
             var newest: [[UInt8]: [UInt8]] = [:]
             for index in 0..<batch.count {
-                let key = array(batch.key(index))
+                let key = array(batch.key(at: index))
                 #expect(!key.lexicographicallyPrecedes(last), "seed \(seed)")
                 last = key
-                newest[key] = array(batch.value(index)!)
+                newest[key] = array(batch.value(at: index)!)
             }
             #expect(newest == model, "seed \(seed)")
         }
@@ -34,15 +34,15 @@ struct RowBatchTests {
         throws
     {
         let directory = TemporaryDirectory()
-        let environment = try Environment(directory: directory.path, tables: ["rows"])
-        let table = environment.table("rows")
+        let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+        let table = environment.table(named: "rows")
         var batch = RowBatch()
-        batch.putChecked([1].span, [5, 6].span)
+        batch.putChecked([1].span, value: [5, 6].span)
         let nothing: [UInt8] = []
-        batch.putChecked([2].span, nothing.span)
+        batch.putChecked([2].span, value: nothing.span)
         try environment.write { transaction throws(StoreError) in
             try transaction.append(batch, to: table)
-            try transaction.put([3].span, [7].span, in: table)
+            try transaction.put([3].span, value: [7].span, in: table)
         }
         func read(_ key: [UInt8]) throws -> [UInt8]? {
             try environment.read { picture throws(StoreError) in
@@ -53,8 +53,8 @@ struct RowBatchTests {
         #expect(try read([1]) == [5, 6] && read([2]) == [] && read([3]) == [7] && read([4]) == nil)
         // A checksum that does not match its value.
         var wrong = RowBatch()
-        wrong.put([3].span, [0, 0, 0, 0, 7].span)
+        wrong.put([3].span, value: [0, 0, 0, 0, 7].span)
         try environment.write { transaction throws(StoreError) in try transaction.apply(wrong, to: table) }
-        #expect(throws: StoreError.changedRow(environment.path)) { try read([3]) }
+        #expect(throws: StoreError.changedRow(path: environment.path)) { try read([3]) }
     }
 }

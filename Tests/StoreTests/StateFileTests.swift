@@ -15,21 +15,22 @@ struct StateFileTests {
         schema: Int = 1, origin: String = "cluster/registry/3", now: WallTime? = nil, boot: BootID? = nil
     ) throws -> StateFile {
         try StateFile(
-            directory.path + "/state", Terms(schema: schema, origin: origin, ageMaxMilliseconds: day),
+            directory: directory.path + "/state",
+            conditions: ReuseConditions(schema: schema, origin: origin, ageMaxMilliseconds: day),
             tables: ["rows"], now: now ?? start, boot: boot ?? self.boot)
     }
 
     private func commit(_ file: StateFile, asOf: WallTime? = nil) throws {
-        let table = file.table("rows")
+        let table = file.table(named: "rows")
         try file.write { transaction throws(StoreError) in
-            try transaction.put([1].span, [1].span, in: table)
-            let applied = Applied(offset: 5, asOf: asOf ?? start)
+            try transaction.put([1].span, value: [1].span, in: table)
+            let applied = AppliedProgress(offset: 5, completeUntil: asOf ?? start)
             try transaction.setApplied(applied, of: "registry", 3)
         }
     }
 
     private func count(_ file: StateFile) throws -> Int {
-        try rows(file.environment, file.table("rows")).count
+        try rows(file.environment, file.table(named: "rows")).count
     }
 
     /// Leaves the file in the state of a killed process.
@@ -38,7 +39,7 @@ struct StateFileTests {
     }
 
     @Test func `a new directory has an empty file`() throws {
-        #expect(try open().beginning == .empty)
+        #expect(try open().openingState == .empty)
     }
 
     @Test func `after a clean close the file is resumed, also after a reboot`() throws {
@@ -46,7 +47,7 @@ struct StateFileTests {
         try commit(file)
         try file.close()
         let again = try open(boot: BootID("boot-2"))
-        #expect(again.beginning == .resumed)
+        #expect(again.openingState == .resumed)
         #expect(try count(again) == 1)
     }
 
@@ -83,21 +84,21 @@ struct StateFileTests {
     @Test func `the file of a killed process is resumed`() throws {
         try died { try commit($0) }
         let file = try open()
-        #expect(file.beginning == .resumed)
+        #expect(file.openingState == .resumed)
         #expect(try count(file) == 1)
     }
 
     @Test func `after a power cut without a clean close the file starts empty`() throws {
         try died { try commit($0) }
         let file = try open(boot: BootID("boot-2"))
-        #expect(file.beginning == .discarded(.machineWentDown))
+        #expect(file.openingState == .discarded(.machineWentDown))
         #expect(try count(file) == 0)
     }
 
     @Test func `a file of another schema starts empty`() throws {
         try died { try commit($0) }
         let file = try open(schema: 2)
-        #expect(file.beginning == .discarded(.otherSchema(found: 1, wanted: 2)))
+        #expect(file.openingState == .discarded(.otherSchema(found: 1, wanted: 2)))
         #expect(try count(file) == 0)
     }
 
@@ -105,7 +106,7 @@ struct StateFileTests {
         try died { try commit($0) }
         let file = try open(origin: "other/registry/3")
         #expect(
-            file.beginning
+            file.openingState
                 == .discarded(.otherOrigin(found: "cluster/registry/3", wanted: "other/registry/3")))
         #expect(try count(file) == 0)
     }
@@ -113,11 +114,11 @@ struct StateFileTests {
     @Test func `a file older than the topic's retention of deletions starts empty`() throws {
         try died { try commit($0) }
         let limit = WallTime(milliseconds: start.milliseconds + day)
-        #expect(try { try open(now: limit).beginning }() == .resumed)
+        #expect(try { try open(now: limit).openingState }() == .resumed)
         let late = WallTime(milliseconds: limit.milliseconds + 1)
         let file = try open(now: late)
         #expect(
-            file.beginning == .discarded(.tooOld(ageMilliseconds: day + 1, limitMilliseconds: day)))
+            file.openingState == .discarded(.tooOld(ageMilliseconds: day + 1, limitMilliseconds: day)))
         #expect(try count(file) == 0)
     }
 
@@ -125,14 +126,15 @@ struct StateFileTests {
         try died { file in
             try commit(file)
             try file.write { transaction throws(StoreError) in
-                let recent = Applied(offset: 9, asOf: WallTime(milliseconds: start.milliseconds + 2 * day))
+                let recent = AppliedProgress(
+                    offset: 9, completeUntil: WallTime(milliseconds: start.milliseconds + 2 * day))
                 try transaction.setApplied(recent, of: "starts", 3)
             }
             try file.close()
         }
         let file = try open(now: WallTime(milliseconds: start.milliseconds + 2 * day))
         #expect(
-            file.beginning == .discarded(.tooOld(ageMilliseconds: 2 * day, limitMilliseconds: day)))
+            file.openingState == .discarded(.tooOld(ageMilliseconds: 2 * day, limitMilliseconds: day)))
     }
 
     @Test func `after two deaths before a commit the file starts empty, and a commit resets the count`()
@@ -142,48 +144,48 @@ struct StateFileTests {
         try died()
         try died { try commit($0) }
         try died()
-        #expect(try { try open().beginning }() == .resumed)
+        #expect(try { try open().openingState }() == .resumed)
         let file = try open()
-        #expect(file.beginning == .discarded(.diedTwiceBeforeCommit))
+        #expect(file.openingState == .discarded(.crashedTwiceBeforeCommit))
         #expect(try count(file) == 0)
     }
 
     @Test func `a clean close without a commit does not count as a death`() throws {
         try died { try commit($0) }
         for _ in 0..<4 { try died { try $0.close() } }
-        #expect(try open().beginning == .resumed)
+        #expect(try open().openingState == .resumed)
     }
 
     @Test func `data without a mark is not trusted`() throws {
         try died { try commit($0) }
         try FileManager.default.removeItem(atPath: directory.path + "/state/mark")
-        #expect(try open().beginning == .discarded(.unmarked))
+        #expect(try open().openingState == .discarded(.unmarked))
     }
 
     @Test func `a mark without its data is reported`() throws {
         try died { try commit($0) }
         try FileManager.default.removeItem(atPath: directory.path + "/state/data.mdb")
-        #expect(try open().beginning == .discarded(.missingData))
+        #expect(try open().openingState == .discarded(.missingData))
     }
 
     @Test func `a mark with any missing or changed byte is rejected or means the same`() throws {
         try died { try commit($0) }
         let path = directory.path + "/state/mark"
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        let mark = try #require(Mark(whole))
+        let mark = try #require(StateFileMark(parsing: whole))
         #expect(mark.bytes == whole)
-        for length in 0..<whole.count { #expect(Mark(Array(whole[..<length])) == nil) }
+        for length in 0..<whole.count { #expect(StateFileMark(parsing: Array(whole[..<length])) == nil) }
         try Data(whole[..<40]).write(to: URL(fileURLWithPath: path))
-        #expect(try open().beginning == .discarded(.unreadableMark))
+        #expect(try open().openingState == .discarded(.unreadableMark))
     }
 
     @Test func `a condemned file starts empty and reports the reason`() throws {
         try died { file in
             try commit(file)
-            try file.condemn("table rows\nhas a row of 3 bytes")
+            try file.markUnusable(because: "table rows\nhas a row of 3 bytes")
         }
         let file = try open()
-        #expect(file.beginning == .discarded(.condemned("table rows has a row of 3 bytes")))
+        #expect(file.openingState == .discarded(.markedUnusable("table rows has a row of 3 bytes")))
         #expect(try count(file) == 0)
     }
 
@@ -197,26 +199,26 @@ struct StateFileTests {
 
     @Test func `in a tree that the process has locked, a file has one owner and no lock file`() throws {
         let tree = directory.path + "/slot-0"
-        DirectoryLock.hasLocked(tree: tree)
+        DirectoryLock.registerLockedTree(tree)
         do {
-            let first = try DirectoryLock(tree + "/ingest/rows-1")
+            let first = try DirectoryLock(directory: tree + "/ingest/rows-1")
             #expect(!FileManager.default.fileExists(atPath: tree + "/ingest/rows-1/lock"))
             #expect(throws: StoreError.inUse(path: tree + "/ingest/rows-1", by: "process \(getpid())")) {
-                _ = try DirectoryLock(tree + "/ingest/rows-1")
+                _ = try DirectoryLock(directory: tree + "/ingest/rows-1")
             }
-            _ = try DirectoryLock(tree + "/ingest/rows-2")
-            let beside = try DirectoryLock(tree + "0/rows")
+            _ = try DirectoryLock(directory: tree + "/ingest/rows-2")
+            let beside = try DirectoryLock(directory: tree + "0/rows")
             #expect(FileManager.default.fileExists(atPath: tree + "0/rows/lock"))
             _ = consume first
             _ = consume beside
         }
-        _ = try DirectoryLock(tree + "/ingest/rows-1")
+        _ = try DirectoryLock(directory: tree + "/ingest/rows-1")
     }
 
     @Test func `the error for a directory that cannot be created names it`() throws {
         let path = directory.path + "/file"
         try Data().write(to: URL(fileURLWithPath: path))
-        let error = #expect(throws: StoreError.self) { _ = try DirectoryLock(path + "/a/b") }
+        let error = #expect(throws: StoreError.self) { _ = try DirectoryLock(directory: path + "/a/b") }
         #expect(error?.description == "cannot create \(path)/a/b: Not a directory")
     }
 

@@ -128,7 +128,7 @@ import Testing
     @Test func `a server that speaks plain text is refused`() async throws {
         let running = try RunningLoop()
         let certificates = try Certificates()
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
             tcp in
             PlainText(tcp)
         }
@@ -146,10 +146,11 @@ import Testing
     @Test func `a silent server and a server that hangs up are refused`() async throws {
         let running = try RunningLoop()
         let certificates = try Certificates()
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
             Mute($0)
         }
-        let closing = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) { _ in
+        let closing = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
+            _ in
             nil
         }
         defer {
@@ -175,18 +176,18 @@ import Testing
     private final class PlainText: TCPConnectionDelegate {
         private let tcp: TCPConnection
         init(_ tcp: TCPConnection) { self.tcp = tcp }
-        func received(_ bytes: UnsafeRawBufferPointer) {
+        func didReceive(_ bytes: UnsafeRawBufferPointer) {
             tcp.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
         }
-        func writable() {}
-        func closed(_ reason: TCPCloseReason) {}
+        func didBecomeWritable() {}
+        func didClose(reason: TCPCloseReason) {}
     }
 
     private final class Mute: TCPConnectionDelegate {
         private let tcp: TCPConnection
         init(_ tcp: TCPConnection) { self.tcp = tcp }
-        func received(_ bytes: UnsafeRawBufferPointer) {}
-        func writable() {}
-        func closed(_ reason: TCPCloseReason) {}
+        func didReceive(_ bytes: UnsafeRawBufferPointer) {}
+        func didBecomeWritable() {}
+        func didClose(reason: TCPCloseReason) {}
     }
 }

@@ -102,7 +102,8 @@ import Testing
     @Test func `a refused connect is reported once, in a sentence`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) { _ in
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 1) {
+            _ in
             nil
         }
         let port = listener.port

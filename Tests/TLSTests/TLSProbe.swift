@@ -56,20 +56,20 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
     /// Sends bytes. Call on the loop.
     func send(_ bytes: [UInt8]) {
         state.withLock { $0.outgoing += bytes }
-        tls.wantsToSend()
+        tls.requestFill()
     }
 
     /// Sent in this call; on the loop.
     func sendAhead(_ bytes: [UInt8]) {
         state.withLock { $0.outgoing += bytes }
-        connection.withLock { $0 }?.sendAhead()
+        connection.withLock { $0 }?.fillNow()
     }
 
-    func established(applicationProtocol: String) {
+    func didEstablish(applicationProtocol: String) {
         state.withLock { $0.applicationProtocol = applicationProtocol }
         onEvent?()
     }
-    func received(_ plaintext: UnsafeRawBufferPointer) {
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         state.withLock {
             if keepsBytes { $0.received += plaintext }
             $0.receivedCount += plaintext.count
@@ -86,7 +86,7 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
             return count
         }
     }
-    func closed(_ reason: TLSCloseReason) {
+    func didClose(reason: TLSCloseReason) {
         state.withLock { $0.closed.append(reason.description) }
         connection.withLock { $0 = nil }
     }
@@ -100,7 +100,8 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
             let deadline = loop.now.advanced(byMilliseconds: milliseconds)
             endpoint.attach(
                 TLSConnection.connect(
-                    context, host: host, port: port, on: loop, deadline: deadline, delegate: endpoint))
+                    context: context, host: host, port: port, on: loop, deadline: deadline, delegate: endpoint
+                ))
             if !text.isEmpty { endpoint.send(Array(text.utf8)) }
         }
         return endpoint
@@ -109,17 +110,17 @@ final class Endpoint: TLSConnectionDelegate, Sendable {
 
 /// A TLS server on a port that the system chooses.
 final class Server: Sendable {
-    let listener: Listener
+    let listener: TCPListener
     private let made: Ends
 
     init(_ context: TLSContext, on loop: EventLoop, make: @escaping @Sendable () -> Endpoint = { Endpoint() })
         throws
     {
         let made = Ends()
-        listener = try Listener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 100) { tcp in
+        listener = try TCPListener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 100) { tcp in
             let end = make()
             made.list.withLock { $0.append(end) }
-            let connection = TLSConnection.accept(tcp, context) { connection in
+            let connection = TLSConnection.accept(tcp, context: context) { connection in
                 end.attach(connection)
                 return end
             }
@@ -168,7 +169,7 @@ struct Certificates {
     /// Starts `openssl s_server` with these options and waits until it accepts. Its output is the decrypted
     /// data.
     func opensslServer(
-        _ options: [String], identity: CertificateAuthority.Identity? = nil
+        _ options: [String], identity: CertificateAuthority.IssuedCertificate? = nil
     ) async throws -> (process: ChildProcess, port: Int) {
         let identity = identity ?? authority.issue(for: ["localhost", "127.0.0.1"])
         let chain = try directory.write("server.pem", identity.chainPEM)

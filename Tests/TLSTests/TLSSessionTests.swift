@@ -14,8 +14,10 @@ import Testing
         var atClient: [UInt8] = []
 
         init(_ certificates: Certificates, host: String = "localhost") throws {
-            client = TLSSession(try certificates.client(), host: host, peer: "server", scratch: TLSScratch())
-            server = TLSSession(try certificates.server(), host: nil, peer: "client", scratch: TLSScratch())
+            client = TLSSession(
+                context: try certificates.client(), host: host, peer: "server", scratch: TLSScratchBuffers())
+            server = TLSSession(
+                context: try certificates.server(), host: nil, peer: "client", scratch: TLSScratchBuffers())
         }
 
         /// Moves bytes in both directions, in pieces of `size` bytes, until no side has any.
@@ -41,7 +43,7 @@ import Testing
             while start < bytes.count {
                 let end = min(start + size, bytes.count)
                 bytes[start..<end].withUnsafeBytes { piece in
-                    session.take(piece)
+                    session.provideInput(piece)
                     drain(session, name)
                 }
                 start = end
@@ -50,7 +52,7 @@ import Testing
 
         private func drain(_ session: TLSSession, _ name: String) {
             while true {
-                switch session.next() {
+                switch session.nextEvent() {
                 case .needsInput: return
                 case .established(let applicationProtocol): told.append("\(name) \(applicationProtocol)")
                 case .plaintext(let bytes):
@@ -73,15 +75,15 @@ import Testing
         pair.exchange(size: size)
         #expect(pair.told.sorted() == ["client h2", "server h2"])
         let message = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        for start in stride(from: 0, to: message.count, by: TLSScratch.recordBytes) {
-            let end = min(start + TLSScratch.recordBytes, message.count)
-            try message[start..<end].withUnsafeBytes { try pair.client.write($0) }
+        for start in stride(from: 0, to: message.count, by: TLSScratchBuffers.recordBytes) {
+            let end = min(start + TLSScratchBuffers.recordBytes, message.count)
+            try message[start..<end].withUnsafeBytes { try pair.client.encrypt($0) }
         }
-        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.server.write($0) }
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.server.encrypt($0) }
         pair.exchange(size: size)
         #expect(pair.atServer == message)
         #expect(pair.atClient == [1, 2, 3])
-        try ([4] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        try ([4] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         pair.client.shutdown()
         pair.exchange(size: size)
         #expect(pair.atServer.last == 4)
@@ -91,8 +93,8 @@ import Testing
     @Test func `a full buffer becomes one record`() throws {
         let pair = try Pair(try Certificates())
         pair.exchange(size: 1_000_000)
-        let message = [UInt8](repeating: 1, count: TLSScratch.recordBytes)
-        try message.withUnsafeBytes { try pair.client.write($0) }
+        let message = [UInt8](repeating: 1, count: TLSScratchBuffers.recordBytes)
+        try message.withUnsafeBytes { try pair.client.encrypt($0) }
         let outgoing = Array(pair.client.outgoing)
         #expect(outgoing[0] == 0x17)
         #expect(outgoing.count == 5 + Int(outgoing[3]) << 8 + Int(outgoing[4]), "exactly one")
@@ -100,7 +102,7 @@ import Testing
 
     @Test func `nothing is written before the handshake is done`() throws {
         let pair = try Pair(try Certificates())
-        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         #expect(pair.client.outgoing.isEmpty)
         pair.exchange(size: 1_000)
         #expect(pair.atServer.isEmpty)
@@ -109,7 +111,7 @@ import Testing
     @Test func `a changed byte ends the session`() throws {
         let pair = try Pair(try Certificates())
         pair.exchange(size: 1_000)
-        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         pair.exchange(size: 1_000) { if $0.count > 8 { $0[8] ^= 1 } }
         #expect(pair.atServer.isEmpty)
         #expect(pair.told.contains { $0.hasPrefix("server TLS with client is broken: ") })
@@ -129,7 +131,7 @@ import Testing
             bytes[Int.random(in: 0..<bytes.count, using: &generator)] ^= UInt8.random(
                 in: 1...255, using: &generator)
         }
-        try ([7] as [UInt8]).withUnsafeBytes { try pair.client.write($0) }
+        try ([7] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         pair.exchange(size: 5_000)
         #expect(!pair.told.filter { $0.contains("h2") }.contains("server h2") || pair.atServer.isEmpty)
     }
@@ -143,13 +145,13 @@ import Testing
     @Test func `a session cannot use memory that holds ciphertext of another session`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let certificates = try Certificates()
-            let scratch = TLSScratch()
+            let scratch = TLSScratchBuffers()
             let first = TLSSession(
-                try certificates.client(), host: "localhost", peer: "first", scratch: scratch)
+                context: try certificates.client(), host: "localhost", peer: "first", scratch: scratch)
             let second = TLSSession(
-                try certificates.client(), host: "localhost", peer: "second", scratch: scratch)
-            _ = first.next()
-            _ = second.next()
+                context: try certificates.client(), host: "localhost", peer: "second", scratch: scratch)
+            _ = first.nextEvent()
+            _ = second.nextEvent()
         }
         let errors = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(errors.contains("another session uses the ciphertext buffer"), "\(errors)")

@@ -10,7 +10,7 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
     let sink = LogSink(level: level, format: format, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
         WallTime(milliseconds: 1_763_633_295_123)
     }
-    body(Log("test", to: sink))
+    body(Log(component: "test", sink: sink))
     sink.flush()
     try? pipe.fileHandleForWriting.close()
     let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -45,7 +45,7 @@ private func written(level: LogLevel = .debug, format: LogFormat = .json, _ body
     var errors: [LoggedError] = []
     _ = written { log in
         log.warning("slow")
-        for _ in 0..<20 { log.component("insight").error("cannot open a file", .field("lane", 1)) }
+        for _ in 0..<20 { log.forComponent("insight").error("cannot open a file", .field("lane", 1)) }
         log.error("cannot open a file")
         errors = log.errors
     }
@@ -94,7 +94,7 @@ func `equal warnings and errors are suppressed after the tenth and counted when 
     let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor) {
         WallTime(milliseconds: second.load(ordering: .relaxed) * 1000)
     }
-    let log = Log("test", to: sink)
+    let log = Log(component: "test", sink: sink)
     func again(_ number: Int) {
         if level == .error { log.error("again", .field("number", number)) } else { log.warning("again") }
     }
@@ -113,7 +113,7 @@ func `equal warnings and errors are suppressed after the tenth and counted when 
 @Test func `a reader that does not read blocks no writer and learns the number of dropped lines`() {
     let pipe = Pipe()
     let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
-    let log = Log("test", to: sink)
+    let log = Log(component: "test", sink: sink)
     let padding = String(repeating: "x ", count: 500)
     // This is more than the pipe and the sink can hold. No reader reads yet, but every call must return.
     for _ in 0..<4000 { log.info("full", .field("padding", padding)) }

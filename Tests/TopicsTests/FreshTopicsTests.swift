@@ -9,15 +9,15 @@ import Testing
 struct FreshTopicsTests {
     private let layout = TopicLayout(prefix: "fresh.", lanes: 3)
 
-    private func admin(_ cluster: TestCluster) throws -> Admin {
-        try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
+    private func admin(_ cluster: TestCluster) throws -> AdminClient {
+        try AdminClient(settings: KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
     }
 
     @Test(arguments: UInt64(1)...3) func `created topics are usable`(seed: UInt64) throws {
         let cluster = try TestCluster(weather: seed)
         let admin = try admin(cluster)
         #expect(try layout.create(on: admin) == TopicName.allCases.map(layout.name))
-        for topic in TopicName.allCases { #expect(cluster.isServing(layout.name(topic)), "\(topic)") }
+        for topic in TopicName.allCases { #expect(cluster.isServing(layout.name(of: topic)), "\(topic)") }
         #expect(try layout.create(on: admin) == [])
     }
 
@@ -27,9 +27,9 @@ struct FreshTopicsTests {
         // Another process would create them like this and not wait.
         let made = try admin.create(
             TopicName.allCases.map { topic in
-                let need = layout.need(of: topic)
+                let need = layout.requirements(of: topic)
                 return NewTopic(
-                    layout.name(topic), partitions: need.partitions, replication: 1,
+                    name: layout.name(of: topic), partitionCount: need.partitions, replicationFactor: 1,
                     configuration: need.configuration(replication: 1))
             })
         #expect(made.allSatisfy { $0.code == .none })
@@ -40,7 +40,7 @@ struct FreshTopicsTests {
         let cluster = try TestCluster(weather: seed)
         let admin = try admin(cluster)
         try layout.create([.events, .reports], on: admin)
-        #expect(try admin.delete([layout.name(.events)]).map(\.code) == [.none])
+        #expect(try admin.delete([layout.name(of: .events)]).map(\.code) == [.none])
         try layout.create([.events, .reports], on: admin)
         #expect(try layout.check([.events, .reports], on: admin) == [])
     }

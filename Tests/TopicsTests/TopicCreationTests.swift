@@ -9,12 +9,13 @@ import Testing
 /// A separate prefix and an admin client. Its topics are deleted at the end.
 private final class Installation {
     let cluster: TestCluster
-    let admin: Admin
+    let admin: AdminClient
     let prefix = "test-\(getpid())-\(UInt32.random(in: 0 ... .max))."
 
     init() throws {
         cluster = try TestCluster()
-        admin = try Admin(KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
+        admin = try AdminClient(
+            settings: KafkaSettings(brokers: cluster.brokers), log: .silent, metrics: Metrics())
     }
 
     deinit {
@@ -27,7 +28,7 @@ private final class Installation {
     let place = try Installation()
     let layout = TopicLayout(prefix: place.prefix, lanes: 3)
     #expect(try layout.check(on: place.admin).map(\.property) == TopicName.allCases.map { _ in .existence })
-    #expect(try layout.create([.reports], on: place.admin) == [layout.name(.reports)])
+    #expect(try layout.create([.reports], on: place.admin) == [layout.name(of: .reports)])
     #expect(
         try layout.create(on: place.admin)
             == TopicName.allCases.filter { $0 != .reports }.map(layout.name))
@@ -39,10 +40,10 @@ private final class Installation {
 @Test func `another number of lanes is refused with the topic and both numbers`() throws {
     let place = try Installation()
     try TopicLayout(prefix: place.prefix, lanes: 3).create([.reports, .catalog], on: place.admin)
-    let error = #expect(throws: UnfitTopics.self) {
+    let error = #expect(throws: MismatchedTopics.self) {
         try TopicLayout(prefix: place.prefix, lanes: 4).require([.reports, .catalog], on: place.admin)
     }
-    #expect(error?.mismatches.map(\.have) == ["3"])
+    #expect(error?.mismatches.map(\.actual) == ["3"])
     #expect(
         error?.description.contains("topic \(place.prefix)reports has 3 partitions, 4 are needed") == true)
 }
@@ -52,7 +53,8 @@ private final class Installation {
     let layout = TopicLayout(prefix: place.prefix, lanes: 2)
     _ = try place.admin.create([
         NewTopic(
-            layout.name(.registry), partitions: 2, replication: 1, configuration: ["cleanup.policy": "delete"]
+            name: layout.name(of: .registry), partitionCount: 2, replicationFactor: 1,
+            configuration: ["cleanup.policy": "delete"]
         )
     ])
     let found = try layout.check([.registry, .events], on: place.admin)
@@ -68,20 +70,20 @@ private final class Installation {
     // operator.
     _ = try place.admin.create([
         NewTopic(
-            layout.name(.events), partitions: 2, replication: 1,
+            name: layout.name(of: .events), partitionCount: 2, replicationFactor: 1,
             configuration: [
                 "cleanup.policy": "delete", "retention.ms": "9999999999999", "segment.ms": "77777",
             ]
         ),
         NewTopic(
-            layout.name(.superseded), partitions: 1, replication: 1,
+            name: layout.name(of: .superseded), partitionCount: 1, replicationFactor: 1,
             configuration: ["cleanup.policy": "compact", "delete.retention.ms": "86400000"]),
-        NewTopic(layout.name(.registry), partitions: 3, replication: 1),
+        NewTopic(name: layout.name(of: .registry), partitionCount: 3, replicationFactor: 1),
     ])
     let mended = try layout.alter([.events, .superseded], on: place.admin)
     #expect(mended.map(\.property) == [.timestamps, .cleanup, .timestamps])
     #expect(try layout.check([.events, .superseded], on: place.admin) == [])
-    let own = try place.admin.configurations(of: [layout.name(.events)])[layout.name(.events)]
+    let own = try place.admin.configurations(of: [layout.name(of: .events)])[layout.name(of: .events)]
     #expect(own?["retention.ms"] == "9999999999999" && own?["segment.ms"] == "77777")
     #expect(try layout.alter([.events, .superseded], on: place.admin) == [])
     // Partitions are not altered, and missing topics are not created.

@@ -4,46 +4,50 @@ import Testing
 
 @Test func `every topic has a name with the prefix and an entry in the table`() {
     let layout = TopicLayout(prefix: "eu.", lanes: 7)
-    for topic in TopicName.allCases { #expect(layout.name(topic) == "eu." + topic.rawValue) }
-    #expect(layout.partitions(.catalog) == 1)
-    #expect(layout.partitions(.superseded) == 1)
-    #expect(TopicName.allCases.filter { layout.partitions($0) != 7 } == [.catalog, .superseded, .members])
+    for topic in TopicName.allCases { #expect(layout.name(of: topic) == "eu." + topic.rawValue) }
+    #expect(layout.partitions(of: .catalog) == 1)
+    #expect(layout.partitions(of: .superseded) == 1)
+    #expect(
+        TopicName.allCases.filter { layout.partitions(of: $0) != 7 } == [.catalog, .superseded, .members])
 }
 
 @Test func `the table has the values that ingest, gateway and sender need`() {
     let layout = TopicLayout()
     let day = 86_400_000
-    #expect(layout.need(of: .installations).cleanup == .compact)
-    #expect(layout.need(of: .registry).cleanup == .compact)
-    #expect(layout.need(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * day)))
-    #expect(layout.need(of: .members).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
-    #expect(layout.rowMillisecondsMax(in: .starts) == Int64(2 * day))
-    #expect(layout.rowMillisecondsMax(in: .registry) == nil)
-    #expect(layout.rowMillisecondsMax(in: .reports) == nil)
-    #expect(layout.need(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * day)))
-    #expect(layout.need(of: .superseded).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
-    let large = layout.need(of: .sends).recordBytesMax ?? 0
+    #expect(layout.requirements(of: .installations).cleanup == .compact)
+    #expect(layout.requirements(of: .registry).cleanup == .compact)
+    #expect(layout.requirements(of: .reports).cleanup == .delete(afterMilliseconds: Int64(7 * day)))
+    #expect(layout.requirements(of: .members).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
+    #expect(layout.rowLifetimeMilliseconds(in: .starts) == Int64(2 * day))
+    #expect(layout.rowLifetimeMilliseconds(in: .registry) == nil)
+    #expect(layout.rowLifetimeMilliseconds(in: .reports) == nil)
+    #expect(layout.requirements(of: .audit).cleanup == .delete(afterMilliseconds: Int64(400 * day)))
+    #expect(layout.requirements(of: .superseded).cleanup == .compactAndDelete(afterMilliseconds: Int64(day)))
+    let large = layout.requirements(of: .sends).recordBytesMax ?? 0
     #expect(large > 4 << 20)
-    #expect(layout.need(of: .expansions).recordBytesMax == large)
-    #expect((layout.need(of: .deadLetters).recordBytesMax ?? 0) > large, "a dead letter holds any record")
+    #expect(layout.requirements(of: .expansions).recordBytesMax == large)
+    #expect(
+        (layout.requirements(of: .deadLetters).recordBytesMax ?? 0) > large, "a dead letter holds any record")
 }
 
 @Test func `the cluster stamps exactly the topics with a retention time`() {
     let layout = TopicLayout()
     for topic in TopicName.allCases {
-        let configuration = layout.need(of: topic).configuration(replication: 3)
+        let configuration = layout.requirements(of: topic).configuration(replication: 3)
         let isStamped = configuration["message.timestamp.type"] == "LogAppendTime"
         #expect(isStamped == (configuration["retention.ms"] != nil), "\(topic)")
     }
     let unstamped: [TopicName] = [.catalog, .installations, .registry, .groups, .timers]
-    #expect(TopicName.allCases.filter { !layout.need(of: $0).isStampedByCluster } == unstamped)
+    #expect(TopicName.allCases.filter { !layout.requirements(of: $0).isStampedByCluster } == unstamped)
 }
 
 @Test func `a missing setting of an old topic is reported with the command that fixes it`() {
     let layout = TopicLayout(lanes: 4)
     func told(_ topic: TopicName, _ change: [String: String]) -> [String] {
-        let configuration = layout.need(of: topic).configuration(replication: 3).merging(change) { $1 }
-        let partitions = layout.partitions(topic)
+        let configuration = layout.requirements(of: topic).configuration(replication: 3).merging(change) {
+            $1
+        }
+        let partitions = layout.partitions(of: topic)
         return layout.mismatches(
             of: topic, partitions: partitions, replicas: 3, configuration: configuration
         ).map(\.description)
@@ -68,7 +72,7 @@ import Testing
     (String(repeating: "x", count: 201), false),
 ])
 func `a prefix has only characters that Kafka allows in a name`(prefix: String, isGood: Bool) {
-    #expect((TopicLayout.problem(prefix: prefix) == nil) == isGood)
+    #expect((TopicLayout.problem(withPrefix: prefix) == nil) == isGood)
 }
 
 @Test func `larger values fit, smaller ones do not, and each mismatch is reported`() {
@@ -76,7 +80,9 @@ func `a prefix has only characters that Kafka allows in a name`(prefix: String, 
     func faults(
         _ topic: TopicName, _ partitions: Int, _ change: [String: String], replicas: Int = 3
     ) -> [TopicMismatch.Property] {
-        let configuration = layout.need(of: topic).configuration(replication: 3).merging(change) { $1 }
+        let configuration = layout.requirements(of: topic).configuration(replication: 3).merging(change) {
+            $1
+        }
         return layout.mismatches(
             of: topic, partitions: partitions, replicas: replicas, configuration: configuration
         ).map(\.property)

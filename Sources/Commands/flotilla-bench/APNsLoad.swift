@@ -10,7 +10,7 @@ internal import Telemetry
 /// are open, which is not measured, then `requests` more. Confined to its loop.
 final class APNsLoad: PushReceiver {
     private let loop: EventLoop
-    private let provider: Provider
+    private let provider: APNsProvider
     private let profile: PushProfile
     private let requests: Int
     private let bodyBytes: Int
@@ -42,14 +42,15 @@ final class APNsLoad: PushReceiver {
         let server = Endpoint(host: "127.0.0.1", port: port)
         settings.production = .init(push: server, broadcast: server, channels: server)
         settings.trust = .authorities(.file(options.certificate))
-        settings.connectsBurst = APNsOptions.connections
+        settings.connectBurst = APNsOptions.connections
         settings.pool.connectionsMax = APNsOptions.connections
         settings.pool.streamsPerConnectionMax = shape.streams
         settings.pool.requestsMax = APNsOptions.connections * shape.streams
         let metrics = Metrics()
-        let providerTokens = ProviderTokens(.files([key: options.key]), metrics: metrics)
+        let providerTokens = ProviderTokens(source: .files([key: options.key]), metrics: metrics)
         if let problem = providerTokens.reload().first { throw problem }
-        provider = try Provider(settings, tokens: providerTokens, metrics: metrics, log: .silent)
+        provider = try APNsProvider(
+            settings: settings, tokens: providerTokens, metrics: metrics, log: .silent)
     }
 
     static func run(_ options: APNsOptions, port: Int) throws {
@@ -64,7 +65,7 @@ final class APNsLoad: PushReceiver {
     }
 
     private func begin() {
-        let client = APNsClient(provider, on: loop, receiver: self)
+        let client = APNsClient(provider: provider, on: loop, receiver: self)
         let headers = LiveActivityHeaders(
             topic: "com.example.matchday.push-type.liveactivity", priority: 10, expiration: 1_763_632_800)
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: bodyBytes)
@@ -78,20 +79,20 @@ final class APNsLoad: PushReceiver {
         let deadline = loop.now.advanced(byMilliseconds: 60_000)
         let last = measured?.last ?? .max
         let tokens = tokens
-        var room = client.room(for: template)
+        var room = client.capacity(for: template)
         while pushed < last, room > 0 {
             room -= 1
             let start = pushed % PushLoad.tokens * Self.tokenBytes
             let handle = try? client.push(
                 template, token: tokens.span.extracting(start..<start + Self.tokenBytes),
                 id: PushID(high: 0x4D3F_8A11_22C3_4E5F, low: UInt64(pushed)), tag: UInt64(pushed),
-                limits: PushLimits(deadline: deadline))
+                deadlines: PushDeadlines(deadline: deadline))
             guard handle != nil else { return }
             pushed += 1
         }
     }
 
-    func ended(_ outcomes: PushOutcomes) {
+    func receive(_ outcomes: PushOutcomes) {
         for outcome in outcomes.list {
             guard outcome.disposition == .accepted else {
                 return end(.failure(BenchmarkFailure("push \(outcome.tag) ended as \(outcome.end)")))

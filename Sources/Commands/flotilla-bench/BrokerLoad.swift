@@ -28,13 +28,14 @@ struct BrokerLoad {
 
     /// Returns records per second, from the first send to the last acknowledgement.
     func produce(_ count: Int) throws -> Double {
-        let producer = try Producer(settings, options, name: "bench", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(BrokerShape.topic)
+        let producer = try Producer(
+            settings: settings, options: options, name: "bench", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: BrokerShape.topic)
         var deliveries: [Delivery] = []
         var stored = 0
         func collect(waitMilliseconds: Int32) {
             deliveries.removeAll(keepingCapacity: true)
-            _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
+            _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: waitMilliseconds)
             stored += deliveries.count { $0.isStored }
         }
         // The first record opens the connection and gets the producer id, so it is not measured.
@@ -68,11 +69,12 @@ struct BrokerLoad {
     /// again from the beginning until it has read enough, because the mock keeps only the newest 5 MiB of a
     /// partition.
     func consume(_ count: Int) throws -> Double {
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         options.outOfRange = .earliest
         options.readsOpenTransactions = true
         options.prefetchKibibytesMax = 65_536
-        let consumer = try Consumer(settings, options, name: "bench", log: .silent, metrics: Metrics())
+        let consumer = try Consumer(
+            settings: settings, options: options, name: "bench", log: .silent, metrics: Metrics())
         let partitions = (0..<shape.partitions).map { TopicPartition(BrokerShape.topic, Int32($0)) }
         var batch = RecordBatch()
         var read = 0
@@ -81,7 +83,8 @@ struct BrokerLoad {
         var isFirst = true
         while read < count {
             let began = Instant.now()
-            try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+            try consumer.assign(
+                startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
             var passed = 0
             let limit = began.advanced(byMilliseconds: 30_000)
             while passed < perPass {
@@ -104,10 +107,11 @@ struct BrokerLoad {
     /// Returns records per second in transactions of 1,000 records.
     func transact(_ count: Int) throws -> Double {
         let producer = try TransactionalProducer(
-            settings, options, transactionalID: "bench", name: "bench", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(BrokerShape.topic)
-        try producer.initialise()
-        try producer.warmUp([topic])
+            settings: settings, options: options, transactionalID: "bench", name: "bench", log: .silent,
+            metrics: Metrics())
+        let topic = try producer.topic(named: BrokerShape.topic)
+        try producer.initialize()
+        try producer.connectToLeaders(of: [topic])
         let began = Instant.now()
         for _ in 0..<count {
             try producer.begin()

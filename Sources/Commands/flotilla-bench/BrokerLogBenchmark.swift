@@ -77,19 +77,19 @@ enum BrokerLogBenchmark {
 
     private static func removeCheckpoint(_ directory: String) throws {
         for name in try Disk().names(in: directory) where !name.hasSuffix(".log") {
-            try Disk().remove(directory + "/" + name)
+            try Disk().removeFile(at: directory + "/" + name)
         }
     }
 
     private static func plainWrites(at path: String, _ batch: [UInt8], count: Int) throws {
         let disk = Disk()
-        let file = try disk.open(path, create: true, writable: true)
+        let file = try disk.open(path: path, create: true, writable: true)
         for index in 0..<count { try disk.write(batch, to: file, at: index * batch.count) }
     }
 
     @inline(never)
     private static func checksum(_ batch: [UInt8]) {
-        precondition(CRC32C.of(batch) != 1, "not the checksum of this batch")
+        precondition(CRC32C.checksum(of: batch) != 1, "not the checksum of this batch")
     }
 
     private static func batch(_ records: Int) -> [UInt8] {

@@ -37,8 +37,9 @@ final class BrokerPeer {
         address = line.trimmingCharacters(in: .newlines)
         guard !address.isEmpty else { throw BenchmarkFailure("the \(kind) did not start") }
         guard kind != .mock else { return }
-        let admin = try Admin(KafkaSettings(brokers: [address]), log: .silent, metrics: Metrics())
-        let topic = NewTopic(BrokerShape.topic, partitions: shape.partitions, replication: 1)
+        let admin = try AdminClient(
+            settings: KafkaSettings(brokers: [address]), log: .silent, metrics: Metrics())
+        let topic = NewTopic(name: BrokerShape.topic, partitionCount: shape.partitions, replicationFactor: 1)
         _ = try admin.create([topic])
     }
 
@@ -74,7 +75,7 @@ final class BrokerPeer {
         // In the weather run, the whole process is a cluster with faults, for tests that cannot use a real
         // cluster.
         if let seed = TestCluster.weatherSeed { WeatherStation(seed: seed).stand(over: &settings) }
-        let broker = try RunningBroker(settings)
+        let broker = try RunningBroker(settings: settings)
         announce("127.0.0.1:\(broker.port)")
         waitForEnd()
         broker.stop()

@@ -101,14 +101,14 @@ struct DayReceipts {
             for part in receipt.parts where part.outcome.isFinal {
                 done[receipt.send, default: 0] += part.lines.count
                 first = min(first, receipt.acceptedAt)
-                last = max(last, receipt.at)
+                last = max(last, receipt.writtenAt)
                 guard part.outcome == .accepted else {
                     superseded += part.lines.count
                     continue
                 }
                 accepted += part.lines.count
                 let known = lastAnswers[receipt.send]?.last ?? 0
-                lastAnswers[receipt.send] = (receipt.acceptedAt, max(known, receipt.at))
+                lastAnswers[receipt.send] = (receipt.acceptedAt, max(known, receipt.writtenAt))
             }
         }
     }

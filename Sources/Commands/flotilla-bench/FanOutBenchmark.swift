@@ -197,8 +197,8 @@ private final class OneBig {
     private func lookForClosing(waitMilliseconds: Int32) throws {
         progress.look(waitMilliseconds: waitMilliseconds) { record in
             guard let value = record.value,
-                let said = try? unsafe value.withUnsafeBytes({ bytes throws(RecordError) in
-                    try unsafe Progress.decode(bytes, with: reader)
+                let said = try? unsafe value.withUnsafeBytes({ bytes throws(RecordDecodingError) in
+                    try unsafe ProgressRecord.decode(bytes, with: reader)
                 }),
                 said.send == open?.send, case .lanes(let lanes, let tally) = said.part
             else { return }

@@ -122,8 +122,8 @@ final class FanOutStand {
     }
 
     func lane(of user: String) -> Int32 {
-        let key = RegistryKey.lane(app: IngestBed.app.id, recipient: .user(user))
-        return Int32(Murmur2.partition(of: key.span, of: bed.layout.lanes))
+        let key = RegistryKey.partitionKey(app: IngestBed.app.id, recipient: .user(user))
+        return Int32(Murmur2.partition(forKey: key.span, partitionCount: bed.layout.lanes))
     }
 
     func storeRegistry() throws {
@@ -153,7 +153,7 @@ final class FanOutStand {
             id: id, app: IngestBed.app.id, group: group, audience: audience, content: content, priority: 10,
             acceptedAt: WallTime.now().milliseconds)
         if let owner { send.owner = .user(owner) }
-        sends.send(key: send.groupKey?.bytes, value: send.encoded())
+        sends.send(key: send.scopeKey?.bytes, value: send.encoded())
         return id
     }
 
@@ -175,10 +175,11 @@ final class FanOutStand {
     /// Returns the number of offsets of a topic, including those without a record.
     func records(of topic: TopicName) throws -> Int {
         let consumer = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
+            log: .silent, metrics: Metrics())
         defer { _ = consumer.close() }
-        return try (0..<Int32(bed.layout.partitions(topic))).reduce(0) { sum, number in
-            let ends = try consumer.watermarks(of: TopicPartition(bed.layout.name(topic), number))
+        return try (0..<Int32(bed.layout.partitions(of: topic))).reduce(0) { sum, number in
+            let ends = try consumer.watermarks(of: TopicPartition(bed.layout.name(of: topic), number))
             return sum + Int(ends.high - ends.low)
         }
     }
@@ -195,15 +196,18 @@ final class TopicWatch {
 
     init(_ topics: [TopicName], on settings: KafkaSettings, _ layout: TopicLayout) throws {
         consumer = try Consumer(
-            settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+            settings: settings, options: ConsumerOptions(membership: .manual), name: "watcher", log: .silent,
+            metrics: Metrics())
         var starts: [PartitionStart] = []
         for topic in topics {
-            for number in 0..<Int32(layout.partitions(topic)) {
-                let partition = TopicPartition(layout.name(topic), number)
-                starts.append(PartitionStart(partition, .offset(try consumer.watermarks(of: partition).high)))
+            for number in 0..<Int32(layout.partitions(of: topic)) {
+                let partition = TopicPartition(layout.name(of: topic), number)
+                starts.append(
+                    PartitionStart(
+                        partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
             }
         }
-        try consumer.assign(starts)
+        try consumer.assign(startingAt: starts)
     }
 
     deinit { _ = consumer.close() }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A result that one thread waits for. Other threads give results, and the first one counts.
 final class FirstResult<Value: Sendable>: Sendable {
-    private let isThere = WakeSignal()
+    private let isThere = ThreadSignal()
     private let first = Mutex<Result<Value, any Error>?>(nil)
 
     func give(_ result: Result<Value, any Error>) {

@@ -196,7 +196,7 @@ private final class FreshnessRun {
             send: "s\(update)", group: "match", scope: .group, generation: base,
             version: base + Int64(update) + 1, event: .update, deadline: now / 1000 + Self.livesSeconds,
             acceptedAt: now)
-        head.conflate = conflates
+        head.isConflatable = conflates
         return head
     }
 
@@ -211,7 +211,8 @@ private final class FreshnessRun {
     private func write(_ update: Int) {
         let (head, body) = (head(of: update), body(of: update))
         writtenAt.append(head.acceptedAt)
-        writer.write(SupersededNote(app: head.app, group: "match", update: head.version, end: 0))
+        writer.write(
+            SupersededVersions(app: head.app, group: "match", updateVersion: head.version, endVersion: 0))
         let fraction = (Double(update) * Self.golden).truncatingRemainder(dividingBy: 1)
         let most = sheets.map(\.count).max() ?? 0
         for step in 0..<most {
@@ -242,7 +243,7 @@ private final class FreshnessRun {
     private func pushes(_ path: String, until limit: Int64) throws -> [Push] {
         var found: [Push] = []
         let phones = phones
-        try RequestRecordReader(path).read { record in
+        try RequestRecordReader(path: path).forEachRecord { record in
             let target = Target(high: record.targetHigh, low: record.targetLow)
             guard record.kind == .push, record.status == 200, record.receivedAt <= limit,
                 phones.contains(target)
@@ -255,7 +256,7 @@ private final class FreshnessRun {
 
     private lazy var phones: Set<Target> = Set(
         (0..<options.phones).map { phone in
-            unsafe SHA256.digest(TestPhone(phone).token(.update)).withUnsafeBytes { hash in
+            unsafe SHA256.digest(of: TestPhone(phone).token(.update)).withUnsafeBytes { hash in
                 unsafe Target(
                     high: UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
                     low: UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))

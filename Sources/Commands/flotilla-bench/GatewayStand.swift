@@ -17,7 +17,7 @@ final class GatewayStand {
     private let broker: PinnedProcess?
     private let gateway: PinnedProcess
     private var fanOut: PinnedProcess?
-    private let admin: Admin
+    private let admin: AdminClient
     private let isGiven: Bool
     let layout: TopicLayout
     let settings: KafkaSettings
@@ -47,7 +47,7 @@ final class GatewayStand {
         settings = KafkaSettings(brokers: [brokers])
         isGiven = given != nil
         layout = TopicLayout(prefix: "bench-\(UInt32.random(in: 0 ... .max)).", replication: 1)
-        admin = try Admin(settings, log: .silent, metrics: Metrics())
+        admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
         _ = try layout.create(on: admin)
         key = try Self.prepare(settings, layout, role: role, types: types)
         gateway = try PinnedProcess(
@@ -146,13 +146,14 @@ final class GatewayStand {
         _ settings: KafkaSettings, _ layout: TopicLayout, role: APIKey.Role, types: [ActivityType]
     ) throws -> String {
         let writer = try CatalogWriter(
-            settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla-bench",
+            settings, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
+            author: "flotilla-bench",
             metrics: Metrics())
         let app = App(
             id: Self.app, bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
             keyID: "KEY1234567", types: types)
         try writer.put(app, action: "app.create", now: .now())
-        let (text, key) = KeyText.mint(app: Self.app, role: role, atMilliseconds: 0)
+        let (text, key) = APIKeyText.makeKey(app: Self.app, role: role, atMilliseconds: 0)
         try writer.put(key, action: "key.create", now: .now())
         return text
     }

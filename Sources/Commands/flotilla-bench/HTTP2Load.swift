@@ -63,9 +63,9 @@ final class HTTP2Load {
         self.requests = requests
         template = try RequestTemplate(
             method: "POST", authority: authority,
-            headers: PushLoad.headers.map { HeaderField($0.0, $0.1) })
+            headers: PushLoad.headers.map { HeaderField(name: $0.0, value: $0.1) })
         let bytes = PushLoad.body
-        body = SharedBody(bytes.span)
+        body = SharedBody(copying: bytes.span)
     }
 
     static func run(
@@ -89,7 +89,8 @@ final class HTTP2Load {
         while submitted < requests, session.openRequests < streams {
             let start = submitted % PushLoad.tokens * pathBytes
             let path = paths.span.extracting(start..<start + pathBytes)
-            guard session.submit(template, path: path, body: body, tag: UInt64(submitted)) != nil else {
+            guard session.submit(template: template, path: path, body: body, tag: UInt64(submitted)) != nil
+            else {
                 return
             }
             submitted += 1
@@ -97,7 +98,7 @@ final class HTTP2Load {
     }
 
     func take(_ batch: OutcomeBatch) {
-        for outcome in batch.outcomes where outcome.end == .answered && outcome.status == 200 {
+        for outcome in batch.outcomes where outcome.endReason == .answered && outcome.status == 200 {
             succeeded += 1
         }
         guard succeeded == requests else { return }
@@ -125,12 +126,12 @@ private final class HTTP2LoadConnection: TLSConnectionDelegate {
     func connect(_ context: TLSContext, port: Int, on loop: EventLoop) {
         let deadline = loop.now.advanced(byMilliseconds: 10_000)
         connection = TLSConnection.connect(
-            context, host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
+            context: context, host: "127.0.0.1", port: port, on: loop, deadline: deadline, delegate: self)
     }
 
-    func established(applicationProtocol: String) { load.submit(to: session) }
+    func didEstablish(applicationProtocol: String) { load.submit(to: session) }
 
-    func received(_ plaintext: UnsafeRawBufferPointer) {
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         unsafe session.receive(plaintext)
         guard !session.outcomes.outcomes.isEmpty else { return load.submit(to: session) }
         load.take(session.outcomes)
@@ -140,7 +141,7 @@ private final class HTTP2LoadConnection: TLSConnectionDelegate {
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { unsafe session.pull(into: buffer) }
 
-    func closed(_ reason: TLSCloseReason) {
+    func didClose(reason: TLSCloseReason) {
         session.end()
         load.fail("\(reason)")
     }

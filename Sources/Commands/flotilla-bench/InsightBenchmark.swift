@@ -130,7 +130,7 @@ enum InsightBenchmark {
     /// Returns the slowest of several queries. The users have no pushes, so a query passes over all marks of
     /// a lane.
     private static func ask(_ service: InsightService) throws -> (report: Double, user: Double) {
-        func slowest(of count: Int, _ name: InsightCall.Name, _ id: @escaping @Sendable (Int) -> String)
+        func slowest(of count: Int, _ name: InsightQuery.Kind, _ id: @escaping @Sendable (Int) -> String)
             throws
             -> Double
         {
@@ -138,7 +138,7 @@ enum InsightBenchmark {
             try waiting {
                 for number in 0..<count {
                     let began = Instant.now()
-                    _ = await service.answer(InsightCall(name, app: "shop", id: id(number)))
+                    _ = await service.answer(InsightQuery(name, app: "shop", id: id(number)))
                     let took = Instant.now().seconds(since: began) * 1000
                     slowest.withLock { $0 = max($0, took) }
                 }
@@ -175,8 +175,8 @@ enum InsightBenchmark {
     /// Writes receipts as senders do: nearly all jobs of a sheet in one part, with their recipients.
     private static func fill(_ layout: TopicLayout, on brokers: [String], _ options: Options) throws {
         let producer = try Producer(
-            KafkaSettings(brokers: brokers), name: "receipts", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(layout.name(.receipts))
+            settings: KafkaSettings(brokers: brokers), name: "receipts", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: layout.name(of: .receipts))
         var deliveries: [Delivery] = []
         var stored = 0
         for number in 0..<options.receipts {
@@ -191,11 +191,11 @@ enum InsightBenchmark {
                 }.joined().utf8)
             while true {
                 var headers = RecordHeaders(capacity: 1)
-                headers.add(ReceiptLines.header, lines.span)
+                headers.add(ReceiptLines.header, value: lines.span)
                 let result = producer.send(
                     to: topic, partition: lane, key: nil, value: value.span, headers: &headers, tag: 0)
                 if result != .full { break }
-                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+                _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 10)
                 stored += deliveries.count { $0.isStored }
                 deliveries.removeAll(keepingCapacity: true)
             }
@@ -217,11 +217,11 @@ enum InsightBenchmark {
         var rejected = LineSet()
         rejected.append(jobs - 1)
         return Receipt(
-            head, at: JobPlace(topic: "jobs", partition: lane, offset: Int64(number)), attempt: 1,
+            head, at: JobPosition(topic: "jobs", partition: lane, offset: Int64(number)), attempt: 1,
             writtenAt: begin + Int64(number % 60_000),
-            [
-                Receipt.Part(.accepted, accepted, status: 200),
-                Receipt.Part(.rejected, rejected, status: 410, reason: "Unregistered"),
+            parts: [
+                Receipt.Part(.accepted, lines: accepted, status: 200),
+                Receipt.Part(.rejected, lines: rejected, status: 410, reason: "Unregistered"),
             ])
     }
 }

@@ -38,7 +38,7 @@ enum JSONBenchmark {
             groupId = object["groupId"].optional?.string()
             token = object["token"].optional?.string()
             eventTime = object["eventTime"].optional?.int()
-            object.refuseUnknownFields()
+            object.reportUnknownFields()
         }
     }
 
@@ -48,16 +48,16 @@ enum JSONBenchmark {
         let decoder = JSONDecoder()
         let data = Data(bytes)
         let expected = try decoder.decode(Report.self, from: data)
-        let length = try reader.read(bytes, textBytes)
+        let length = try reader.read(bytes, decode: textBytes)
         let fast = Rounds(count: 9, iterations: 200_000)
 
         let strings = try fast.rate {
-            if try reader.read(bytes, Report.init) != expected {
+            if try reader.read(bytes, decode: Report.init) != expected {
                 throw BenchmarkFailure("the value read differs")
             }
         }
         let inPlace = try fast.rate {
-            if try reader.read(bytes, textBytes) != length {
+            if try reader.read(bytes, decode: textBytes) != length {
                 throw BenchmarkFailure("the lengths read differ")
             }
         }

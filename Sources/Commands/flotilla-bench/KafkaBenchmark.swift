@@ -78,8 +78,9 @@ enum KafkaBenchmark {
         var settings = ProducerOptions()
         settings.compression = compression == "none" ? .none : .zstd
         let producer = try Producer(
-            KafkaSettings(brokers: [brokers]), settings, name: "bench", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(topic)
+            settings: KafkaSettings(brokers: [brokers]), options: settings, name: "bench", log: .silent,
+            metrics: Metrics())
+        let topic = try producer.topic(named: topic)
         var value = [UInt8](repeating: 0x78, count: size)
         var deliveries: [Delivery] = []
         var stored = 0
@@ -93,7 +94,9 @@ enum KafkaBenchmark {
                 to: topic, partition: Int32(index & 3), key: value.span.extracting(0..<8), value: value.span,
                 tag: UInt64(index)) == .full
             {
-                while producer.collect(into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0) {}
+                while producer.collectDeliveries(
+                    into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0)
+                {}
                 settle()
             }
         }
@@ -137,15 +140,19 @@ enum KafkaBenchmark {
         private var batch = RecordBatch()
 
         init(_ brokers: String) throws {
-            var options = ConsumerOptions(.manual)
+            var options = ConsumerOptions(membership: .manual)
             options.readsOpenTransactions = true
             options.fetchWaitMilliseconds = 10
             consumer = try Consumer(
-                KafkaSettings(brokers: [brokers]), options, name: "bench", log: .silent, metrics: Metrics())
+                settings: KafkaSettings(brokers: [brokers]), options: options, name: "bench", log: .silent,
+                metrics: Metrics())
         }
 
         func read(_ topic: String, _ count: Int) throws -> Int64 {
-            try consumer.assign((0..<4).map { PartitionStart(TopicPartition(topic, $0), .beginning) })
+            try consumer.assign(
+                startingAt: (0..<4).map {
+                    PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
+                })
             var sum = 0
             var read = 0
             var idle = 0

@@ -13,11 +13,12 @@ enum MergeBenchmark {
     static func run(_ arguments: [String]) throws {
         print("reports merged per core-second (median), one installation with two tokens and a profile")
         let rounds = Rounds(count: 9, iterations: 50_000)
-        let merge = Merge(app: app, seal: TokenSeal(nil))
+        let merge = ReportMerger(app: app, seal: TokenSeal(keys: nil))
         var known: Installation?
         for report in [profile(), startToken(0), updateToken(0)] {
             known = try merged(
-                merge.merge(report, Arrival(receivedAt: start, offset: 0), into: known, now: start)
+                merge.merge(
+                    report, arrival: ReportArrival(receivedAt: start, offset: 0), into: known, now: start)
             ).installation
         }
         guard let known else { throw BenchmarkFailure("nothing was merged") }
@@ -28,7 +29,7 @@ enum MergeBenchmark {
         try line("the same again", rounds: rounds) {
             guard
                 case .unchanged = merge.merge(
-                    same, Arrival(receivedAt: start, offset: 0), into: known, now: start)
+                    same, arrival: ReportArrival(receivedAt: start, offset: 0), into: known, now: start)
             else {
                 throw BenchmarkFailure("the same report again changed something")
             }
@@ -36,7 +37,9 @@ enum MergeBenchmark {
         try line("the same report, later", rounds: rounds) {
             number += 1
             let at = start + 1 + Int64(number % 60_000)
-            if try merged(merge.merge(same, Arrival(receivedAt: at, offset: 0), into: known, now: at)).isDue {
+            if try merged(
+                merge.merge(same, arrival: ReportArrival(receivedAt: at, offset: 0), into: known, now: at)
+            ).mustBeWritten {
                 throw BenchmarkFailure("the repeated report was written again")
             }
         }
@@ -68,16 +71,18 @@ enum MergeBenchmark {
         try line("a registry row written", rounds: rounds) { row.encode(to: &writer) }
     }
 
-    private static func rotate(_ merge: Merge, _ report: Report, known: Installation?) throws {
+    private static func rotate(_ merge: ReportMerger, _ report: Report, known: Installation?) throws {
         let made = try merged(
-            merge.merge(report, Arrival(receivedAt: start + 1, offset: 0), into: known, now: start + 1))
+            merge.merge(
+                report, arrival: ReportArrival(receivedAt: start + 1, offset: 0), into: known, now: start + 1)
+        )
         guard made.changes.count == 1, !made.events.isEmpty else {
             throw BenchmarkFailure(
                 "a new token made \(made.changes.count) rows, \(made.events.count) events")
         }
     }
 
-    private static func merged(_ outcome: Merge.Outcome) throws -> ReportOutcome {
+    private static func merged(_ outcome: ReportMerger.Outcome) throws -> ReportOutcome {
         guard case .merged(let merged) = outcome else { throw BenchmarkFailure("not merged: \(outcome)") }
         return merged
     }

@@ -60,7 +60,7 @@ enum MillionBenchmark {
     /// Returns the times at which updates since `time` were answered.
     private static func answers(_ records: String, since time: Int64) throws -> [Int64] {
         var all: [Int64] = []
-        try RequestRecordReader(records).read { record in
+        try RequestRecordReader(path: records).forEachRecord { record in
             // The first push can be answered before the 202 is read.
             guard record.kind == .push, record.status == 200, record.receivedAt >= time - 1_000 else {
                 return

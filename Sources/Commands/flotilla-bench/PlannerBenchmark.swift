@@ -151,8 +151,10 @@ private final class PlannerUnderTest {
 
     func untilReady() throws {
         let limit = Instant.now().advanced(byMilliseconds: 300_000)
-        while !service.obstacles.isEmpty || restored < bed.layout.lanes {
-            guard Instant.now() < limit else { throw BenchmarkFailure("not ready: \(service.obstacles)") }
+        while !service.readinessProblems.isEmpty || restored < bed.layout.lanes {
+            guard Instant.now() < limit else {
+                throw BenchmarkFailure("not ready: \(service.readinessProblems)")
+            }
             usleep(2000)
         }
     }
@@ -197,7 +199,8 @@ private final class SendTraffic {
         self.bed = bed
         sender = try ReportSender(bed, to: .sends)
         watcher = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
+            log: .silent, metrics: Metrics())
     }
 
     func stop() { _ = watcher.close() }
@@ -216,7 +219,7 @@ private final class SendTraffic {
             id: "r-\(round)-\(number)", app: IngestBed.app.id, group: isPrivate ? "order" : "match-\(number)",
             audience: .users([user]), content: content, priority: 10, acceptedAt: 1_763_600_000_000)
         if isPrivate { send.owner = .user(user) }
-        sender.send(key: send.groupKey?.bytes, value: send.encoded())
+        sender.send(key: send.scopeKey?.bytes, value: send.encoded())
     }
 
     /// A state of about 400 bytes, as for a delivery.
@@ -227,13 +230,15 @@ private final class SendTraffic {
     }()
 
     private func watch() throws {
-        let name = bed.layout.name(.expansionsUrgent)
+        let name = bed.layout.name(of: .expansionsUrgent)
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
             let partition = TopicPartition(name, lane)
-            starts.append(PartitionStart(partition, .offset(try watcher.watermarks(of: partition).high)))
+            starts.append(
+                PartitionStart(
+                    partition: partition, position: .offset(try watcher.watermarks(of: partition).high)))
         }
-        try watcher.assign(starts)
+        try watcher.assign(startingAt: starts)
     }
 
     /// Calls `body` with the number of each send whose expansion became visible.

@@ -61,17 +61,20 @@ enum RegistryBenchmark {
 
     static func open(_ path: String) throws -> Lane {
         try Lane(
-            path, TopicPartition("registry", 0), origin: "bench", ageMaxMilliseconds: .max, now: .now(),
+            directory: path, partition: TopicPartition("registry", 0), origin: "bench",
+            ageMaxMilliseconds: .max, now: .now(),
             boot: BootID.current(), log: .silent, metrics: LaneMetrics(Metrics()))
     }
 
     private static func restore(_ lane: Lane, _ rows: RegistryRows) throws {
-        let restore = LaneRestore(lane)
+        let restore = LaneRestore(lane: lane)
         let taking = try Usage.of {
-            try rows.each { key, value, offset in try restore.hear(key: key, value: value, offset: offset) }
+            try rows.each { key, value, offset in try restore.add(key: key, value: value, offset: offset) }
         }
-        let finishing = try Usage.of { try restore.finish(Applied(offset: Int64(rows.count), asOf: .now())) }
-        let counts = try lane.counts()
+        let finishing = try Usage.of {
+            try restore.finish(AppliedProgress(offset: Int64(rows.count), completeUntil: .now()))
+        }
+        let counts = try lane.rowCounts()
         guard counts.starts + counts.updates == rows.tokens else {
             throw BenchmarkFailure("the lane has \(counts.starts) starts and \(counts.updates) updates")
         }
@@ -86,8 +89,8 @@ enum RegistryBenchmark {
     }
 
     private static func scans(of lane: Lane, rows: RegistryRows, options: Options) throws {
-        func selection(_ tokens: Selection.Tokens) -> Selection {
-            Selection(app: "matchday", tokens, environments: [.production], now: now)
+        func selection(_ tokens: TokenSelection.Tokens) -> TokenSelection {
+            TokenSelection(app: "matchday", tokens: tokens, environments: [.production], now: now)
         }
         let group = selection(.updates(group: RegistryRows.bigGroup))
         try scan(
@@ -103,7 +106,7 @@ enum RegistryBenchmark {
     }
 
     private static func scan(
-        _ name: String, of lane: Lane, _ selection: Selection, wanted: Int?, options: Options,
+        _ name: String, of lane: Lane, _ selection: TokenSelection, wanted: Int?, options: Options,
         of looked: Int? = nil
     ) throws {
         var page = TokenPage()
@@ -115,7 +118,7 @@ enum RegistryBenchmark {
             let usage = try Usage.of {
                 var cursor: PageCursor? = PageCursor(startingAt: UInt16(truncatingIfNeeded: run * 7919))
                 while let next = cursor {
-                    cursor = try lane.page(selection, from: next, into: &page)
+                    cursor = try lane.fillPage(with: selection, from: next, into: &page)
                     found += page.count
                     for index in 0..<page.count { sum &+= page[index].token.count }
                 }
@@ -135,11 +138,11 @@ enum RegistryBenchmark {
         let usage = try Usage.of {
             try rows.each(options.changes) { key, value, _ in
                 // Every second change is a deletion.
-                try lane.hear(
+                try lane.apply(
                     key: key, value: taken % 2 == 0 ? nil : value, offset: Int64(rows.count + taken))
                 taken += 1
                 if taken % 1000 == 0 {
-                    try lane.commit(Applied(offset: Int64(rows.count + taken), asOf: .now()))
+                    try lane.commit(AppliedProgress(offset: Int64(rows.count + taken), completeUntil: .now()))
                 }
             }
         }

@@ -23,7 +23,7 @@ internal import Simulation
         count = tokens + installations / 5
         path = directory + "/records"
         guard let file = unsafe fopen(path, "w") else { throw BenchmarkFailure("cannot write \(path)") }
-        let seal = TokenSeal(nil)
+        let seal = TokenSeal(keys: nil)
         for step in 0..<count {
             // A permutation: each number occurs once.
             let (key, value) = Self.record(
@@ -86,7 +86,7 @@ internal import Simulation
         let token = PushToken(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })!
         var row = TokenRow(
             environment: .production, token: seal.seal(token, app: key.app, entry: key.entry.text),
-            tokenHash: String(decoding: Hex.encode(seal.hash(token)), as: UTF8.self),
+            tokenHash: String(decoding: Hex.encode(seal.hash(of: token)), as: UTF8.self),
             attributesType: "MatchAttributes", registeredAt: 1_763_632_800_000 + Int64(index % 1_000_000))
         row.os = "18.1.1"
         row.frequentPushesEnabled = true

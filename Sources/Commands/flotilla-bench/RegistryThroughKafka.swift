@@ -13,28 +13,31 @@ enum RegistryThroughKafka {
         let cluster = try TestCluster(given)
         let name = "bench-registry-\(UInt32.random(in: 0 ... .max))"
         let settings = KafkaSettings(brokers: cluster.brokers)
-        let admin = try Admin(settings, name: "bench", log: .silent, metrics: Metrics())
-        _ = try admin.create([NewTopic(name, partitions: 1, replication: 1)])
+        let admin = try AdminClient(settings: settings, name: "bench", log: .silent, metrics: Metrics())
+        _ = try admin.create([NewTopic(name: name, partitionCount: 1, replicationFactor: 1)])
         defer { _ = try? admin.delete([name]) }
-        try admin.waitUntilUsable([name], withinMilliseconds: 30_000)
+        try admin.waitForLeaders(of: [name], withinMilliseconds: 30_000)
         try produce(rows, count: count, settings: settings, name: name)
         let lane = try RegistryBenchmark.open(directory + "/lane-through-kafka")
         let consumer = try Consumer(
-            settings, ConsumerOptions(.manual), name: "bench", log: .silent, metrics: Metrics())
+            settings: settings, options: ConsumerOptions(membership: .manual), name: "bench", log: .silent,
+            metrics: Metrics())
         var batch = RecordBatch()
         let usage = try Usage.of {
-            let restore = LaneRestore(lane)
-            try consumer.assign([PartitionStart(TopicPartition(name, 0), .beginning)])
+            let restore = LaneRestore(lane: lane)
+            try consumer.assign(startingAt: [
+                PartitionStart(partition: TopicPartition(name, 0), position: .beginning)
+            ])
             var read = 0
             while read < count {
                 _ = consumer.poll(into: &batch, waitMilliseconds: 100)
                 for index in 0..<batch.count {
                     let record = batch[index]
-                    try restore.hear(key: record.key, value: record.value, offset: record.offset)
+                    try restore.add(key: record.key, value: record.value, offset: record.offset)
                 }
                 read += batch.count
             }
-            try restore.finish(Applied(offset: Int64(count), asOf: .now()))
+            try restore.finish(AppliedProgress(offset: Int64(count), completeUntil: .now()))
         }
         try lane.close()
         _ = consumer.close()
@@ -48,8 +51,8 @@ enum RegistryThroughKafka {
         _ rows: RegistryRows, count: Int, settings: KafkaSettings, name: String
     ) throws {
         let producer = try Producer(
-            settings, ProducerOptions(), name: "bench", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(name)
+            settings: settings, options: ProducerOptions(), name: "bench", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: name)
         var deliveries: [Delivery] = []
         var stored = 0
         func settle() {
@@ -59,7 +62,9 @@ enum RegistryThroughKafka {
         rows.each(count) { key, value, offset in
             while producer.send(to: topic, partition: 0, key: key, value: value, tag: UInt64(offset)) == .full
             {
-                while producer.collect(into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0) {}
+                while producer.collectDeliveries(
+                    into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0)
+                {}
                 settle()
             }
         }

@@ -115,20 +115,23 @@ private final class TimedOrders {
         self.bed = bed
         sender = try ReportSender(bed, to: .schedules)
         watcher = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
-        let name = bed.layout.name(.sendsTimed)
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
+            log: .silent, metrics: Metrics())
+        let name = bed.layout.name(of: .sendsTimed)
         try watcher.assign(
-            (0..<Int32(bed.layout.lanes)).map { PartitionStart(TopicPartition(name, $0), .beginning) })
+            startingAt: (0..<Int32(bed.layout.lanes)).map {
+                PartitionStart(partition: TopicPartition(name, $0), position: .beginning)
+            })
     }
 
     /// Schedules a send for a separate user.
-    func send(_ number: Int, _ when: Schedule.When) {
+    func send(_ number: Int, _ when: Schedule.DueTime) {
         let user = "user-\(number)"
         var send = OrderMix.makeSend("r-\(number)", user: user, at: 1_763_600_000_000)
         send.owner = .user(user)
-        var schedule = Schedule(id: "s", activity: "chest", when, send)
-        schedule.latenessMax = 3_600_000
-        let order = ScheduleOrder(
+        var schedule = Schedule(id: "s", activity: "chest", dueTime: when, send: send)
+        schedule.latenessMillisecondsMax = 3_600_000
+        let order = ScheduleCommand(
             .schedule(schedule), app: IngestBed.app.id, owner: .recipient(.user(user)), acceptedAt: 1)
         sender.send(key: order.key, value: order.encoded())
     }
@@ -138,11 +141,13 @@ private final class TimedOrders {
     }
 
     func untilDecided() throws {
-        let partitions = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(.schedules), $0) }
+        let partitions = (0..<Int32(bed.layout.lanes)).map {
+            TopicPartition(bed.layout.name(of: .schedules), $0)
+        }
         let limit = Instant.now().advanced(byMilliseconds: 600_000)
         while true {
-            let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", partitions)
-            if let lags, lags.allSatisfy({ $0.records == 0 }) { return }
+            let lags = try? bed.admin.lag(of: bed.layout.prefix + "scheduler", in: partitions)
+            if let lags, lags.allSatisfy({ $0.recordCount == 0 }) { return }
             guard Instant.now() < limit else { throw BenchmarkFailure("not all schedules were processed") }
             usleep(100_000)
         }

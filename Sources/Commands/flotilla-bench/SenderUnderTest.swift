@@ -256,9 +256,9 @@ final class SenderUnderTest {
         for part in receipt.parts where part.outcome == .accepted {
             let count = part.lines.count
             heard.accepted += count
-            heard.first = min(heard.first, receipt.at)
-            heard.last = max(heard.last, receipt.at)
-            let latency = Int(max(0, receipt.at - receipt.acceptedAt))
+            heard.first = min(heard.first, receipt.writtenAt)
+            heard.last = max(heard.last, receipt.writtenAt)
+            let latency = Int(max(0, receipt.writtenAt - receipt.acceptedAt))
             heard.latencies.append(contentsOf: repeatElement(latency, count: count))
         }
     }

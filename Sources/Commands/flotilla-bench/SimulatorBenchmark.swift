@@ -110,15 +110,15 @@ enum SimulatorBenchmark {
             let loop = try EventLoop(name: "apns")
             try loop.start()
             var settings = SimulatorSettings()
-            settings.streams.atFirst = settings.streams.most
+            settings.streams.initialStreams = settings.streams.streamsMax
             let simulator = Simulator(
-                settings, credentials: try SimulatorCredentials(directory: path), on: loop)
+                settings: settings, credentials: try SimulatorCredentials(directory: path), on: loop)
             try simulator.start()
             announce(simulator.ports.production, nil)
             while simulator.ports.production > 0 { pause() }
         case .journal, .file, .records, .phones:
             var settings = SimulatorServiceSettings(directory: path)
-            settings.simulator.streams.atFirst = settings.simulator.streams.most
+            settings.simulator.streams.initialStreams = settings.simulator.streams.streamsMax
             if kind == .file { settings.journalFile = path + "/journal" }
             if kind == .records { settings.recordsFile = path + "/records" }
             if kind == .phones {
@@ -127,7 +127,9 @@ enum SimulatorBenchmark {
                     of: PhoneApp(id: app, bundleID: app, types: types), phones: phones)
                 settings.phones?.systems = [(OSVersion(26, 1), 1)]
             }
-            let service = SimulatorService(settings) { announce($0.ports.production, $0.firstToken) }
+            let service = SimulatorService(settings: settings) {
+                announce($0.ports.production, $0.firstToken)
+            }
             Task.detached {
                 do {
                     try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })

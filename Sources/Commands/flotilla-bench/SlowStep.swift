@@ -17,7 +17,7 @@ final class SlowStep {
     private let reached: () async throws -> String
     private let begun = Date()
     private var next = Date(timeIntervalSinceNow: quietSeconds)
-    private var admin: Admin?
+    private var admin: AdminClient?
 
     /// - Parameter reached: the state of the step, as text for a person.
     init(_ name: String, on fleet: Fleet, reached: @escaping () async throws -> String) {
@@ -36,18 +36,20 @@ final class SlowStep {
     /// Returns the backlog by stage and topic, the largest first.
     private func backlog() throws -> String {
         let bed = fleet.bed
-        let admin = try admin ?? Admin(bed.settings, log: .silent, metrics: Metrics())
+        let admin = try admin ?? AdminClient(settings: bed.settings, log: .silent, metrics: Metrics())
         self.admin = admin
         let partitions = TopicName.allCases.flatMap { topic in
-            (0..<Int32(bed.layout.partitions(topic))).map { TopicPartition(bed.layout.name(topic), $0) }
+            (0..<Int32(bed.layout.partitions(of: topic))).map {
+                TopicPartition(bed.layout.name(of: topic), $0)
+            }
         }
         var waiting: [String: Int64] = [:]
-        for group in try admin.groups() {
-            for lag in try admin.lagOfWhatIsRead(by: group, among: partitions) {
+        for group in try admin.groupNames() {
+            for lag in try admin.lagOfConsumedPartitions(by: group, among: partitions) {
                 let names = [group, lag.committed.partition.topic].map {
                     $0.dropFirst(bed.layout.prefix.count)
                 }
-                waiting[names.joined(separator: " "), default: 0] += lag.records
+                waiting[names.joined(separator: " "), default: 0] += lag.recordCount
             }
         }
         let most = waiting.filter { $0.value >= Self.recordsMin }.sorted { $0.value > $1.value }

@@ -51,7 +51,7 @@ enum StageWorker {
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
         // The pages have the smallest size, so that there are more steps to die at, and the proof knows the
         // size of one.
-        settings.pageRowsAtStart = PageSize.rowsMin
+        settings.pageRowsAtStart = AdaptivePageSize.rowsMin
         settings.pageMilliseconds = 1
         try run(StageWorkerOptions(arguments), "expander") { [settings] environment, death in
             FanOutService(
@@ -111,17 +111,17 @@ enum StageWorker {
         // Signals must be blocked before a second thread exists.
         Signals.block()
         Signals.ignoreFileSize()
-        let log = Log(name, to: LogSink(level: .info, format: .text))
+        let log = Log(component: name, sink: LogSink(level: .info, format: .text))
         let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
         let environment = StageEnvironment(
-            cluster: Cluster(KafkaSettings(brokers: options.brokers)), layout: layout,
-            slot: try Slot.take(under: options.data), sealingKeys: nil,
-            catalog: { KnownCatalog(apps: apps) })
+            cluster: Cluster(settings: KafkaSettings(brokers: options.brokers)), layout: layout,
+            slot: try ProcessSlot.acquire(under: options.data), sealingKeys: nil,
+            catalog: { CatalogSnapshot(apps: apps) })
         let service = make(
             environment, DeathAtStep(options))
         let shutdown = Shutdown()
-        Signals.watch(shutdown, reload: {}, exitNow: { _exit(1) })
-        let services = Services(
+        Signals.watch(requesting: shutdown, reload: {}, exitNow: { _exit(1) })
+        let services = ServiceRunner(
             [service], log: log, metrics: Metrics(), drainMilliseconds: 15_000, onOverrun: { _ in _exit(1) })
         Task.detached {
             do {
@@ -130,7 +130,7 @@ enum StageWorker {
             } catch {
                 log.error("ended", .field("error", error))
                 usleep(100_000)
-                exit((error as? any Fatal)?.exitStatus.rawValue ?? 70)
+                exit((error as? any FatalError)?.exitStatus.rawValue ?? 70)
             }
         }
         withExtendedLifetime(environment) { Signals.sleepForever() }

@@ -22,12 +22,12 @@ enum StoreBenchmark {
         for run in 1...options.runs {
             let directory = try temporaryDirectory()
             defer { remove(directory) }
-            let environment = try Environment(directory: directory, tables: ["registry"])
+            let environment = try LMDBEnvironment(directory: directory, tables: ["registry"])
             inserts.append(try Usage.of { try upsert(environment, options) })
             updates.append(try Usage.of { try upsert(environment, options) })
             scans += try (0..<5).map { _ in try scan(environment, groups: 0..<1) }
             smallScans += try (0..<5).map { _ in try scan(environment, groups: 1..<1001) }
-            bytes = environment.statistics.usedBytes
+            bytes = environment.sizes.usedBytes
             try environment.close()
             let rate = grouped(Double(options.rows) / inserts[run - 1].seconds)
             print("  run \(run): \(rate) inserts a second")
@@ -59,8 +59,8 @@ enum StoreBenchmark {
         print("    a core-second: \(grouped(paces.map(\.perCoreSecond).median)) rows")
     }
 
-    private static func upsert(_ environment: Environment, _ options: Options) throws {
-        let table = environment.table("registry")
+    private static func upsert(_ environment: LMDBEnvironment, _ options: Options) throws {
+        let table = environment.table(named: "registry")
         var random = SplitMix64(state: 1)
         var batch = RowBatch()
         var key: [UInt8] = []
@@ -72,20 +72,20 @@ enum StoreBenchmark {
                 key.removeAll(keepingCapacity: true)
                 append(group: group, to: &key)
                 random.append(32 + Int(random.next() % 49), to: &key)
-                batch.putChecked(key.span, key.span.extracting(last: 24))
+                batch.putChecked(key.span, value: key.span.extracting(last: 24))
             }
             if options.isSorted { batch.sort() }
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
                 try transaction.setApplied(
-                    Applied(offset: Int64(written), asOf: .now()), of: "registry", 0)
+                    AppliedProgress(offset: Int64(written), completeUntil: .now()), of: "registry", 0)
             }
             written += batch.count
         }
     }
 
-    private static func scan(_ environment: Environment, groups: Range<Int>) throws -> Pace {
-        let table = environment.table("registry")
+    private static func scan(_ environment: LMDBEnvironment, groups: Range<Int>) throws -> Pace {
+        let table = environment.table(named: "registry")
         var rows = 0
         var sum = 0
         let usage = try Usage.of {
@@ -96,7 +96,7 @@ enum StoreBenchmark {
                 var isMore = true
                 while isMore {
                     isMore = try environment.read { view throws(StoreError) in
-                        try view.page(of: table, &range, rows: 1000) { key, value in
+                        try view.readPage(of: table, range: &range, rowsMax: 1000) { key, value in
                             rows += 1
                             sum &+= Int(value[0]) &+ key.count
                         }

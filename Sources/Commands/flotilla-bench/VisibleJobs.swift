@@ -22,8 +22,9 @@ final class VisibleJobs {
     init(_ stand: GatewayStand) throws {
         self.stand = stand
         try stand.startFanOut()
-        let registry = try Producer(stand.settings, name: "registry", log: .silent, metrics: Metrics())
-        let topic = try registry.topic(stand.layout.name(.registry))
+        let registry = try Producer(
+            settings: stand.settings, name: "registry", log: .silent, metrics: Metrics())
+        let topic = try registry.topic(named: stand.layout.name(of: .registry))
         for number in 0..<Self.users {
             let user = "user-\(number)"
             let key = RegistryKey(
@@ -33,9 +34,10 @@ final class VisibleJobs {
             let row = TokenRow(
                 environment: .production, token: token, tokenHash: token, attributesType: "MatchAttributes",
                 group: Self.group, registeredAt: 1_763_600_000_000)
-            let lane = RegistryKey.lane(app: GatewayStand.app, recipient: .user(user))
+            let lane = RegistryKey.partitionKey(app: GatewayStand.app, recipient: .user(user))
             _ = registry.send(
-                to: topic, partition: Int32(Murmur2.partition(of: lane.span, of: stand.layout.lanes)),
+                to: topic,
+                partition: Int32(Murmur2.partition(forKey: lane.span, partitionCount: stand.layout.lanes)),
                 key: key.bytes.span, value: row.encoded().span, tag: 0)
         }
         var deliveries: [Delivery] = []
@@ -78,21 +80,21 @@ final class VisibleJobs {
 private final class WaitingLink {
     private static let millisecondsMax = 10_000
 
-    private let caller: HTTPCaller
+    private let caller: SequentialHTTPClient
 
     init(_ address: String) throws {
         guard let address = HostPort(settingText: address) else {
             throw BenchmarkFailure("\(address) is not an address")
         }
-        caller = try HTTPCaller(host: address.host, port: address.port, name: "backend")
+        caller = try SequentialHTTPClient(host: address.host, port: address.port, name: "backend")
     }
 
     deinit { caller.stop() }
 
-    func post(_ path: String, key: String, _ body: [UInt8]) throws -> HTTPAnswer {
-        let request = HTTPLink.Request("POST", path, key: key, body: body)
+    func post(_ path: String, key: String, _ body: [UInt8]) throws -> HTTPClientResponse {
+        let request = HTTPClientConnection.Request(method: "POST", path: path, apiKey: key, body: body)
         let outcome = try waiting { [caller] in
-            await caller.ask(request, withinMilliseconds: Self.millisecondsMax)
+            await caller.send(request, withinMilliseconds: Self.millisecondsMax)
         }
         switch outcome {
         case .answered(let answer): return answer

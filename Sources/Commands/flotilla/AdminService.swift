@@ -11,7 +11,7 @@ final class AdminService: Service {
     let name = "admin"
     private let listen: HostPort
     private let isServing = Atomic<Bool>(false)
-    private let started = Started<HTTPServer>()
+    private let started = StartedParts<HTTPServer>()
     private let stages: [any Stage]
 
     /// - Parameter stages: The process is not ready while one of these stages reports an obstacle.
@@ -30,13 +30,13 @@ final class AdminService: Service {
         let endpoints = AdminEndpoints(metrics: context.metrics) { [self] in
             guard isServing.load(ordering: .relaxed) else { return ["the process is starting or stopping"] }
             return (KafkaReadiness.problem(in: context.metrics).map { [$0] } ?? [])
-                + stages.flatMap { stage in stage.obstacles.map { "\(stage.name): \($0)" } }
+                + stages.flatMap { stage in stage.readinessProblems.map { "\(stage.name): \($0)" } }
         }
         var routes = HTTPRoutes()
         endpoints.add(to: &routes)
         let server = try HTTPServer(name: "admin", host: listen.host, port: listen.port, routes: routes)
         context.log.info("serving", .field("address", server.address.description))
-        started.put(server)
+        started.set(server)
     }
 
     func stop(by deadline: Instant) async {

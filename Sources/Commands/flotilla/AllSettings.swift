@@ -6,7 +6,7 @@ internal import Settings
 /// a mistyped key in any of them.
 enum AllSettings {
     /// The groups in the order of the operator's table.
-    private static let groups: [[Declaration]] = [
+    private static let groups: [[SettingDeclaration]] = [
         ProcessSettings.declared.declarations, KafkaSettings.declared.declarations,
         TopicSettings.declared.declarations, SealingSettings.declared.declarations,
         RunSettings.declared.declarations, StageKind.all.flatMap(\.settings),
@@ -14,5 +14,5 @@ enum AllSettings {
         SimulatorCommandSettings.declared.declarations,
     ]
 
-    static let schema = Schema(groups.flatMap(\.self))
+    static let schema = SettingsSchema(declarations: groups.flatMap(\.self))
 }

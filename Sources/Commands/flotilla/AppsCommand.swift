@@ -31,7 +31,7 @@ extension Command {
         let verb = invocation.words.first ?? "list"
         let rest = invocation.words.dropFirst()
         if invocation.options["--certificate"] != nil {
-            throw Refusal(status: .usage, "--certificate \(AppDocument.noCertificate)")
+            throw Refusal(status: .usage, "--certificate \(AppDocument.certificateProblem)")
         }
         guard ["list", "show", "create", "update", "delete", "user-proof"].contains(verb),
             rest.count == (verb == "list" ? 0 : 1)
@@ -71,7 +71,7 @@ extension Command {
             )
         }
         try catalog.writer().delete(
-            app, withKeys: keys, parts: catalog.catalog.partKeys(of: app.id), now: .now())
+            app, withKeys: keys, parts: catalog.catalog.otherRecordKeys(of: app.id), now: .now())
         print("deleted \(app.id) and \(keys.count) keys")
     }
 }
@@ -85,8 +85,8 @@ private struct AppOptions {
     func app(_ id: String, from old: App?) throws -> App {
         do {
             var base = old
-            if let file = options["--file"] { base = try AppDocument.read(Self.read(file), id: id) }
-            var app = try AppDocument.read(document(over: base), id: id)
+            if let file = options["--file"] { base = try AppDocument.parse(Self.read(file), id: id) }
+            var app = try AppDocument.parse(document(over: base), id: id)
             // The document holds no secrets, so the stored user proof stays.
             app.userProof = old?.userProof
             return app
@@ -123,7 +123,7 @@ private struct AppOptions {
         json.endArray()
         json.name("activityTypes")
         json.beginArray()
-        for type in base?.types ?? [] { type.write(to: &json) }
+        for type in base?.activityTypes ?? [] { type.write(to: &json) }
         json.endArray()
         json.endObject()
         return json.bytes
@@ -161,7 +161,8 @@ private struct AppLines {
     private func cells(_ app: App) -> [String] {
         [
             app.id, app.bundleID, app.environments.map(\.rawValue).joined(separator: ","), app.teamID,
-            app.keyID, app.types.isEmpty ? "any" : app.types.map(\.name).joined(separator: ","),
+            app.keyID,
+            app.activityTypes.isEmpty ? "any" : app.activityTypes.map(\.name).joined(separator: ","),
         ]
     }
 }

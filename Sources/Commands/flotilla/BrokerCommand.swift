@@ -11,7 +11,7 @@ enum BrokerFlush: String, CaseIterable, SettingValue {
 }
 
 extension BrokerSettings: OperatorSettings {
-    package static let declared = SettingsGroup("broker", defaults: ofOperator) { declare in
+    package static let declared = SettingsGroup(prefix: "broker", defaults: ofOperator) { declare in
         declare(
             "data", sets: \.dataDirectory,
             "directory with the embedded broker's records; created if it is missing")
@@ -74,7 +74,7 @@ extension Command {
         }
         let process = RunningProcess(invocation.settings)
         let admin = AdminService(invocation.settings)
-        let service = BrokerService(settings)
+        let service = BrokerService(settings: settings)
         try await process.run([admin, service]) { admin.beginServing() }
     }
 }

@@ -10,19 +10,19 @@ internal import Topics
 
 /// The catalog as a command sees it: read once to its end, and written together with a line in the audit.
 struct CatalogAccess {
-    let catalog: KnownCatalog
+    let catalog: CatalogSnapshot
     private let settings: ResolvedSettings
 
     init(_ settings: ResolvedSettings) throws {
         self.settings = settings
-        let topic = TopicLayout(settings).name(.catalog)
+        let topic = TopicLayout(settings).name(of: .catalog)
         catalog = try CatalogReader.readToEnd(settings[KafkaSettings.self], topic: topic, metrics: Metrics())
     }
 
     func writer() throws -> CatalogWriter {
         let layout = TopicLayout(settings)
         return try CatalogWriter(
-            settings[KafkaSettings.self], catalog: layout.name(.catalog), audit: layout.name(.audit),
+            settings[KafkaSettings.self], catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
             author: Self.author, metrics: Metrics())
     }
 
@@ -32,9 +32,11 @@ struct CatalogAccess {
     /// Returns the app with all its activity types.
     func app(_ id: String) throws -> App { try catalog(id) { $0.apps[id] } }
 
-    private func catalog(_ id: String, _ find: (KnownCatalog) -> App?) throws -> App {
+    private func catalog(_ id: String, _ find: (CatalogSnapshot) -> App?) throws -> App {
         if let app = find(catalog) { return app }
-        if let reason = catalog.unusable[String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)] {
+        if let reason = catalog.unusableRecords[
+            String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)]
+        {
             throw Refusal(status: .dataError, "the record of app \(id) cannot be read: \(reason)")
         }
         throw Refusal(status: .usage, "there is no app \(id); `flotilla apps` lists them")

@@ -45,30 +45,34 @@ extension Command {
 
     // MARK: List and show
 
-    private static func list(_ filter: LetterFilter, _ invocation: Invocation) throws {
+    private static func list(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
         let limit = try invocation.letterLimit()
         let box = try invocation.letterBox()
         let isSettledShown = invocation.options["--settled"] != nil
-        func isShown(_ state: LetterJournal.State) -> Bool {
+        func isShown(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
             isSettledShown || state == .open || state == .doubtful
         }
         if invocation.options["--each"] != nil {
             var lines: [LetterLine] = []
             var more = 0
-            try box.forEach(filter) { letter, state in
+            try box.forEach(matching: filter) { letter, state in
                 guard isShown(state) else { return }
                 if lines.count < limit { lines.append(LetterLine(letter, state)) } else { more += 1 }
             }
             return LetterLine.show(lines, more: more, invocation)
         }
-        var summary = LetterSummary()
-        try box.forEach(filter) { letter, state in if isShown(state) { summary.add(letter, state) } }
+        var summary = DeadLetterSummary()
+        try box.forEach(matching: filter) { letter, state in
+            if isShown(state) { summary.add(letter, state: state) }
+        }
         LetterSums(summary).show(invocation)
     }
 
-    private static func show(_ filter: LetterFilter, _ invocation: Invocation) throws {
+    private static func show(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
         var found: LetterLine?
-        try invocation.letterBox().forEach(filter) { letter, state in found = LetterLine(letter, state) }
+        try invocation.letterBox().forEach(matching: filter) { letter, state in
+            found = LetterLine(letter, state)
+        }
         guard let found else {
             throw Refusal(
                 status: .noInput,
@@ -79,31 +83,33 @@ extension Command {
 
     // MARK: Redrive and discard
 
-    private static func redrive(_ filter: LetterFilter, _ invocation: Invocation) throws {
+    private static func redrive(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
         try invocation.refuseEverything(filter)
         let redrive = Redrive(
-            try invocation.letterBox(), filter, author: CatalogAccess.author, run: Invocation.freshRun())
-        let planned = try redrive.survey()
+            deadLetters: try invocation.letterBox(), filter: filter, author: CatalogAccess.author,
+            run: Invocation.freshRun())
+        let planned = try redrive.preview()
         let isJSON = invocation.options["--json"] != nil
         if !isJSON { print(RedriveReport(planned).text(isDone: false)) }
         if invocation.options["--dry-run"] != nil {
             if isJSON { print(RedriveReport(planned).json(isDone: false)) }
             return
         }
-        if planned.letters + planned.settled > 0 {
+        if planned.letters + planned.alreadySent > 0 {
             try invocation.confirm(orElse: "nothing was sent again")
         }
-        let done = try redrive.carryOut { tally in
+        let done = try redrive.execute { tally in
             invocation.tellProgress("\(tally.letters) of \(planned.letters) dead letters sent again")
         }
         print(isJSON ? RedriveReport(done).json(isDone: true) : RedriveReport(done).text(isDone: true))
     }
 
-    private static func discard(_ filter: LetterFilter, _ invocation: Invocation) throws {
+    private static func discard(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
         try invocation.refuseEverything(filter)
         let discard = Discard(
-            try invocation.letterBox(), filter, author: CatalogAccess.author, run: Invocation.freshRun())
-        let (letters, busy) = try discard.survey()
+            deadLetters: try invocation.letterBox(), filter: filter, author: CatalogAccess.author,
+            run: Invocation.freshRun())
+        let (letters, busy) = try discard.preview()
         let isJSON = invocation.options["--json"] != nil
         func report(_ count: Int, isDone: Bool) {
             if isJSON {
@@ -121,18 +127,18 @@ extension Command {
         if isDry { return }
         if letters > 0 { try invocation.confirm(orElse: "nothing was discarded") }
         report(
-            try discard.carryOut { invocation.tellProgress("\($0) of \(letters) letters discarded") },
+            try discard.execute { invocation.tellProgress("\($0) of \(letters) letters discarded") },
             isDone: true)
     }
 }
 
 extension Invocation {
-    static func freshRun() -> String { "a" + Hex.text(Random.bytes(6)) }
+    static func freshRun() -> String { "a" + Hex.text(of: Random.bytes(count: 6)) }
 
-    fileprivate func letterFilter(names: [String]) throws -> LetterFilter {
-        var filter = LetterFilter()
+    fileprivate func letterFilter(names: [String]) throws -> DeadLetterFilter {
+        var filter = DeadLetterFilter()
         if let app = options["--app"] {
-            guard AppID.problem(app) == nil else {
+            guard AppIDRules.problem(app) == nil else {
                 throw Refusal(status: .usage, "--app is not an app id")
             }
             filter.app = app
@@ -141,16 +147,16 @@ extension Invocation {
         filter.code = options["--reason"]
         filter.since = try time("--since")
         filter.until = try time("--until")
-        guard names.count <= LetterFilter.namesMax else {
-            throw Refusal(status: .usage, "name at most \(LetterFilter.namesMax) letters")
+        guard names.count <= DeadLetterFilter.idsMax else {
+            throw Refusal(status: .usage, "name at most \(DeadLetterFilter.idsMax) letters")
         }
         for text in names {
-            guard let name = LetterName(text) else {
+            guard let name = DeadLetterID(text) else {
                 throw Refusal(
                     status: .usage,
                     "\(text) is not the name of a dead letter; a name is partition and offset: 3/1042")
             }
-            filter.names.insert(name)
+            filter.ids.insert(name)
         }
         return filter
     }
@@ -161,12 +167,12 @@ extension Invocation {
         let now = WallTime.now().milliseconds
         if let ago = Milliseconds(settingText: text) { return max(0, now - Int64(ago.count)) }
         let seconds = unsafe Array(text.utf8).withUnsafeBufferPointer {
-            unsafe CivilTime.seconds(iso8601: $0)
+            unsafe UTCDate.seconds(iso8601: $0)
         }
         guard let seconds, seconds >= 0 else {
             throw Refusal(
                 status: .usage,
-                "\(option) must be \(Milliseconds.kind), or a date such as 2026-11-20T20:00:00Z")
+                "\(option) must be \(Milliseconds.typeDescription), or a date such as 2026-11-20T20:00:00Z")
         }
         return seconds * 1_000
     }
@@ -180,7 +186,7 @@ extension Invocation {
     }
 
     /// Refuses a call without a filter, because such a call is usually a mistake.
-    fileprivate func refuseEverything(_ filter: LetterFilter) throws {
+    fileprivate func refuseEverything(_ filter: DeadLetterFilter) throws {
         guard !filter.isAll || options["--every"] != nil else {
             throw Refusal(
                 status: .usage,
@@ -191,10 +197,10 @@ extension Invocation {
 
     /// Returns access to the dead letters. Throws at once if the cluster, the topic or the number of lanes is
     /// wrong.
-    func letterBox() throws -> LetterBox {
+    func letterBox() throws -> DeadLetterTopic {
         let layout = TopicLayout(settings)
         let kafka = settings[KafkaSettings.self]
-        try layout.require([.deadLetters], on: Admin(kafka, log: .silent, metrics: Metrics()))
-        return LetterBox(kafka, layout)
+        try layout.require([.deadLetters], on: AdminClient(settings: kafka, log: .silent, metrics: Metrics()))
+        return DeadLetterTopic(settings: kafka, layout: layout)
     }
 }

@@ -15,7 +15,7 @@ struct DescriptorNeed {
 
     init(_ stages: [StageKind], lanes: Int, hasBroker: Bool = false, isDemo: Bool = false) {
         total =
-            stages.reduce(Self.shared) { $0 + $1.descriptors.needed(lanes: lanes) }
+            stages.reduce(Self.shared) { $0 + $1.descriptors.count(lanes: lanes) }
             + (hasBroker ? Self.broker : 0) + (isDemo ? Self.demonstration : 0)
     }
 

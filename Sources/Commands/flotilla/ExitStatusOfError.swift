@@ -11,17 +11,18 @@ extension ExitStatus {
     init(of error: any Error) {
         self =
             switch error {
-            case let error as any Fatal: error.exitStatus
+            case let error as any FatalError: error.exitStatus
             case let error as SystemError: Self.status(ofCode: error.code)
             case let error as DiskError: Self.status(ofCode: error.code)
-            case SlotError.cannot(_, _, let code): Self.status(ofCode: code)
+            case SlotError.systemCallFailed(_, _, let code): Self.status(ofCode: code)
             case is SlotError, TopicStoreError.locked, StoreError.inUse: .temporary
             case TopicStoreError.disk(let error): Self.status(ofCode: error.code)
             case TopicStoreError.damagedCatalog, TopicStoreError.missingCatalog,
                 TopicStoreError.mixedCatalogs, TopicStoreError.unknownLogs, TopicStoreError.missingLogs:
                 .dataError
             case TopicStoreError.unreadableCatalog(let error, _): Self.status(ofCode: error.code)
-            case is BrokerError, is ConfigurationError, is UnfitTopics, is TopicNotCreated: .configuration
+            case is BrokerError, is ConfigurationError, is MismatchedTopics, is TopicNotCreated:
+                .configuration
             case is PEMError: .dataError
             case is KafkaError, is TransactionFailure: .unavailable
             default: .software

@@ -19,12 +19,12 @@ extension Command {
             ("--json", false, "prints the record of `groups` unchanged"),
         ]
     ) { invocation in
-        guard invocation.words.count == 1, Name.problem(invocation.words[0]) == nil else {
+        guard invocation.words.count == 1, NameRules.problem(invocation.words[0]) == nil else {
             throw Refusal(status: .usage, "name one group")
         }
         let app = try invocation.app()
         let user = invocation.options["--user"]
-        let key = GroupKey(app: app, group: invocation.words[0], recipient: user.map { .user($0) })
+        let key = ScopeKey(app: app, group: invocation.words[0], recipient: user.map { .user($0) })
         guard let value = try row(of: key, invocation) else {
             let whose = user.map { " for user \($0)" } ?? ""
             throw Refusal(
@@ -41,16 +41,18 @@ extension Command {
 
     /// Returns the row. A private group's row is partitioned by its own key. A recipient's row of a shared
     /// group is partitioned by the group's key, so both partitions are read.
-    private static func row(of key: GroupKey, _ invocation: Invocation) throws -> [UInt8]? {
+    private static func row(of key: ScopeKey, _ invocation: Invocation) throws -> [UInt8]? {
         let layout = TopicLayout(invocation.settings)
         let kafka = invocation.settings[KafkaSettings.self]
-        try layout.require([.groups], on: Admin(kafka, log: .silent, metrics: Metrics()))
+        try layout.require([.groups], on: AdminClient(settings: kafka, log: .silent, metrics: Metrics()))
         let scanner = TopicScanner(kafka)
         let partitions = Set(
-            [key, key.whole].map { Murmur2.partition(of: $0.bytes.span, of: layout.lanes) })
+            [key, key.wholeGroup].map {
+                Murmur2.partition(forKey: $0.bytes.span, partitionCount: layout.lanes)
+            })
         var newest: [UInt8]?
         for partition in partitions {
-            try scanner.read(TopicPartition(layout.name(.groups), Int32(partition))) { record in
+            try scanner.read(TopicPartition(layout.name(of: .groups), Int32(partition))) { record in
                 if let found = [UInt8](copying: record.key), found == key.bytes {
                     newest = [UInt8](copying: record.value)
                 }
@@ -69,7 +71,7 @@ private struct GroupLines {
     var text: String {
         var lines = [("state", life)]
         if let type = row.attributesType { lines.append(("type", type)) }
-        if let newest = row.newest {
+        if let newest = row.newestState {
             let content = newest.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
             lines.append(("newest", "\(newest.content.event.rawValue) \(content ?? "without content")"))
             lines.append(("version", "\(newest.version)"))
@@ -77,10 +79,10 @@ private struct GroupLines {
         } else {
             lines.append(("version", "\(row.version)"))
         }
-        lines.append(("updates", "\(row.updates) in this life"))
+        lines.append(("updates", "\(row.updateCount) in this life"))
         if let end = row.endDate { lines.append(("ends", time(end * 1_000))) }
-        if let held = row.held { lines.append(("waiting", held.id)) }
-        lines.append(("last send", time(row.lastAt)))
+        if let held = row.heldSend { lines.append(("waiting", held.id)) }
+        lines.append(("last send", time(row.lastSendAt)))
         let width = lines.map(\.0.count).max() ?? 0
         return lines.map { name, value in
             name + String(repeating: " ", count: width + 2 - name.count) + value
@@ -88,7 +90,9 @@ private struct GroupLines {
     }
 
     private var life: String {
-        if row.endedAt > 0, row.endedAt >= row.generation { return "ended \(time(row.endedAt * 1_000))" }
+        if row.endVersion > 0, row.endVersion >= row.generation {
+            return "ended \(time(row.endVersion * 1_000))"
+        }
         if row.generation > 0 { return "runs since \(time(row.generation * 1_000))" }
         return "runs; no start was seen, its app began it"
     }

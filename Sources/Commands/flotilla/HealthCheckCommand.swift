@@ -26,28 +26,30 @@ extension Command {
 
     private static let answerMilliseconds = 3_000
 
-    private static func readiness(at listen: HostPort) async -> HTTPLink.Outcome {
+    private static func readiness(at listen: HostPort) async -> HTTPClientConnection.ExchangeOutcome {
         // A process that listens on every address is asked at the loopback address.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][listen.host] ?? listen.host
         guard let loop = try? EventLoop(name: "health-check"), (try? loop.start()) != nil else {
             return .failed("no thread could be started")
         }
         defer { loop.stop() }
-        return await withCheckedContinuation { (done: CheckedContinuation<HTTPLink.Outcome, Never>) in
+        return await withCheckedContinuation {
+            (done: CheckedContinuation<HTTPClientConnection.ExchangeOutcome, Never>) in
             loop.execute {
                 let link = Held()
-                link.link = HTTPLink(host: host, port: listen.port, on: loop) { outcome in
+                link.link = HTTPClientConnection(host: host, port: listen.port, on: loop) { outcome in
                     link.link = nil
                     done.resume(returning: outcome)
                 }
                 link.link?.send(
-                    .init("GET", "/readyz"), deadline: loop.now.advanced(byMilliseconds: answerMilliseconds))
+                    .init(method: "GET", path: "/readyz"),
+                    deadline: loop.now.advanced(byMilliseconds: answerMilliseconds))
             }
         }
     }
 
     /// A box that keeps the link alive until it has reported.
     private final class Held {
-        var link: HTTPLink?
+        var link: HTTPClientConnection?
     }
 }

@@ -29,7 +29,7 @@ enum Help {
         for declaration in declarations {
             let flag = command.namespace.flatMap(declaration.shortFlag(in:)) ?? declaration.flag
             let value = declaration.defaultText.isEmpty ? "" : ", default \(declaration.defaultText)"
-            out += "\n  \(flag)\n      \(declaration.sentence): \(declaration.kind)\(value)"
+            out += "\n  \(flag)\n      \(declaration.sentence): \(declaration.typeDescription)\(value)"
         }
         if !declarations.isEmpty { out += "\n  --config FILE\n      a JSON5 file with settings" }
         return out + "\n\nexample: \(command.example)"

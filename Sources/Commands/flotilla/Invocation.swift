@@ -12,19 +12,19 @@ struct Invocation: Sendable {
     init(_ command: Command, _ arguments: [String]) throws {
         let known = Dictionary(uniqueKeysWithValues: command.options.map { ($0.flag, $0.takesValue) })
         let environment = ProcessInfo.processInfo.environment
-        let parsed: Arguments
+        let parsed: CommandLineArguments
         do {
-            parsed = try Arguments(
+            parsed = try CommandLineArguments(
                 arguments, schema: AllSettings.schema, namespace: command.namespace, options: known)
         } catch {
             throw Refusal(
                 status: .usage, "\(error)\nsee `flotilla \(command.name) --help`")
         }
-        words = parsed.words
+        words = parsed.positionals
         options = parsed.options
         do {
             settings = try ResolvedSettings(
-                AllSettings.schema, file: parsed.file ?? environment[settingsFileVariable],
+                schema: AllSettings.schema, file: parsed.settingsFile ?? environment[settingsFileVariable],
                 environment: environment, flags: parsed.flags)
         } catch {
             throw Refusal(status: .configuration, "\(error)")
@@ -33,7 +33,7 @@ struct Invocation: Sendable {
 
     /// Returns the app that `--app` names.
     func app() throws -> String {
-        guard let app = options["--app"], AppID.problem(app) == nil else {
+        guard let app = options["--app"], AppIDRules.problem(app) == nil else {
             throw Refusal(status: .usage, "name the app with --app")
         }
         return app
@@ -46,7 +46,7 @@ struct Invocation: Sendable {
 }
 
 /// An error of a command that cannot be carried out, with the reason.
-struct Refusal: Fatal {
+struct Refusal: FatalError {
     let exitStatus: ExitStatus
     let description: String
 

@@ -1,13 +1,13 @@
 package import Kafka
 package import Settings
 
-extension KafkaSettings.Security: SettingValue {}
-extension KafkaSettings.SCRAM: SettingValue {}
+extension KafkaSettings.SecurityProtocol: SettingValue {}
+extension KafkaSettings.SCRAMMechanism: SettingValue {}
 
 /// The connection to a cluster. Change these settings to move from the embedded broker to Apache Kafka.
 extension KafkaSettings: OperatorSettings {
     package static let declared = SettingsGroup(
-        "kafka", defaults: KafkaSettings(brokers: ["127.0.0.1:9092"])
+        prefix: "kafka", defaults: KafkaSettings(brokers: ["127.0.0.1:9092"])
     ) { declare in
         declare(
             "brokers", sets: \.brokers, "brokers for the first connection; they name the others",
@@ -21,7 +21,7 @@ extension KafkaSettings: OperatorSettings {
             "PEM file of the client certificate")
         declare("key-file", sets: \.keyFile, "PEM file of the client certificate's private key")
         declare("key-password-file", sets: \.keyPasswordFile, "file with the password of the private key")
-        declare("scram.mechanism", sets: \.scram, "the SCRAM mechanism of kafka.scram.user")
+        declare("scram.mechanism", sets: \.scramMechanism, "the SCRAM mechanism of kafka.scram.user")
         declare("scram.user", sets: \.user, "the user name for SCRAM")
         declare("scram.password-file", sets: \.passwordFile, "file with the password of kafka.scram.user")
         declare(

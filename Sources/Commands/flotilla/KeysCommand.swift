@@ -48,14 +48,14 @@ extension Command {
         let catalog = try CatalogAccess(invocation.settings)
         _ = try catalog.app(app)
         let now = WallTime.now()
-        var (text, key) = KeyText.mint(app: app, role: role, atMilliseconds: now.milliseconds)
+        var (text, key) = APIKeyText.makeKey(app: app, role: role, atMilliseconds: now.milliseconds)
         if let name = invocation.options["--name"] {
-            if let problem = Name.problem(name) { throw Refusal(status: .usage, "--name \(problem)") }
+            if let problem = NameRules.problem(name) { throw Refusal(status: .usage, "--name \(problem)") }
             key.name = name
         }
         if let expiry = invocation.options["--expires-in"] {
             guard let time = Milliseconds(settingText: expiry), time.count > 0 else {
-                throw Refusal(status: .usage, "--expires-in must be \(Milliseconds.kind)")
+                throw Refusal(status: .usage, "--expires-in must be \(Milliseconds.typeDescription)")
             }
             key.expiresAt = now.milliseconds + Int64(time.count)
         }
@@ -78,7 +78,7 @@ extension Command {
     private static func rotate(_ word: String, _ invocation: Invocation) throws {
         let overlap = invocation.options["--overlap"] ?? "1d"
         guard let time = Milliseconds(settingText: overlap), time.count >= 0 else {
-            throw Refusal(status: .usage, "--overlap must be \(Milliseconds.kind)")
+            throw Refusal(status: .usage, "--overlap must be \(Milliseconds.typeDescription)")
         }
         let catalog = try CatalogAccess(invocation.settings)
         var old = try key(word, in: catalog)
@@ -89,7 +89,7 @@ extension Command {
                 status: .usage, "this key is revoked or expired; create a new one with `flotilla keys create`"
             )
         }
-        let minted = KeyText.mint(app: old.app, role: old.role, atMilliseconds: now.milliseconds)
+        let minted = APIKeyText.makeKey(app: old.app, role: old.role, atMilliseconds: now.milliseconds)
         var made = minted.record
         made.name = old.name
         let writer = try catalog.writer()
@@ -103,7 +103,7 @@ extension Command {
 
     /// Returns the key for a word that is its id or its whole text.
     private static func key(_ word: String, in catalog: CatalogAccess) throws -> APIKey {
-        guard let key = catalog.catalog.keys[KeyText(word)?.id ?? word] else {
+        guard let key = catalog.catalog.keys[APIKeyText(word)?.id ?? word] else {
             throw Refusal(status: .usage, "there is no key with this id; `flotilla keys` lists them")
         }
         return key

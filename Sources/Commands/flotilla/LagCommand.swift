@@ -12,7 +12,8 @@ extension Command {
         settings: ["kafka."],
         options: [("--json", false, "prints one JSON object per line instead of a table")]
     ) { invocation in
-        let admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
+        let admin = try AdminClient(
+            settings: invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         let rows = try LagRow.all(invocation.words, of: admin)
         if invocation.options["--json"] != nil {
             for row in rows { print(row.json) }
@@ -32,8 +33,8 @@ private struct LagRow {
     let lag: GroupLag
 
     /// Returns the rows of the named groups, or of all groups if no group is named.
-    static func all(_ named: [String], of admin: Admin) throws -> [LagRow] {
-        let known = try admin.groups()
+    static func all(_ named: [String], of admin: AdminClient) throws -> [LagRow] {
+        let known = try admin.groupNames()
         for group in named where !known.contains(group) {
             throw Refusal(status: .usage, "there is no group \(group); omit the name to see all groups")
         }
@@ -41,7 +42,9 @@ private struct LagRow {
             topic.partitions.map { TopicPartition(topic.name, $0) }
         }
         return try (named.isEmpty ? known.sorted() : named).flatMap { group in
-            try admin.lagOfWhatIsRead(by: group, among: partitions).map { LagRow(group: group, lag: $0) }
+            try admin.lagOfConsumedPartitions(by: group, among: partitions).map {
+                LagRow(group: group, lag: $0)
+            }
         }
     }
 
@@ -50,7 +53,7 @@ private struct LagRow {
     var cells: [String] {
         [
             group, partition.topic, String(partition.partition), lag.committed.offset.map(String.init) ?? "–",
-            String(lag.ends.high), String(lag.records),
+            String(lag.watermarks.high), String(lag.recordCount),
         ]
     }
 
@@ -60,8 +63,8 @@ private struct LagRow {
         writer.field("topic", partition.topic)
         writer.field("partition", Int64(partition.partition))
         writer.field("committed", lag.committed.offset ?? 0)
-        writer.field("end", lag.ends.high)
-        writer.field("lag", lag.records)
+        writer.field("end", lag.watermarks.high)
+        writer.field("lag", lag.recordCount)
         return writer.text
     }
 }

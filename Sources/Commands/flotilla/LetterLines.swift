@@ -7,10 +7,12 @@ internal import Telemetry
 struct LetterLine {
     private static let heads = ["letter", "at", "stage", "app", "reason", "jobs", "state"]
 
-    private let letter: Letter
-    private let state: LetterJournal.State
+    private let letter: DeadLetterRecord
+    private let state: DeadLetterJournal.DeadLetterState
 
-    init(_ letter: Letter, _ state: LetterJournal.State) { (self.letter, self.state) = (letter, state) }
+    init(_ letter: DeadLetterRecord, _ state: DeadLetterJournal.DeadLetterState) {
+        (self.letter, self.state) = (letter, state)
+    }
 
     static func show(_ lines: [LetterLine], more: Int, _ invocation: Invocation) {
         if invocation.options["--json"] != nil {
@@ -24,8 +26,9 @@ struct LetterLine {
 
     private var cells: [String] {
         [
-            letter.name.text, Self.time(letter.why.at), letter.why.stage, letter.app ?? "–", letter.why.code,
-            String(letter.jobs), state.rawValue,
+            letter.id.text, Self.time(letter.rejection.rejectedAt), letter.rejection.stage, letter.app ?? "–",
+            letter.rejection.code,
+            String(letter.jobCount), state.rawValue,
         ]
     }
 
@@ -36,7 +39,7 @@ struct LetterLine {
 
     private func json(whole isWhole: Bool) -> String {
         JSONLine.text { json in
-            letter.write(state, to: &json)
+            letter.write(state: state, to: &json)
             if isWhole { letter.writeSheet(to: &json) }
         }
     }
@@ -48,14 +51,19 @@ struct LetterLine {
             return print(json(whole: true))
         }
         var rows = [
-            ("letter", letter.name.text), ("state", state.rawValue), ("stage", letter.why.stage),
-            ("reason", letter.why.code), ("which means", letter.why.reason),
-            ("app", letter.app ?? "–"), ("given up", Self.time(letter.why.at)),
-            ("written", Self.time(letter.why.writtenAt)),
-            ("lay in", "\(letter.why.topic)/\(letter.why.partition) at \(letter.why.offset)"),
+            ("letter", letter.id.text), ("state", state.rawValue), ("stage", letter.rejection.stage),
+            ("reason", letter.rejection.code), ("which means", letter.rejection.reason),
+            ("app", letter.app ?? "–"), ("given up", Self.time(letter.rejection.rejectedAt)),
+            ("written", Self.time(letter.rejection.writtenAt)),
+            (
+                "lay in",
+                "\(letter.rejection.topic)/\(letter.rejection.partition) at \(letter.rejection.offset)"
+            ),
             ("bytes", String(letter.value?.count ?? 0)),
         ]
-        if !letter.before.isEmpty { rows.append(("sent again from", letter.before.joined(separator: ", "))) }
+        if !letter.previousIDs.isEmpty {
+            rows.append(("sent again from", letter.previousIDs.joined(separator: ", ")))
+        }
         if let sheet = letter.sheet {
             rows += [
                 ("send", sheet.head.send), ("group", sheet.head.group ?? "–"),
@@ -75,9 +83,9 @@ struct LetterLine {
 struct LetterSums {
     private static let heads = ["stage", "app", "reason", "state", "letters", "jobs", "first", "last"]
 
-    private let summary: LetterSummary
+    private let summary: DeadLetterSummary
 
-    init(_ summary: LetterSummary) { self.summary = summary }
+    init(_ summary: DeadLetterSummary) { self.summary = summary }
 
     func show(_ invocation: Invocation) {
         let rows = summary.sorted
@@ -87,11 +95,13 @@ struct LetterSums {
             print("there are no such dead letters")
         } else {
             print(Table(Self.heads, rows.map(Self.cells)).text)
-            if summary.others > 0 { print("and \(summary.others) dead letters of other kinds") }
+            if summary.omittedDeadLetters > 0 {
+                print("and \(summary.omittedDeadLetters) dead letters of other kinds")
+            }
         }
     }
 
-    private static func cells(_ kind: LetterSummary.Kind, _ row: LetterSummary.Row) -> [String] {
+    private static func cells(_ kind: DeadLetterSummary.Key, _ row: DeadLetterSummary.Row) -> [String] {
         [
             kind.stage, kind.app ?? "–", kind.code, kind.state.rawValue, String(row.letters),
             String(row.jobs), WallTime(milliseconds: row.first).rfc3339,
@@ -99,8 +109,8 @@ struct LetterSums {
         ]
     }
 
-    private static func json(_ kind: LetterSummary.Kind, _ row: LetterSummary.Row) -> String {
-        JSONLine.text { LetterSummary.write(kind, row, to: &$0) }
+    private static func json(_ kind: DeadLetterSummary.Key, _ row: DeadLetterSummary.Row) -> String {
+        JSONLine.text { DeadLetterSummary.write(kind, row: row, to: &$0) }
     }
 }
 
@@ -113,31 +123,31 @@ struct RedriveReport {
     func text(isDone: Bool) -> String {
         let counts = "\(tally.letters) letters with \(tally.jobs) jobs"
         var lines = [isDone ? "sent \(counts) again" : "\(counts) will be sent again"]
-        if tally.settled > 0 {
-            lines.append("\(tally.settled) were already sent by an earlier call that was interrupted")
+        if tally.alreadySent > 0 {
+            lines.append("\(tally.alreadySent) were already sent by an earlier call that was interrupted")
         }
-        return (lines + tally.objections.lines).joined(separator: "\n")
+        return (lines + tally.skipped.lines).joined(separator: "\n")
     }
 
     func json(isDone: Bool) -> String {
         var line = JSONLine()
         line.field(isDone ? "sentAgain" : "wouldSendAgain", Int64(tally.letters))
         line.field("jobs", Int64(tally.jobs))
-        line.field("settled", Int64(tally.settled))
-        line.add(tally.objections)
+        line.field("settled", Int64(tally.alreadySent))
+        line.add(tally.skipped)
         return line.text
     }
 }
 
-extension [Objection: Int] {
+extension [ReplaySkipReason: Int] {
     /// Sentences about the dead letters that stay, with the reasons.
     var lines: [String] {
-        sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) stay: \($0.key.sentence)" }
+        sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) stay: \($0.key.explanation)" }
     }
 }
 
 extension JSONLine {
-    mutating func add(_ objections: [Objection: Int]) {
+    mutating func add(_ objections: [ReplaySkipReason: Int]) {
         field(
             "stay",
             objections.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue)=\($0.value)" })

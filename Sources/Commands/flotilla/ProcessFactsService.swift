@@ -12,7 +12,7 @@ final class ProcessFactsService: Service {
     let name = "members"
     private let facts: ProcessFacts
     private let environment: StageEnvironment
-    private let started = Started<LoopOwned<Announcing>>()
+    private let started = StartedParts<LoopOwned<Announcing>>()
 
     /// The announcer, and the reader that looks for a second process with this identity once Kafka has fenced this one.
     private final class Announcing {
@@ -37,7 +37,7 @@ final class ProcessFactsService: Service {
             settings: settings.all.compactMap { entry in
                 let key = entry.declaration.key
                 guard prefixes.contains(Self.prefix(of: key)) else { return nil }
-                return ProcessFacts.Setting(key: key, value: entry.shown)
+                return ProcessFacts.Setting(key: key, value: entry.publicText)
             }, startedAt: WallTime.now().milliseconds)
     }
 
@@ -47,10 +47,11 @@ final class ProcessFactsService: Service {
 
     func start(_ context: ServiceContext) async throws {
         let (facts, environment) = (facts, environment)
-        started.put(
+        started.set(
             try LoopOwned(thread: "members") {
                 let announcer = try MemberAnnouncer(
-                    environment.cluster.settings, topic: environment.layout.name(.members), on: $0.loop,
+                    settings: environment.cluster.settings, topic: environment.layout.name(of: .members),
+                    on: $0.loop,
                     log: context.log, metrics: context.metrics)
                 let announcing = Announcing(announcer, facts)
                 let loop = $0.loop
@@ -66,7 +67,7 @@ final class ProcessFactsService: Service {
 
     func stop(by deadline: Instant) async {
         await started.take()?.stop {
-            $0.reader?.loopEnds()
+            $0.reader?.loopWillEnd()
             $0.announcer.end()
         }
     }
@@ -76,7 +77,7 @@ final class ProcessFactsService: Service {
         metrics.values(of: "flotilla_kafka_rebalances_total").contains {
             $0.labels["kind"] == "fenced" && $0.number > 0
         }
-            || metrics.values(of: "flotilla_kafka_txn_total").contains {
+            || metrics.values(of: "flotilla_kafka_transactions_total").contains {
                 $0.labels["result"] == "fenced" && $0.number > 0
             }
     }
@@ -86,12 +87,12 @@ final class ProcessFactsService: Service {
         _ context: ServiceContext
     ) -> MembersReader {
         let reader = MembersReader(
-            environment.cluster.settings, topic: environment.layout.name(.members), on: loop,
+            settings: environment.cluster.settings, topic: environment.layout.name(of: .members), on: loop,
             log: context.log, metrics: context.metrics)
         reader.onFacts = { [unowned announcing] facts in
-            if let twin = announcing.check.take(facts) { context.fail(twin) }
+            if let twin = announcing.check.check(facts) { context.fail(with: twin) }
         }
-        reader.begin()
+        reader.start()
         return reader
     }
 

@@ -44,7 +44,7 @@ extension Command {
         print(plan.sentences.joined(separator: "\n"))
         if isDryRun { return true }
         try invocation.confirm(orElse: "nothing was changed")
-        try repair.carryOut(plan)
+        try repair.apply(plan)
         return true
     }
 }

@@ -65,18 +65,18 @@ extension Command {
 
     private static func reports(_ invocation: Invocation) throws {
         let run = invocation.options["--run"] ?? Invocation.freshRun()
-        guard Name.problem(run) == nil, !run.contains("/") else {
+        guard NameRules.problem(run) == nil, !run.contains("/") else {
             throw Refusal(status: .usage, "--run is not a valid name of a call")
         }
         let start = try invocation.reportsFrom()
         let replay = ReportReplay(
-            try invocation.letterBox(), from: start, author: CatalogAccess.author, run: run)
-        let planned = try replay.survey()
+            deadLetters: try invocation.letterBox(), from: start, author: CatalogAccess.author, run: run)
+        let planned = try replay.preview()
         let isJSON = invocation.options["--json"] != nil
         if !isJSON {
             print("\(planned.reports) reports will be read again; the name of this call is \(run)")
-            if planned.before > 0 {
-                print("\(planned.before) were already read again by an earlier call with this name")
+            if planned.copiedBefore > 0 {
+                print("\(planned.copiedBefore) were already read again by an earlier call with this name")
             }
         }
         func json(_ tally: ReportReplay.Tally, isDone: Bool) -> String {
@@ -90,7 +90,7 @@ extension Command {
         }
         if invocation.options["--dry-run"] != nil || planned.reports == 0 { return }
         try invocation.confirm(orElse: "nothing will be read again")
-        let done = try replay.carryOut { tally in
+        let done = try replay.execute { tally in
             invocation.tellProgress(
                 "\(tally.reports) of \(planned.reports) reports; if interrupted, continue with --run \(run)")
         }
@@ -99,14 +99,14 @@ extension Command {
 
     private static func resend(_ invocation: Invocation) throws {
         let app = try invocation.app()
-        guard invocation.words.count == 2, Name.problem(invocation.words[1]) == nil else {
+        guard invocation.words.count == 2, NameRules.problem(invocation.words[1]) == nil else {
             throw Refusal(status: .usage, "name one send by its id")
         }
         let resend = Resend(
-            try invocation.letterBox(), send: invocation.words[1], of: app,
+            deadLetters: try invocation.letterBox(), send: invocation.words[1], of: app,
             withUnknownStarts: invocation.options["--unknown-starts"] != nil, author: CatalogAccess.author,
             run: Invocation.freshRun())
-        let planned = try resend.survey()
+        let planned = try resend.preview()
         let isJSON = invocation.options["--json"] != nil
         if !isJSON { print(ResendReport(planned).text(isDone: false)) }
         if invocation.options["--dry-run"] != nil {
@@ -119,26 +119,26 @@ extension Command {
         }
         try invocation.confirm(orElse: "nothing was pushed")
         let lanes = TopicLayout(invocation.settings).lanes
-        let done = try resend.carryOut { lane, tally in
+        let done = try resend.execute { lane, tally in
             invocation.tellProgress("lane \(lane) of \(lanes), \(tally.jobs) of \(planned.jobs) jobs")
         }
         print(
             isJSON
-                ? ResendReport(done).json(as: resend.newSend)
-                : ResendReport(done).text(isDone: true) + "\ntheir new send is \(resend.newSend)")
+                ? ResendReport(done).json(as: resend.newSendID)
+                : ResendReport(done).text(isDone: true) + "\ntheir new send is \(resend.newSendID)")
     }
 }
 
 extension Invocation {
     fileprivate func reportsFrom() throws -> ReportReplay.Start {
-        if let place = options["--from"].flatMap({ LetterName($0) }) {
-            let partitions = TopicLayout(settings).partitions(.reports)
+        if let place = options["--from"].flatMap({ DeadLetterID($0) }) {
+            let partitions = TopicLayout(settings).partitions(of: .reports)
             guard place.partition < partitions else {
                 throw Refusal(
                     status: .usage,
                     "--from names a partition that reports does not have; use 0 to \(partitions - 1)")
             }
-            return .place(place)
+            return .position(place)
         }
         guard let time = try time("--from") else {
             throw Refusal(
@@ -157,22 +157,22 @@ private struct ResendReport {
     func text(isDone: Bool) -> String {
         var lines = ["\(tally.jobs) failed jobs \(isDone ? "were pushed" : "will be pushed") again"]
         func add(_ count: Int, _ why: String) { if count > 0 { lines.append("\(count) stay: \(why)") } }
-        add(tally.gone, "their token is dead; a new token gets the newest state automatically")
+        add(tally.deadTokens, "their token is dead; a new token gets the newest state automatically")
         add(tally.unknown, "starts with an unknown outcome; --unknown-starts pushes them too")
-        add(tally.before, "they were sent again before")
+        add(tally.sentBefore, "they were sent again before")
         add(tally.lost, "their sheet is no longer kept")
-        return (lines + tally.objections.lines).joined(separator: "\n")
+        return (lines + tally.skipped.lines).joined(separator: "\n")
     }
 
     func json(as send: String?) -> String {
         var line = JSONLine()
         line.field(send == nil ? "wouldPush" : "pushed", Int64(tally.jobs))
         if let send { line.field("sendId", send) }
-        line.field("tokenGone", Int64(tally.gone))
+        line.field("tokenGone", Int64(tally.deadTokens))
         line.field("unknownStarts", Int64(tally.unknown))
-        line.field("sentAgainBefore", Int64(tally.before))
+        line.field("sentAgainBefore", Int64(tally.sentBefore))
         line.field("notKept", Int64(tally.lost))
-        line.add(tally.objections)
+        line.add(tally.skipped)
         return line.text
     }
 }
@@ -195,7 +195,7 @@ private struct Rebuild {
     /// Removes the state files. The slots stay locked until the files are gone, so that no process can start
     /// to use them.
     func run(under slots: String, _ invocation: Invocation) throws {
-        let found = try Slot.all(under: slots)
+        let found = try ProcessSlot.allExisting(under: slots)
         for case .held(let path) in found where FileManager.default.fileExists(atPath: "\(path)/\(stage)") {
             throw Refusal(
                 status: .temporary, "a running process uses \(path)/\(stage); stop it and try again")
@@ -227,12 +227,12 @@ private struct Rebuild {
     /// records. Throws if the broker stopped together with the stage.
     private func records(_ settings: ResolvedSettings) throws -> Int64 {
         let layout = TopicLayout(settings)
-        let admin = try Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics())
+        let admin = try AdminClient(settings: settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         try layout.require(topics, on: admin)
         var sum: Int64 = 0
         for topic in topics {
-            for partition in 0..<Int32(layout.partitions(topic)) {
-                let marks = try admin.watermarks(of: TopicPartition(layout.name(topic), partition))
+            for partition in 0..<Int32(layout.partitions(of: topic)) {
+                let marks = try admin.watermarks(of: TopicPartition(layout.name(of: topic), partition))
                 sum += marks.high - marks.low
             }
         }

@@ -12,7 +12,7 @@ struct ReplayOffset {
     let ends: Watermarks
     let target: Int64
 
-    private let admin: Admin
+    private let admin: AdminClient
 
     init(_ invocation: Invocation) throws {
         let layout = TopicLayout(invocation.settings)
@@ -21,21 +21,22 @@ struct ReplayOffset {
             throw Refusal(status: .usage, "name the topic with --topic: \(names)")
         }
         guard let number = invocation.options["--partition"].flatMap({ Int32($0) }), number >= 0,
-            number < layout.partitions(topic)
+            number < layout.partitions(of: topic)
         else {
             throw Refusal(
                 status: .usage,
-                "name a partition of \(topic.rawValue) with --partition: 0 to \(layout.partitions(topic) - 1)"
+                "name a partition of \(topic.rawValue) with --partition: 0 to \(layout.partitions(of: topic) - 1)"
             )
         }
-        admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
+        admin = try AdminClient(
+            settings: invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         try layout.require([topic], on: admin)
-        let partition = TopicPartition(layout.name(topic), number)
+        let partition = TopicPartition(layout.name(of: topic), number)
         self.partition = partition
         ends = try admin.watermarks(of: partition)
         target = try Self.target(invocation.options["--to"], in: ends)
-        for group in try admin.groups().sorted() where group.hasPrefix(layout.prefix) {
-            if let offset = try admin.committed(by: group, [partition]).first?.offset {
+        for group in try admin.groupNames().sorted() where group.hasPrefix(layout.prefix) {
+            if let offset = try admin.committedOffsets(by: group, in: [partition]).first?.offset {
                 self.group = group
                 committed = offset
                 return

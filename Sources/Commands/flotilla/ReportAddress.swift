@@ -6,7 +6,7 @@ enum ReportAddress: SettingValue, Hashable {
     case server(HostPort, path: String)
     case topic(String)
 
-    static let kind = "HOST:PORT, http://HOST:PORT/PATH, or topic:NAME"
+    static let typeDescription = "HOST:PORT, http://HOST:PORT/PATH, or topic:NAME"
     private static let scheme = "http://"
     private static let topicScheme = "topic:"
     private static let pathUsual = "/v1/reports"
@@ -14,7 +14,7 @@ enum ReportAddress: SettingValue, Hashable {
     init?(settingText: String) {
         if settingText.hasPrefix(Self.topicScheme) {
             let name = String(settingText.dropFirst(Self.topicScheme.count))
-            guard !name.isEmpty, TopicLayout.problem(prefix: name) == nil else { return nil }
+            guard !name.isEmpty, TopicLayout.problem(withPrefix: name) == nil else { return nil }
             self = .topic(name)
             return
         }

@@ -25,13 +25,14 @@ extension Command {
         let keys = try SealingKeyFile.read(invocation.settings, for: catalog.catalog)
         let judged = try judge(body, in: catalog, sealing: keys)
         let settings = invocation.settings[KafkaSettings.self]
-        let name = TopicLayout(invocation.settings).name(.reports)
-        let producer = try Producer(settings, name: "report", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(name)
+        let name = TopicLayout(invocation.settings).name(of: .reports)
+        let producer = try Producer(settings: settings, name: "report", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: name)
         for index in 0..<judged.acceptedCount {
-            let (key, value) = judged.copy(index)
+            let (key, value) = judged.copyRecord(at: index)
             // No partition is given, so the hash of the key decides, as it does for every other writer.
-            let place = try producer.store("write the report", in: topic, key: key, value: value)
+            let place = try producer.storeRecord(
+                action: "write the report", in: topic, key: key, value: value)
             if invocation.options["--json"] != nil {
                 var line = JSONLine()
                 line.field("topic", name)
@@ -47,14 +48,15 @@ extension Command {
     /// Checks the report with the rules of the gateway. It accepts all of it or throws.
     private static func judge(
         _ body: [UInt8], in catalog: CatalogAccess, sealing keys: SealingKeys?
-    ) throws -> JudgedReports {
-        let judged: JudgedReports
+    ) throws -> ValidatedReports {
+        let judged: ValidatedReports
         do {
             let app = try JSONReader(limits: .record).read(body) { root in
                 (root.kind == .array ? nil : root.object()["app"].string()) ?? ""
             }
             if app.isEmpty { throw Refusal(status: .usage, "write one report at a time, and name its app") }
-            judged = try ReportJudge(keys).judge(body, for: catalog.app(app), as: .admin)
+            judged = try ReportValidator(sealingKeys: keys).validate(
+                body, for: catalog.app(app), role: .admin)
         } catch let error as JSONError {
             throw Refusal(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))
         }

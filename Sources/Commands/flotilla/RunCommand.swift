@@ -8,7 +8,7 @@ internal import Topics
 struct RunSettings: OperatorSettings {
     var data = ""
 
-    static let declared = SettingsGroup("run", defaults: RunSettings()) { declare in
+    static let declared = SettingsGroup(prefix: "run", defaults: RunSettings()) { declare in
         declare(
             "data", sets: \.data,
             "directory of the stages' state, with a slot for each process; the default is flotilla in the user's state directory"
@@ -36,8 +36,8 @@ extension Command {
         let process = RunningProcess(settings)
         let named = settings[RunSettings.self].data
         let data = try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
-        let cluster = Cluster(settings[KafkaSettings.self])
-        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let cluster = Cluster(settings: settings[KafkaSettings.self])
+        let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         let environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
             sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: catalog)

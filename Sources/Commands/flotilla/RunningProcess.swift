@@ -13,7 +13,7 @@ struct RunningProcess: Sendable {
     init(_ settings: ResolvedSettings) {
         self.settings = settings[ProcessSettings.self]
         sink = LogSink(level: self.settings.logLevel, format: self.settings.logFormat)
-        log = Log("flotilla", to: sink)
+        log = Log(component: "flotilla", sink: sink)
         metrics.gauge(
             "flotilla_build_info", help: "The version of the running binary.",
             labels: ["version": flotillaVersion]
@@ -27,8 +27,8 @@ struct RunningProcess: Sendable {
             sink.flush(withinMilliseconds: 100)
             _exit(ExitStatus.killed.rawValue)
         }
-        Signals.watch(shutdown, reload: {}, exitNow: exitNow)
-        let group = Services(
+        Signals.watch(requesting: shutdown, reload: {}, exitNow: exitNow)
+        let group = ServiceRunner(
             services, log: log, metrics: metrics, drainMilliseconds: settings.drainMilliseconds,
             onOverrun: { _ in exitNow() })
         defer { sink.flush() }

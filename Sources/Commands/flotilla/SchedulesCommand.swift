@@ -30,7 +30,7 @@ extension Command {
             invocation.options["--\(name)"].map { (name: name, value: $0) }
         }
         let answer = try refusing {
-            try byHand(invocation).schedules(query, of: app, cancelling: isCancel, now: .now())
+            try byHand(invocation).schedules(matching: query, of: app, cancelling: isCancel, now: .now())
         }
         if invocation.options["--json"] != nil { return print(String(decoding: answer, as: UTF8.self)) }
         try JSONReader().read(answer) { root in
@@ -54,7 +54,7 @@ extension Command {
             rows.append([
                 item["scheduleId"].string(), item["scheduleName"].optional?.string() ?? "–",
                 item["activity"].optional?.string() ?? "–", item["event"].string(),
-                WallTime(milliseconds: item["dueAt"].time()).rfc3339,
+                WallTime(milliseconds: item["dueAt"].timeMilliseconds()).rfc3339,
             ])
         }
         if rows.isEmpty { return "nothing waits" }

@@ -9,7 +9,7 @@ internal import Telemetry
 struct SealingSettings: OperatorSettings {
     var keysFile: String?
 
-    static let declared = SettingsGroup("tokens", defaults: SealingSettings()) { declare in
+    static let declared = SettingsGroup(prefix: "tokens", defaults: SealingSettings()) { declare in
         declare(
             "sealing-keys-file", sets: \.keysFile,
             "file of the keys that encrypt push tokens in topics and state files, the same for every process; without it tokens are not encrypted"
@@ -50,18 +50,22 @@ enum SealingKeyFile {
 
     /// Returns the keys for a command, which writes beside the running processes. Without a named file, the
     /// keys of a `flotilla up` on this machine are used if they are the keys of this installation.
-    static func read(_ settings: ResolvedSettings, for catalog: KnownCatalog) throws -> SealingKeys? {
+    static func read(_ settings: ResolvedSettings, for catalog: CatalogSnapshot) throws -> SealingKeys? {
         let now = WallTime.now().milliseconds
         guard let path = settings[SealingSettings.self].keysFile else {
             return ofUp(settings).first { candidate in
-                if case .good = SealingKeys.verdict(on: candidate, standing: catalog.sealing, now: now) {
-                    return catalog.sealing != nil
+                if case .accepted = SealingKeys.verdict(
+                    on: candidate, recorded: catalog.sealingRecord, now: now)
+                {
+                    return catalog.sealingRecord != nil
                 }
                 return false
             }
         }
         let keys = try keys(path)
-        if case .refused(let reason) = SealingKeys.verdict(on: keys, standing: catalog.sealing, now: now) {
+        if case .refused(let reason) = SealingKeys.verdict(
+            on: keys, recorded: catalog.sealingRecord, now: now)
+        {
             throw Refusal(status: .configuration, reason)
         }
         return keys

@@ -22,17 +22,18 @@ struct SealingKeysService: Service {
         while true {
             if let view = environment.catalog {
                 switch SealingKeys.verdict(
-                    on: environment.sealingKeys, standing: view.sealing, now: WallTime.now().milliseconds)
+                    on: environment.sealingKeys, recorded: view.sealingRecord,
+                    now: WallTime.now().milliseconds)
                 {
-                case .good: return
+                case .accepted: return
                 case .refused(let reason):
-                    try putBack(view.sealing, over: written, context)
+                    try putBack(view.sealingRecord, over: written, context)
                     throw Refusal(status: .configuration, reason)
-                case .news(let record):
+                case .acceptedWithNewRecord(let record):
                     if written == nil {
                         try writer(context).put(record, action: "sealing-keys.use", now: .now())
                         written = record
-                        context.log.info("sealing keys are in use", .field("key", record.sealing))
+                        context.log.info("sealing keys are in use", .field("key", record.newestKeyNumber))
                     }
                 }
             }
@@ -57,8 +58,8 @@ struct SealingKeysService: Service {
 
     private func writer(_ context: ServiceContext) throws -> CatalogWriter {
         try CatalogWriter(
-            environment.cluster.settings, catalog: environment.layout.name(.catalog),
-            audit: environment.layout.name(.audit), author: "flotilla", metrics: context.metrics)
+            environment.cluster.settings, catalog: environment.layout.name(of: .catalog),
+            audit: environment.layout.name(of: .audit), author: "flotilla", metrics: context.metrics)
     }
 
     func stop(by deadline: Instant) async {}

@@ -21,7 +21,7 @@ extension Command {
             settings.data.isEmpty ? DataDirectory.ofUser() + "/apns-simulator" : settings.data)
         let process = RunningProcess(invocation.settings)
         let service = SimulatorService(
-            settings.service(directory: directory, kafka: invocation.settings[KafkaSettings.self])
+            settings: settings.service(directory: directory, kafka: invocation.settings[KafkaSettings.self])
         ) { serving in
             print(serving.introduction)
             // A reader behind a pipe must see the text now, not when the process ends.
@@ -31,7 +31,7 @@ extension Command {
     }
 }
 
-extension ServingSimulator {
+extension SimulatorConnectionInfo {
     /// The facts that a person needs to point a backend at the simulator, and a command to paste.
     fileprivate var introduction: String {
         let faults = tlsFaults.map { "\n  TLS fault   \(url($0.port))  \($0.fault.rawValue)" }.joined()

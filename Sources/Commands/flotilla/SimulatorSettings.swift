@@ -6,7 +6,7 @@ internal import Settings
 
 /// A listener as the setting writes it: `expired@2200`.
 extension TLSFaultListener: SettingValue {
-    package static var kind: String {
+    package static var typeDescription: String {
         "a fault, one of " + TLSFault.allCases.map(\.rawValue).joined(separator: ", ")
             + ", and its port, such as expired@2200"
     }
@@ -23,7 +23,7 @@ extension TLSFaultListener: SettingValue {
 }
 
 extension OSVersion: SettingValue {
-    package static var kind: String { "a version of iOS, such as 17.1" }
+    package static var typeDescription: String { "a version of iOS, such as 17.1" }
 
     package init?(settingText: String) {
         guard settingText.allSatisfy({ $0.isNumber || $0 == "." }), let version = OSVersion(settingText)
@@ -58,7 +58,8 @@ struct SimulatorCommandSettings: OperatorSettings {
     private var reportKey = ""
     private var ids = 4_000_000
 
-    static let declared = SettingsGroup("apns-simulator", defaults: SimulatorCommandSettings()) { declare in
+    static let declared = SettingsGroup(prefix: "apns-simulator", defaults: SimulatorCommandSettings()) {
+        declare in
         declare(
             "data", sets: \.data,
             """
@@ -86,10 +87,10 @@ struct SimulatorCommandSettings: OperatorSettings {
             check: { $0.isEmpty ? "must have at least one name" : nil })
         declare("apps", sets: \.apps, "bundle ids that it knows; if empty, it knows all")
         declare(
-            "streams", sets: \.service.simulator.streams.most, in: 1...100_000,
+            "streams", sets: \.service.simulator.streams.streamsMax, in: 1...100_000,
             "concurrent streams that it allows for each connection")
         declare(
-            "burst", sets: \.service.simulator.pace.burst,
+            "burst", sets: \.service.simulator.rateLimit.burst,
             "pushes to one token at once before TooManyRequests, one more each second; no limit if not set",
             check: { ($0 ?? 1) > 0 ? nil : "must be 1 or more" })
         declare(
@@ -155,7 +156,7 @@ struct SimulatorCommandSettings: OperatorSettings {
             "journal-payloads", sets: \.service.journalShowsPayloads,
             "whether an entry of the journal's file has the payload, without values that look like secrets")
         declare(
-            "journal-entries", sets: \.service.journal.entriesMax, in: 1...10_000_000,
+            "journal-entries", sets: \.service.journalLimits.entriesMax, in: 1...10_000_000,
             "requests that the journal holds in memory, at most 256 MiB")
         declare(
             "ids", sets: \.ids, in: 1...1_000_000_000,
@@ -191,12 +192,12 @@ struct SimulatorCommandSettings: OperatorSettings {
         all.phoneSettings.frequentUpdateBudget = budget(frequentUpdateBudget)
         all.phones = population
         all.reportSink = reportSink(kafka)
-        (all.journal.idsMax, all.journal.targetsMax) = (ids, ids)
+        (all.journalLimits.idsMax, all.journalLimits.targetsMax) = (ids, ids)
         return all
     }
 
-    private func budget(_ pushes: Int?) -> PhoneSettings.Budget? {
-        pushes.map { PhoneSettings.Budget(pushes: $0, milliseconds: 3_600_000) }
+    private func budget(_ pushes: Int?) -> PhoneSettings.PushBudget? {
+        pushes.map { PhoneSettings.PushBudget(pushes: $0, milliseconds: 3_600_000) }
     }
 
     private var population: Population? {

@@ -13,16 +13,16 @@ struct StageKind: Sendable {
     let name: String
     let summary: String
     let topics: [TopicName]
-    let descriptors: StageDescriptors
+    let descriptors: StageFileDescriptors
     /// The settings of this stage, in the order of the operator's table.
-    let settings: [Declaration]
+    let settings: [SettingDeclaration]
     let make: @Sendable (ResolvedSettings, StageEnvironment) -> any Stage
 
     init<Kind: Stage>(_ stage: Kind.Type) {
         name = Kind.name
         summary = Kind.summary
         topics = Kind.topics
-        descriptors = Kind.descriptors
+        descriptors = Kind.fileDescriptors
         settings = Kind.Settings.declared.declarations
         make = { settings, environment in Kind(settings[Kind.Settings.self], in: environment) }
     }

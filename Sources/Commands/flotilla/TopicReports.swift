@@ -31,7 +31,7 @@ final class TopicReports: ReportSink {
     private var timer: LoopTimer?
     private var isEnded = false
     private(set) var counts = ReportCounts()
-    private(set) var trouble: String?
+    private(set) var lastProblem: String?
 
     init(_ settings: KafkaSettings, topic name: String, on loop: EventLoop, _ context: ServiceContext) {
         self.settings = settings
@@ -41,14 +41,14 @@ final class TopicReports: ReportSink {
         timer = LoopTimer(on: loop) { [weak self] in self?.tick() }
     }
 
-    var room: Int { max(0, Self.waitingMax - waiting.count - open.count) }
+    var freeCapacity: Int { max(0, Self.waitingMax - waiting.count - open.count) }
 
-    func take(_ reports: [Report]) {
+    func accept(_ reports: [Report]) {
         waiting += reports
         send()
     }
 
-    func end() {
+    func stop() {
         isEnded = true
         timer?.cancel()
         _ = line?.producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
@@ -58,7 +58,7 @@ final class TopicReports: ReportSink {
 
     private func tick() {
         if let producer = line?.producer {
-            while producer.collect(into: &deliveries) {}
+            while producer.collectDeliveries(into: &deliveries) {}
             settle()
             if let error = producer.fatalError { startOver(error.code.text) }
         }
@@ -69,7 +69,7 @@ final class TopicReports: ReportSink {
         for delivery in deliveries {
             guard let report = open.removeValue(forKey: delivery.tag) else { continue }
             switch delivery.outcome {
-            case .stored: counts.taken += 1
+            case .stored: counts.accepted += 1
             case .notStored(let code), .unknown(let code):
                 tell(code.text)
                 counts.retries += 1
@@ -114,8 +114,8 @@ final class TopicReports: ReportSink {
         if let line { return line }
         do {
             let producer = try Producer(
-                settings, name: "simulated-phones", log: context.log, metrics: context.metrics)
-            line = (producer, try producer.topic(name))
+                settings: settings, name: "simulated-phones", log: context.log, metrics: context.metrics)
+            line = (producer, try producer.topic(named: name))
         } catch {
             tell("\(error)")
         }
@@ -132,11 +132,11 @@ final class TopicReports: ReportSink {
     }
 
     private func tell(_ reason: String) {
-        if trouble != reason {
+        if lastProblem != reason {
             context.log.warning(
                 "the phones' reports are not stored; check Kafka and the topic", .field("topic", name),
                 .field("reason", reason))
         }
-        trouble = reason
+        lastProblem = reason
     }
 }

@@ -10,11 +10,11 @@ struct TopicSettings: OperatorSettings {
     var lanes = TopicLayout.lanesDefault
     var replication = 3
 
-    static let declared = SettingsGroup("topics", defaults: TopicSettings()) { declare in
+    static let declared = SettingsGroup(prefix: "topics", defaults: TopicSettings()) { declare in
         declare(
             "prefix", sets: \.prefix,
             "prefix of every topic's name; installations that share a cluster need different ones",
-            check: { TopicLayout.problem(prefix: $0) })
+            check: { TopicLayout.problem(withPrefix: $0) })
         declare(
             "lanes", sets: \.lanes, in: 1...TopicLayout.lanesMax,
             "partitions of every topic that is partitioned by recipient; the most processes that a stage can use; fixed once created"
@@ -49,16 +49,17 @@ extension Command {
             ["check", "create", "alter"].contains(invocation.words.first ?? "check")
         else { throw Refusal(status: .usage, "use check, create or alter") }
         let layout = TopicLayout(invocation.settings)
-        let admin = try Admin(invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
+        let admin = try AdminClient(
+            settings: invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         let created = invocation.words.first == "create" ? try layout.create(on: admin) : []
         let altered = invocation.words.first == "alter" ? try layout.alter(on: admin).map(\.topic) : []
         let mismatches = try layout.check(on: admin)
         let rows = TopicName.allCases.map { topic in
-            let name = layout.name(topic)
+            let name = layout.name(of: topic)
             let wrong = mismatches.filter { $0.topic == name }
             let state = created.contains(name) ? "created" : altered.contains(name) ? "altered" : "fits"
             return TopicLine(
-                topic: name, partitions: layout.partitions(topic),
+                topic: name, partitions: layout.partitions(of: topic),
                 state: wrong.isEmpty ? state : "does not fit", mismatches: wrong)
         }
         if invocation.options["--json"] != nil {
@@ -66,7 +67,7 @@ extension Command {
         } else {
             print(Table(["topic", "partitions", "state"], rows.map(\.cells)).text)
         }
-        if !mismatches.isEmpty { throw UnfitTopics(mismatches: mismatches) }
+        if !mismatches.isEmpty { throw MismatchedTopics(mismatches: mismatches) }
     }
 }
 
@@ -95,9 +96,9 @@ private struct TopicLine {
             writer.name("property")
             writer.value(mismatch.property.rawValue)
             writer.name("have")
-            writer.value(mismatch.have)
+            writer.value(mismatch.actual)
             writer.name("want")
-            writer.value(mismatch.want)
+            writer.value(mismatch.required)
             writer.endObject()
         }
         writer.endArray()

@@ -17,7 +17,7 @@ struct TopicsService: Service {
     let cluster: Cluster
 
     func start(_ context: ServiceContext) async throws {
-        let admin = try Admin(cluster.settings, log: context.log, metrics: context.metrics)
+        let admin = try AdminClient(settings: cluster.settings, log: context.log, metrics: context.metrics)
         switch duty {
         case .check(let topics): try layout.require(topics, on: admin)
         case .create:
@@ -26,8 +26,8 @@ struct TopicsService: Service {
             for mended in try layout.alter(on: admin) {
                 context.log.info(
                     "altered a topic", .field("topic", mended.topic),
-                    .field("setting", mended.property.rawValue), .field("was", mended.have),
-                    .field("is", mended.setting ?? mended.want))
+                    .field("setting", mended.property.rawValue), .field("was", mended.actual),
+                    .field("is", mended.setting ?? mended.required))
             }
             try layout.require(TopicName.allCases, on: admin)
         }

@@ -22,18 +22,19 @@ extension Command {
         let catalog = try CatalogAccess(invocation.settings)
         let app = try catalog.app(part.app)
         switch part.verb {
-        case .list: TypeLines(app.types).show(invocation)
-        case .show: TypeLines(app.types.filter { $0.name.isExactly(part.name) }).show(invocation)
+        case .list: TypeLines(app.activityTypes).show(invocation)
+        case .show:
+            TypeLines(app.activityTypes.filter { $0.name.isExactlyEqual(to: part.name) }).show(invocation)
         case .put:
             let type = try part.read { value in
                 let object = value.object()
                 let type = ActivityType(name: part.name, from: object)
                 _ = object["name"]
-                object.refuseUnknownFields()
+                object.reportUnknownFields()
                 return type
             }
             let change = CatalogChange.put(ActivityTypeRecord(app: app.id, type: type))
-            try catalog.writer().make(change, now: .now())
+            try catalog.writer().write(change, now: .now())
             TypeLines([type]).show(invocation)
         case .delete:
             guard catalog.catalog.types(of: app.id)[part.name] != nil else {
@@ -42,7 +43,7 @@ extension Command {
                     "no separate record exists for type \(part.name); change the types of the app's document with `flotilla apps update`"
                 )
             }
-            try catalog.writer().make(.deleteType(part.name, of: app.id), now: .now())
+            try catalog.writer().write(.deleteType(part.name, of: app.id), now: .now())
             print("deleted type \(part.name) of \(app.id)")
         }
     }
@@ -60,17 +61,18 @@ extension Command {
         let known = catalog.catalog.segments(of: app.id)
         switch part.verb {
         case .list: SegmentLines(known.values.sorted { $0.name < $1.name }).show(invocation)
-        case .show: SegmentLines(known.values.filter { $0.name.isExactly(part.name) }).show(invocation)
+        case .show:
+            SegmentLines(known.values.filter { $0.name.isExactlyEqual(to: part.name) }).show(invocation)
         case .put:
             let segment = Segment(
                 app: app.id, name: part.name, rule: try part.read { $0.segmentRule() })
-            try catalog.writer().make(.put(segment), now: .now())
+            try catalog.writer().write(.put(segment), now: .now())
             SegmentLines([segment]).show(invocation)
         case .delete:
             guard let segment = known[part.name] else {
                 throw Refusal(status: .usage, "there is no segment \(part.name) of \(app.id)")
             }
-            try catalog.writer().make(.delete(segment), now: .now())
+            try catalog.writer().write(.delete(segment), now: .now())
             print("deleted segment \(part.name) of \(app.id)")
         }
     }
@@ -100,14 +102,14 @@ private struct PartCall {
         name = words.count > 2 ? words[2] : ""
         text = words.count > 3 ? words[3] : nil
         file = invocation.options["--file"]
-        if verb != .list, let problem = Name.problem(name) {
+        if verb != .list, let problem = NameRules.problem(name) {
             throw Refusal(status: .usage, "the name \(problem)")
         }
     }
 
     func read<T>(_ decode: (JSONValue) -> T) throws -> T {
         do {
-            return try JSONReader(limits: JSONLimits(bytesMax: 64 * 1024)).read(bytes(), decode)
+            return try JSONReader(limits: JSONLimits(bytesMax: 64 * 1024)).read(bytes(), decode: decode)
         } catch let error as JSONError {
             throw Refusal(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))
         }

@@ -4,13 +4,13 @@ internal import Store
 /// The service that closes state files without use.
 final class UnusedFilesService: Service {
     let name = "unused-files"
-    private let closing = Started<Task<Void, Never>>()
+    private let closing = StartedParts<Task<Void, Never>>()
 
     func start(_ context: ServiceContext) async throws {
-        closing.put(
+        closing.set(
             Task {
                 let pause = Duration.milliseconds(UnusedFiles.intervalMilliseconds)
-                while (try? await Task.sleep(for: pause)) != nil { UnusedFiles.shared.close() }
+                while (try? await Task.sleep(for: pause)) != nil { UnusedFiles.shared.closeUnused() }
             })
     }
 

@@ -12,7 +12,7 @@ internal import Topics
 struct UpSettings: OperatorSettings {
     var data = ""
 
-    static let declared = SettingsGroup("up", defaults: UpSettings()) { declare in
+    static let declared = SettingsGroup(prefix: "up", defaults: UpSettings()) { declare in
         declare(
             "data", sets: \.data,
             "directory of all data of `flotilla up`; the default is flotilla in the user's state directory")
@@ -42,20 +42,20 @@ extension Command {
         let data = try DataDirectory.make(dataDirectory(settings, isDemo: isDemo))
         // The lock reports at once that another process uses the directory, and `flotilla down` finds this
         // process by it.
-        let lock = try DirectoryLock(data)
+        let lock = try DirectoryLock(directory: data)
         let process = RunningProcess(settings)
         let cluster = Cluster()
-        let catalog = CatalogReader(cluster, topic: layout.name(.catalog))
+        let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         let environment = StageEnvironment(
             cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
             sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
-            catalog: catalog, standIn: isDemo ? APNsStandIn() : nil)
+            catalog: catalog, standIn: isDemo ? EmbeddedAPNsSimulator() : nil)
         let stages = StageKind.all.map { $0.make(settings, environment) }
         let admin = AdminService(settings, stages: stages)
         var brokerSettings = settings[BrokerSettings.self]
         brokerSettings.dataDirectory = data + "/broker"
-        let broker = BrokerService(brokerSettings) { running in
-            cluster.isServed(at: "\(running.host):\(running.port)")
+        let broker = BrokerService(settings: brokerSettings) { running in
+            cluster.setAddress("\(running.host):\(running.port)")
         }
         let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)

@@ -52,18 +52,18 @@ struct UserProofChange {
                 "the secret is stored in the catalog and would be readable there; make sealing keys, give them to every process, and name their file with tokens.sealing-keys-file"
             )
         }
-        var proof = app.userProof ?? UserProof(isRequired: false, secrets: [])
-        guard proof.secrets.count < UserProof.secretsMax else {
+        var proof = app.userProof ?? UserProofSettings(isRequired: false, secrets: [])
+        guard proof.secrets.count < UserProofSettings.secretsMax else {
             throw Refusal(
                 status: .usage,
                 "there are two secrets already; remove the older one with --retire when no server uses it"
             )
         }
-        let secret = Hex.text(Random.bytes(UserProof.secretBytes))
+        let secret = Hex.text(of: Random.bytes(count: UserProofSettings.secretBytes))
         // The server gets the secret as text, and the bytes of this text are the key. So no language can
         // decode it wrongly.
-        let sealed = TokenSeal(keys).seal(
-            secret: Array(secret.utf8), app: app.id, name: UserProof.secretName)
+        let sealed = TokenSeal(keys: keys).seal(
+            secret: Array(secret.utf8), app: app.id, name: UserProofSettings.secretName)
         guard let sealed else {
             throw Refusal(status: .configuration, "the sealing keys cannot seal the secret")
         }
@@ -73,7 +73,7 @@ struct UserProofChange {
     }
 
     private func retire(in app: inout App) throws {
-        guard app.userProof?.secrets.count == UserProof.secretsMax else {
+        guard app.userProof?.secrets.count == UserProofSettings.secretsMax else {
             throw Refusal(status: .usage, "there is no older secret; make the next one with --new first")
         }
         app.userProof?.secrets.removeFirst()

@@ -27,7 +27,7 @@ extension Command {
             throw Refusal(status: .noInput, "ingest has merged no report of installation \(id) of app \(app)")
         }
         let known = try Installation.decode(newest, with: JSONReader())
-        try show(app, known.recipient, installation: id, obstacles: known.obstacles, as: invocation)
+        try show(app, known.recipient, installation: id, obstacles: known.deliveryProblems, as: invocation)
     }
 
     static let user = Command(
@@ -45,7 +45,8 @@ extension Command {
     ]
 
     private static func asked(_ invocation: Invocation) throws -> (app: String, id: String) {
-        guard invocation.words.count == 1, let id = invocation.words.first, Name.problem(id) == nil else {
+        guard invocation.words.count == 1, let id = invocation.words.first, NameRules.problem(id) == nil
+        else {
             throw Refusal(status: .usage, "name one id")
         }
         let app = try invocation.app()
@@ -59,27 +60,27 @@ extension Command {
         let layout = TopicLayout(invocation.settings)
         let kafka = invocation.settings[KafkaSettings.self]
         // Throws at once if the cluster, the topic or the number of lanes is wrong.
-        try layout.require([topic], on: Admin(kafka, log: .silent, metrics: Metrics()))
-        let partition = Murmur2.partition(of: key.span, of: layout.lanes)
-        try TopicScanner(kafka).read(TopicPartition(layout.name(topic), Int32(partition))) { record in
+        try layout.require([topic], on: AdminClient(settings: kafka, log: .silent, metrics: Metrics()))
+        let partition = Murmur2.partition(forKey: key.span, partitionCount: layout.lanes)
+        try TopicScanner(kafka).read(TopicPartition(layout.name(of: topic), Int32(partition))) { record in
             if let key = [UInt8](copying: record.key) { each(key, [UInt8](copying: record.value)) }
         }
     }
 
     private static func show(
-        _ app: String, _ recipient: Recipient, installation: String?, obstacles: [Obstacle] = [],
+        _ app: String, _ recipient: Recipient, installation: String?, obstacles: [DeliveryProblem] = [],
         as invocation: Invocation
     ) throws {
         var rows: [RegistryKey: RegistryRow] = [:]
         let reader = JSONReader()
-        let lane = RegistryKey.lane(app: app, recipient: recipient)
+        let lane = RegistryKey.partitionKey(app: app, recipient: recipient)
         try scan(.registry, partitionedBy: lane, as: invocation) { key, value in
             guard key.starts(with: lane),
                 let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
                 key.recipient == recipient, installation == nil || key.installation == installation
             else { return }
             rows[key] = value.flatMap { value in
-                try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+                try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                     try unsafe RegistryRow.decode(bytes, under: key.entry, with: reader)
                 }
             }
@@ -96,14 +97,14 @@ extension Command {
     }
 }
 
-extension Obstacle {
-    fileprivate var text: String { "\(entry?.text ?? "the phone") is not reached: \(sentence)" }
+extension DeliveryProblem {
+    fileprivate var text: String { "\(entry?.text ?? "the phone") is not reached: \(explanation)" }
 
     fileprivate var json: String {
         var line = JSONLine()
         if let entry { line.field("entry", entry.text) }
         line.field("obstacle", code.rawValue)
-        line.field("message", sentence)
+        line.field("message", explanation)
         return line.text
     }
 }
@@ -124,7 +125,7 @@ private struct WhoLine {
         let owner = key.installation ?? "–"
         switch row {
         case .token(let token):
-            let shown = token.dismissedAt == nil ? token.tokenHash.map(PushToken.short) : "dismissed"
+            let shown = token.dismissedAt == nil ? token.tokenHash.map(PushToken.shortForm) : "dismissed"
             return [
                 owner, key.entry.text, shown ?? "–", token.attributesType ?? "–", token.group ?? "–",
                 time(token.registeredAt), time(token.expiresAt), token.movedTo?.text ?? "–",
@@ -146,7 +147,7 @@ private struct WhoLine {
             if let at = token.dismissedAt {
                 line.field("dismissedAt", at)
             } else if let hash = token.tokenHash {
-                line.field("token", PushToken.short(hash: hash))
+                line.field("token", PushToken.shortForm(hash: hash))
             }
             if let type = token.attributesType { line.field("attributesType", type) }
             if let group = token.group { line.field("groupId", group) }

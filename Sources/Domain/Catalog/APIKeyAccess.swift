@@ -3,7 +3,7 @@ package import LiveActivity
 package import Telemetry
 
 /// The result of an access check.
-package enum Access: Sendable, Equatable {
+package enum AccessDecision: Sendable, Equatable {
     case granted(APIKey, App)
     /// The text was never a key, belongs to no record, or has a wrong secret. The caller is not told which.
     case unknown
@@ -15,24 +15,26 @@ package enum Access: Sendable, Equatable {
     case withoutApp(APIKey)
 }
 
-extension KnownCatalog {
+extension CatalogSnapshot {
     /// A hash to compare with if the key does not exist, so that the check takes equally long.
-    private static let decoy = [UInt8](repeating: 0, count: SHA256.digestBytes)
+    private static let placeholderHash = [UInt8](repeating: 0, count: SHA256.digestBytes)
 
     /// Checks the presented key.
     ///
     /// - Parameter text: the presented key, or nil if there was none.
-    package func access(_ text: (some StringProtocol)?, for role: APIKey.Role, now: WallTime) -> Access {
-        guard let text, let presented = KeyText(text) else { return .unknown }
+    package func access(withText text: (some StringProtocol)?, for role: APIKey.Role, now: WallTime)
+        -> AccessDecision
+    {
+        guard let text, let presented = APIKeyText(text) else { return .unknown }
         let key = keys[presented.id]
-        let isSame = equalInConstantTime(presented.secretHash, key?.secretHash ?? Self.decoy)
+        let isSame = isEqualInConstantTime(presented.secretHash, key?.secretHash ?? Self.placeholderHash)
         guard isSame, let key else { return .unknown }
         // The caller has the secret, so from here on the answer may be precise.
         return access(with: key, for: role, now: now)
     }
 
     /// Checks the permissions of a caller who has proved possession of the key.
-    package func access(with key: APIKey, for role: APIKey.Role, now: WallTime) -> Access {
+    package func access(with key: APIKey, for role: APIKey.Role, now: WallTime) -> AccessDecision {
         if key.revokedAt != nil { return .revoked }
         if let expiresAt = key.expiresAt, now.milliseconds >= expiresAt { return .expired }
         guard key.role.includes(role) else { return .forbidden(key) }

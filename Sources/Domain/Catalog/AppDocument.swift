@@ -6,46 +6,46 @@ package import LiveActivity
 package enum AppDocument {
     package static let bytesMax = 1 << 20
 
-    package static func read(_ bytes: [UInt8], id: String) throws(JSONError) -> App {
+    package static func parse(_ bytes: [UInt8], id: String) throws(JSONError) -> App {
         try JSONReader(limits: JSONLimits(bytesMax: bytesMax)).read(bytes) { value in
             let object = value.object()
             if let written = object["id"].optional, written.string() != id {
                 written.report("must be \(id), or be left out")
             }
-            if let problem = AppID.problem(id) { value.report("is for an app whose id \(problem)") }
+            if let problem = AppIDRules.problem(id) { value.report("is for an app whose id \(problem)") }
             _ = object["v"].optional?.int(in: 1...App.schemaVersion)
-            refuseCredentials(object)
+            reportCredentials(in: object)
             let proof = object["userProof"]
-            if !proof.isMissing { proof.report(noUserProof) }
+            if !proof.isMissing { proof.report(userProofProblem) }
             let app = App(id: id, from: object)
-            if var types = object["activityTypes"].optional?.array(countMax: ActivityType.perAppMax) {
+            if var types = object["activityTypes"].optional?.array(countMax: ActivityType.countPerAppMax) {
                 while let type = types.next() {
-                    if type.kind == .object { type.object().refuseUnknownFields() }
+                    if type.kind == .object { type.object().reportUnknownFields() }
                 }
             }
-            object.refuseUnknownFields()
+            object.reportUnknownFields()
             return app
         }
     }
 
     /// Rejects credentials that people know from other push servers.
-    private static func refuseCredentials(_ object: JSONObject) {
+    private static func reportCredentials(in object: JSONObject) {
         for value in [object["certificate"], object["certificateFile"], object["p12"]] where !value.isMissing
         {
-            value.report(noCertificate)
+            value.report(certificateProblem)
         }
         for value in [object["p8"], object["privateKey"], object["keyFile"]] where !value.isMissing {
-            value.report(noPrivateKey)
+            value.report(privateKeyProblem)
         }
     }
 
-    package static let noUserProof =
+    package static let userProofProblem =
         "must not be here: it holds secrets, which `flotilla apps user-proof` makes and keeps"
-    package static let noCertificate =
+    package static let certificateProblem =
         "cannot be used: a certificate expires once a year, serves one app and one environment, and cannot "
         + "start a Live Activity on a channel; make a key (.p8) at developer.apple.com, once for the whole "
         + "team, and give its id as keyId"
-    package static let noPrivateKey =
+    package static let privateKeyProblem =
         "must not be here: the private key (.p8) is a file on the senders and never enters the catalog; "
         + "give its id as keyId"
 }

@@ -9,12 +9,12 @@ enum Base62 {
     }
 
     /// Returns unpredictable characters, each with the same probability.
-    static func random(_ count: Int) -> [UInt8] {
+    static func random(count: Int) -> [UInt8] {
         var text: [UInt8] = []
         while text.count < count {
             // Bytes from the largest multiple of 62 on are skipped. They would make some characters more
             // likely.
-            for byte in Random.bytes(count) where byte < 248 && text.count < count {
+            for byte in Random.bytes(count: count) where byte < 248 && text.count < count {
                 text.append(digits[Int(byte % 62)])
             }
         }

@@ -2,7 +2,7 @@
 /// keys can distinguish a key from similar text. It works bit by bit, because it processes only eighty bytes
 /// per request.
 enum CRC32 {
-    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    static func checksum(of bytes: some Sequence<UInt8>) -> UInt32 {
         var sum = UInt32.max
         for byte in bytes {
             sum ^= UInt32(byte)

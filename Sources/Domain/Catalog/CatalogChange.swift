@@ -9,52 +9,46 @@ package struct CatalogChange: Sendable {
     private let app: String
     private let subject: String
 
-    private init(key: [UInt8], value: [UInt8]?, _ action: String, app: String, subject: String) {
-        self.key = key
-        self.value = value
-        self.action = action
-        self.app = app
-        self.subject = subject
-    }
-
     /// Returns the audit entry for the change.
     ///
     /// - Parameter author: a person at a machine, or the id of an API key.
-    package func entry(by author: String, at milliseconds: Int64) -> AuditEntry {
-        AuditEntry(at: milliseconds, by: author, action: action, app: app, subject: subject)
+    package func auditEntry(by author: String, at milliseconds: Int64) -> AuditEntry {
+        AuditEntry(at: milliseconds, author: author, action: action, app: app, subject: subject)
     }
 
     package static func put(_ record: ActivityTypeRecord) -> CatalogChange {
         CatalogChange(
-            key: record.key, value: record.encoded(), "type.put", app: record.app, subject: record.type.name)
+            key: record.key, value: record.encoded(), action: "type.put", app: record.app,
+            subject: record.type.name)
     }
 
     package static func deleteType(_ name: String, of app: String) -> CatalogChange {
         CatalogChange(
-            key: ActivityTypeRecord.key(app: app, name: name), value: nil, "type.delete", app: app,
+            key: ActivityTypeRecord.key(app: app, name: name), value: nil, action: "type.delete", app: app,
             subject: name)
     }
 
     package static func put(_ segment: Segment) -> CatalogChange {
         CatalogChange(
-            key: segment.key, value: segment.encoded(), "segment.put", app: segment.app,
+            key: segment.key, value: segment.encoded(), action: "segment.put", app: segment.app,
             subject: segment.name)
     }
 
     package static func delete(_ segment: Segment) -> CatalogChange {
         CatalogChange(
-            key: segment.key, value: nil, "segment.delete", app: segment.app, subject: segment.name)
+            key: segment.key, value: nil, action: "segment.delete", app: segment.app, subject: segment.name)
     }
 
     package static func put(_ definition: NotificationDefinition) -> CatalogChange {
         CatalogChange(
-            key: definition.key, value: definition.encoded(), "definition.create", app: definition.app,
+            key: definition.key, value: definition.encoded(), action: "definition.create",
+            app: definition.app,
             subject: "\(definition.number)")
     }
 
     package static func delete(_ definition: NotificationDefinition) -> CatalogChange {
         CatalogChange(
-            key: definition.key, value: nil, "definition.delete", app: definition.app,
+            key: definition.key, value: nil, action: "definition.delete", app: definition.app,
             subject: "\(definition.number)")
     }
 }

@@ -12,16 +12,16 @@ final class CatalogFollower {
     private let settings: KafkaSettings
     private let clientMetrics: Metrics
     /// Nil until the first question for the end.
-    private var asking: Producer?
+    private var endProducer: Producer?
     private var batch = RecordBatch()
     private let reader = JSONReader()
     private let log: Log
     private let metrics: CatalogMetrics
-    private let place: TopicPartition
+    private let partition: TopicPartition
     private(set) var next: Int64 = 0
     /// The end of the topic when the cluster was asked, or nil before its answer.
     private var end: Int64?
-    private(set) var catalog = KnownCatalog()
+    private(set) var catalog = CatalogSnapshot()
     /// Whether every record that existed at the beginning has been read.
     private(set) var isAtEnd = false
 
@@ -30,31 +30,32 @@ final class CatalogFollower {
     init(
         _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
     ) throws {
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         options.fetchWaitMilliseconds = isAwaited ? 10 : Self.fetchMilliseconds
         // A compacted topic keeps the newest record of each key, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 4096
-        consumer = try Consumer(settings, options, name: "catalog", log: log, metrics: metrics)
+        consumer = try Consumer(
+            settings: settings, options: options, name: "catalog", log: log, metrics: metrics)
         self.log = log
         self.settings = settings
         clientMetrics = metrics
-        self.metrics = CatalogMetrics(metrics)
-        place = TopicPartition(topic, 0)
+        self.metrics = CatalogMetrics(in: metrics)
+        partition = TopicPartition(topic, 0)
     }
 
     /// Asks the cluster for the end of the topic and begins to read. Waiting for an empty fetch instead would
     /// take as long as the cluster holds a fetch open. After a success, further calls do nothing.
     func begin(withinMilliseconds limit: Int) throws(KafkaError) {
         if end != nil { return }
-        let ends = try consumer.watermarks(of: place, withinMilliseconds: limit)
-        try consumer.assign([PartitionStart(place, .beginning)])
+        let ends = try consumer.watermarks(of: partition, withinMilliseconds: limit)
+        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
         end = ends.high
         isAtEnd = ends.low == ends.high
     }
 
     /// Calls `begin` and logs a failure. Returns false if the caller should try again.
-    func begins(withinMilliseconds limit: Int) -> Bool {
+    func tryToBegin(withinMilliseconds limit: Int) -> Bool {
         do throws(KafkaError) {
             try begin(withinMilliseconds: limit)
             return true
@@ -67,10 +68,12 @@ final class CatalogFollower {
     /// Returns the current end of the topic. A reader that has reached it knows every record that was
     /// acknowledged before. Another client asks for it, because a consumer's question waits behind its own
     /// fetch for up to half a second.
-    func presentEnd(withinMilliseconds limit: Int) throws -> Int64 {
-        let asking = try asking ?? Producer(settings, name: "catalog-end", log: log, metrics: clientMetrics)
-        self.asking = asking
-        return try asking.watermarks(of: place, withinMilliseconds: limit).high
+    func currentEnd(withinMilliseconds limit: Int) throws -> Int64 {
+        let asking =
+            try endProducer
+            ?? Producer(settings: settings, name: "catalog-end", log: log, metrics: clientMetrics)
+        self.endProducer = asking
+        return try asking.watermarks(of: partition, withinMilliseconds: limit).high
     }
 
     deinit {
@@ -85,14 +88,14 @@ final class CatalogFollower {
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         let hasRecords = !batch.isEmpty
-        for index in 0..<batch.count { hear(batch[index]) }
+        for index in 0..<batch.count { apply(batch[index]) }
         batch.clear()
         // If compaction removed the last records, no record reaches `end`. Then the end-of-partition event
         // decides.
         if hasRecords, let end, next >= end { isAtEnd = true }
         for event in events {
             switch event {
-            case .end(_, let offset):
+            case .reachedEnd(_, let offset):
                 isAtEnd = true
                 next = max(next, offset)
             case .failed(.rebuild(let error)): throw error
@@ -104,18 +107,18 @@ final class CatalogFollower {
         return hasRecords || !events.isEmpty
     }
 
-    private func hear(_ record: borrowing Record) {
+    private func apply(_ record: borrowing Record) {
         if record.offset < next {
             // The topic was deleted and created again, so the earlier records belong to the old topic. A new
             // topic that is as long as the old one cannot be detected. In that case a restart is needed.
-            catalog = KnownCatalog()
+            catalog = CatalogSnapshot()
             end = .max
             isAtEnd = false
         }
         next = record.offset + 1
         let key = [UInt8](copying: record.key) ?? []
         let effect = catalog.apply(key: key, value: [UInt8](copying: record.value), with: reader)
-        metrics.took(effect)
+        metrics.count(effect)
         if case .unusable(let reason) = effect {
             log.error(
                 "a catalog record is unusable; update this program or write the record again",

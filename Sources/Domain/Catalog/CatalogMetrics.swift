@@ -7,24 +7,24 @@ struct CatalogMetrics {
     private let unusable: Counter
     private let apps: Gauge
     private let keys: Gauge
-    private let keptOut: Gauge
+    private let unusableRecords: Gauge
 
-    init(_ metrics: Metrics) {
-        func records(_ outcome: String) -> Counter {
+    init(in metrics: Metrics) {
+        func recordCounter(outcome: String) -> Counter {
             metrics.counter(
                 "flotilla_catalog_records_total", help: "Catalog records read, by outcome.",
                 labels: ["outcome": outcome])
         }
-        changed = records("changed")
-        ignored = records("ignored")
-        unusable = records("unusable")
+        changed = recordCounter(outcome: "changed")
+        ignored = recordCounter(outcome: "ignored")
+        unusable = recordCounter(outcome: "unusable")
         apps = metrics.gauge("flotilla_catalog_apps", help: "Apps that this process knows.")
         keys = metrics.gauge("flotilla_catalog_keys", help: "API keys that this process knows.")
-        keptOut = metrics.gauge(
+        unusableRecords = metrics.gauge(
             "flotilla_catalog_unusable_records", help: "Catalog records that this process cannot read.")
     }
 
-    func took(_ effect: KnownCatalog.Effect) {
+    func count(_ effect: CatalogSnapshot.Effect) {
         switch effect {
         case .changed: changed.add()
         case .ignored: ignored.add()
@@ -32,9 +32,9 @@ struct CatalogMetrics {
         }
     }
 
-    func update(_ catalog: KnownCatalog) {
+    func update(_ catalog: CatalogSnapshot) {
         apps.set(Double(catalog.apps.count))
         keys.set(Double(catalog.keys.count))
-        keptOut.set(Double(catalog.unusable.count))
+        unusableRecords.set(Double(catalog.unusableRecords.count))
     }
 }

@@ -8,8 +8,8 @@ package final class CatalogReader: Service {
     package let name = "catalog"
     private let cluster: Cluster
     private let topic: String
-    private let known = TracedLock(KnownCatalog?.none)
-    private let thread = Started<LoopOwned<CatalogRounds>>()
+    private let currentCatalog = TracedLock(CatalogSnapshot?.none)
+    private let thread = StartedParts<LoopOwned<CatalogLoop>>()
 
     /// - Parameter topic: the name with its prefix.
     package init(_ cluster: Cluster, topic: String) {
@@ -18,30 +18,30 @@ package final class CatalogReader: Service {
     }
 
     /// The current catalog, or nil until the topic has been read to its end once.
-    package var catalog: KnownCatalog? { known.withLock { $0 } }
+    package var catalog: CatalogSnapshot? { currentCatalog.withLock { $0 } }
 
     /// Reads until all records are known that were acknowledged before this call, also those of other
     /// processes. Calls `then` later, on the catalog's thread, with the catalog of that time. After the limit
     /// it passes the current catalog, or nil.
-    package func readOn(
-        withinMilliseconds limit: Int = CatalogReader.readOnMillisecondsMax,
-        then: @escaping @Sendable (KnownCatalog?) -> Void
+    package func readToCurrentEnd(
+        withinMilliseconds limit: Int = CatalogReader.readToEndMillisecondsMax,
+        then: @escaping @Sendable (CatalogSnapshot?) -> Void
     ) {
         guard let thread = thread.parts else { return then(catalog) }
         let until = Instant.now().advanced(byMilliseconds: limit)
-        let isTaken = thread.execute { $0.readOn(until: until) { then(self.catalog) } }
+        let isTaken = thread.execute { $0.readToCurrentEnd(until: until) { then(self.catalog) } }
         if !isTaken { then(catalog) }
     }
 
-    package static let readOnMillisecondsMax = 3000
+    package static let readToEndMillisecondsMax = 3000
 
     package func start(_ context: ServiceContext) async throws {
         let (settings, topic) = (cluster.settings, topic)
         let thread = try LoopOwned(thread: "catalog") {
-            try CatalogRounds(on: $0.loop) {
+            try CatalogLoop(on: $0.loop) {
                 try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
             } publish: { catalog in
-                let isFirst = self.known.withLock { known in
+                let isFirst = self.currentCatalog.withLock { known in
                     defer { known = catalog }
                     return known == nil
                 }
@@ -49,10 +49,10 @@ package final class CatalogReader: Service {
                     context.log.info("the catalog has been read", .field("apps", catalog.apps.count))
                 }
             } fail: { error in
-                context.fail(error)
+                context.fail(with: error)
             }
         }
-        self.thread.put(thread)
+        self.thread.set(thread)
     }
 
     package func stop(by deadline: Instant) async {
@@ -62,16 +62,16 @@ package final class CatalogReader: Service {
     /// Reads the topic to its present end, for a command that exits afterwards. Blocks.
     package static func readToEnd(
         _ settings: KafkaSettings, topic: String, withinMilliseconds limit: Int = 15_000, metrics: Metrics
-    ) throws -> KnownCatalog {
+    ) throws -> CatalogSnapshot {
         // Fails at once, with a clear error, if the cluster or the topic has a problem.
-        _ = try Admin(settings, log: .silent, metrics: metrics).describe(topic)
+        _ = try AdminClient(settings: settings, log: .silent, metrics: metrics).describe(topic)
         let follower = try CatalogFollower(
             settings, topic: topic, isAwaited: true, log: .silent, metrics: metrics)
         let deadline = Instant.now().advanced(byMilliseconds: limit)
         try follower.begin(withinMilliseconds: limit)
         while !follower.isAtEnd {
             guard Instant.now() < deadline else {
-                throw KafkaError("read \(topic)", .timedOut, text: "the end was not reached")
+                throw KafkaError(action: "read \(topic)", code: .timedOut, text: "the end was not reached")
             }
             _ = try follower.poll(waitMilliseconds: 50)
         }

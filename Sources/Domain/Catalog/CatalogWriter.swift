@@ -19,14 +19,16 @@ package final class CatalogWriter: Sendable {
         var options = ProducerOptions()
         options.lingerMilliseconds = 0
         options.deliveryMillisecondsMax = 15_000
-        producer = try Producer(settings, options, name: "catalog", log: .silent, metrics: metrics)
-        self.catalog = try producer.topic(catalog)
-        self.audit = try producer.topic(audit)
+        producer = try Producer(
+            settings: settings, options: options, name: "catalog", log: .silent, metrics: metrics)
+        self.catalog = try producer.topic(named: catalog)
+        self.audit = try producer.topic(named: audit)
         self.author = author
     }
 
     package func put(_ app: App, action: String, now: WallTime) throws {
-        try change(app.key, to: app.encoded(), entry: entry(now, action, app: app.id))
+        try writeRecord(
+            app.key, value: app.encoded(), entry: auditEntry(at: now, action: action, app: app.id))
     }
 
     /// Deletes an app. Its keys go first, because they must not give access to a new app with the same id.
@@ -34,42 +36,53 @@ package final class CatalogWriter: Sendable {
     /// - Parameter parts: the keys of the app's other records, for example types and segments.
     package func delete(_ app: App, withKeys keys: [APIKey], parts: [[UInt8]] = [], now: WallTime) throws {
         for key in keys {
-            try change(key.key, to: nil, entry: entry(now, "key.delete", app: app.id, subject: key.id))
+            try writeRecord(
+                key.key, value: nil,
+                entry: auditEntry(at: now, action: "key.delete", app: app.id, subject: key.id))
         }
         for part in parts {
-            _ = try producer.store("write the catalog", in: catalog, key: part, value: nil)
+            _ = try producer.storeRecord(action: "write the catalog", in: catalog, key: part, value: nil)
         }
-        try change(app.key, to: nil, entry: entry(now, "app.delete", app: app.id))
+        try writeRecord(app.key, value: nil, entry: auditEntry(at: now, action: "app.delete", app: app.id))
     }
 
     /// Makes one change of the catalog.
-    package func make(_ change: CatalogChange, now: WallTime) throws {
-        try self.change(change.key, to: change.value, entry: change.entry(by: author, at: now.milliseconds))
+    package func write(_ change: CatalogChange, now: WallTime) throws {
+        try self.writeRecord(
+            change.key, value: change.value, entry: change.auditEntry(by: author, at: now.milliseconds))
     }
 
     package func put(_ key: APIKey, action: String, now: WallTime) throws {
-        try change(key.key, to: key.encoded(), entry: entry(now, action, app: key.app, subject: key.id))
+        try writeRecord(
+            key.key, value: key.encoded(),
+            entry: auditEntry(at: now, action: action, app: key.app, subject: key.id))
     }
 
     package func put(_ record: SealingRecord, action: String, now: WallTime) throws {
-        let entry = entry(now, action, app: AuditEntry.everyApp, subject: "key \(record.sealing)")
-        try change(SealingRecord.key, to: record.encoded(), entry: entry)
+        let entry = auditEntry(
+            at: now, action: action, app: AuditEntry.everyApp, subject: "key \(record.newestKeyNumber)")
+        try writeRecord(SealingRecord.key, value: record.encoded(), entry: entry)
     }
 
     /// Writes an audit entry for an action that changes no record. Returns the cluster's timestamp.
-    package func note(_ action: String, now: WallTime) throws -> Int64? {
-        let entry = entry(now, action, app: AuditEntry.everyApp)
-        return try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded()).stamp
+    package func recordAction(_ action: String, now: WallTime) throws -> Int64? {
+        let entry = auditEntry(at: now, action: action, app: AuditEntry.everyApp)
+        return try producer.storeRecord(
+            action: "write the audit", in: audit, key: entry.key, value: entry.encoded()
+        ).stamp
     }
 
-    private func entry(_ now: WallTime, _ action: String, app: String, subject: String? = nil) -> AuditEntry {
-        AuditEntry(at: now.milliseconds, by: author, action: action, app: app, subject: subject)
+    private func auditEntry(at now: WallTime, action: String, app: String, subject: String? = nil)
+        -> AuditEntry
+    {
+        AuditEntry(at: now.milliseconds, author: author, action: action, app: app, subject: subject)
     }
 
     /// The audit is written first. A crash in between leaves an entry without its change, but never a change
     /// without an entry.
-    private func change(_ key: [UInt8], to value: [UInt8]?, entry: AuditEntry) throws(KafkaError) {
-        _ = try producer.store("write the audit", in: audit, key: entry.key, value: entry.encoded())
-        _ = try producer.store("write the catalog", in: catalog, key: key, value: value)
+    private func writeRecord(_ key: [UInt8], value: [UInt8]?, entry: AuditEntry) throws(KafkaError) {
+        _ = try producer.storeRecord(
+            action: "write the audit", in: audit, key: entry.key, value: entry.encoded())
+        _ = try producer.storeRecord(action: "write the catalog", in: catalog, key: key, value: value)
     }
 }

@@ -10,7 +10,7 @@ struct OutgoingRecord {
     let partition: Int32
     let key: [UInt8]?
     let value: [UInt8]?
-    let headers: [Letter.Header]
+    let headers: [DeadLetterRecord.Header]
 }
 
 /// The writer of a command's records and marks. It waits for all acknowledgements.
@@ -18,20 +18,21 @@ final class ReplayWriter {
     private static let flushMilliseconds = 60_000
     private static let recordBytesMax = 4 << 20 + 1 << 18
 
-    private let box: LetterBox
+    private let deadLetters: DeadLetterTopic
     private let producer: Producer
     private var topics: [TopicName: Topic] = [:]
     private var transactions: TransactionalProducer?
     private let author: String
     private let run: String
 
-    init(_ box: LetterBox, author: String, run: String) throws {
-        self.box = box
+    init(deadLetters box: DeadLetterTopic, author: String, run: String) throws {
+        self.deadLetters = box
         self.author = author
         self.run = run
         var options = ProducerOptions()
         options.recordBytesMax = Self.recordBytesMax
-        producer = try Producer(box.settings, options, name: "replay", log: .silent, metrics: Metrics())
+        producer = try Producer(
+            settings: box.settings, options: options, name: "replay", log: .silent, metrics: Metrics())
     }
 
     /// Writes a mark.
@@ -39,29 +40,33 @@ final class ReplayWriter {
     /// - Parameter run: The run of the mark, or nil for this run.
     /// - Returns: The offset of the mark.
     @discardableResult
-    func mark(
-        _ deed: LetterMark.Deed, _ phase: LetterMark.Phase, in partition: Int32, of run: String? = nil,
-        letters: [Int64] = [], jobs: [LetterMark.Jobs] = []
+    func writeMark(
+        _ deed: DeadLetterMark.Operation, phase: DeadLetterMark.Phase, in partition: Int32,
+        ofRun run: String? = nil,
+        letters: [Int64] = [], jobs: [DeadLetterMark.SheetLines] = []
     ) throws -> Int64 {
-        let mark = LetterMark(
-            deed, phase, run: run ?? self.run, by: author, at: WallTime.now().milliseconds, letters: letters,
+        let mark = DeadLetterMark(
+            deed, phase: phase, run: run ?? self.run, author: author, at: WallTime.now().milliseconds,
+            letterOffsets: letters,
             jobs: jobs)
-        let header = Letter.Header(name: Array(LetterMark.header.description.utf8), value: Array("1".utf8))
+        let header = DeadLetterRecord.Header(
+            name: Array(DeadLetterMark.header.description.utf8), value: Array("1".utf8))
         let record = OutgoingRecord(
             topic: .deadLetters, partition: partition, key: nil, value: mark.encoded(), headers: [header])
         return try send([record]).first ?? -1
     }
 
-    func audit(_ action: String, app: String, subject: String) throws {
+    func writeAudit(_ action: String, app: String, subject: String) throws {
         let entry = AuditEntry(
-            at: WallTime.now().milliseconds, by: author, action: action, app: app, subject: subject)
-        let topic = try topic(.audit)
-        _ = try producer.store("write the audit", in: topic, key: entry.key, value: entry.encoded())
+            at: WallTime.now().milliseconds, author: author, action: action, app: app, subject: subject)
+        let topic = try topic(named: .audit)
+        _ = try producer.storeRecord(
+            action: "write the audit", in: topic, key: entry.key, value: entry.encoded())
     }
 
-    private func topic(_ name: TopicName) throws -> Topic {
+    private func topic(named name: TopicName) throws -> Topic {
         if let known = topics[name] { return known }
-        let topic = try producer.topic(box.layout.name(name))
+        let topic = try producer.topic(named: deadLetters.layout.name(of: name))
         topics[name] = topic
         return topic
     }
@@ -73,7 +78,7 @@ final class ReplayWriter {
     func send(_ records: [OutgoingRecord]) throws -> [Int64] {
         var deliveries: [Delivery] = []
         for (index, record) in records.enumerated() {
-            let topic = try topic(record.topic)
+            let topic = try topic(named: record.topic)
             var headers = RecordHeaders(record.headers)
             while true {
                 let result = producer.send(
@@ -81,23 +86,24 @@ final class ReplayWriter {
                     headers: &headers, tag: UInt64(index))
                 if case .queued = result { break }
                 if case .refused(let code) = result {
-                    throw KafkaError("write to \(topic.name)", code, text: code.text)
+                    throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
                 }
                 if case .rebuild(let code) = result {
-                    throw KafkaError("write to \(topic.name)", code, text: code.text)
+                    throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
                 }
-                _ = producer.collect(into: &deliveries, waitMilliseconds: 10)
+                _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 10)
             }
         }
         _ = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
         guard deliveries.count == records.count else {
-            throw KafkaError("write records", .timedOut, text: "not all records were acknowledged")
+            throw KafkaError(
+                action: "write records", code: .timedOut, text: "not all records were acknowledged")
         }
         return try deliveries.sorted { $0.tag < $1.tag }.map { delivery in
             switch delivery.outcome {
             case .stored(let offset): return offset
             case .notStored(let code), .unknown(let code):
-                throw KafkaError("write records", code, text: code.text)
+                throw KafkaError(action: "write records", code: code, text: code.text)
             }
         }
     }
@@ -106,36 +112,39 @@ final class ReplayWriter {
     /// the records of a killed transaction would stay hidden.
     func sendInTransaction(_ records: [OutgoingRecord]) throws {
         if records.isEmpty { return }
-        let writer = try transactions ?? begin()
+        let writer = try transactions ?? startTransactionalProducer()
         transactions = writer
         try writer.begin()
         for record in records {
             var headers = RecordHeaders(record.headers)
-            let topic = try writer.topic(box.layout.name(record.topic))
+            let topic = try writer.topic(named: deadLetters.layout.name(of: record.topic))
             let result = writer.send(
                 to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
                 headers: &headers)
             guard result == .queued else {
                 try writer.abort()
-                throw ReplayFailure(.unavailable, "\(topic.name) does not accept a record: \(result)")
+                throw ReplayFailure(
+                    exitStatus: .unavailable, description: "\(topic.name) does not accept a record: \(result)"
+                )
             }
         }
         try writer.commit()
     }
 
     /// Starts the transactional producer. Two concurrent calls fence each other.
-    private func begin() throws -> TransactionalProducer {
+    private func startTransactionalProducer() throws -> TransactionalProducer {
         let writer = try TransactionalProducer(
-            box.settings, transactionalID: box.layout.prefix + "replay", name: "replay", log: .silent,
+            settings: deadLetters.settings, transactionalID: deadLetters.layout.prefix + "replay",
+            name: "replay", log: .silent,
             metrics: Metrics())
-        try writer.initialise()
+        try writer.initialize()
         return writer
     }
 }
 
 extension RecordHeaders {
-    fileprivate init(_ headers: [Letter.Header]) {
+    fileprivate init(_ headers: [DeadLetterRecord.Header]) {
         self.init(capacity: headers.count)
-        for header in headers { add(named: header.name.span, header.value?.span) }
+        for header in headers { add(named: header.name.span, value: header.value?.span) }
     }
 }

@@ -8,12 +8,12 @@ internal import Telemetry
 /// Confined to one thread. A scan may start another scan.
 package final class TopicScanner {
     /// The time without a record after which the cluster counts as unreachable.
-    package static let stillMillisecondsMax = 60_000
-    private static let askMilliseconds = 15_000
+    package static let idleMillisecondsMax = 60_000
+    private static let requestMilliseconds = 15_000
     private static let recordsMax = 10_000
 
     private let settings: KafkaSettings
-    private var free: [Consumer] = []
+    private var idleConsumers: [Consumer] = []
 
     package init(_ settings: KafkaSettings) { self.settings = settings }
 
@@ -26,74 +26,78 @@ package final class TopicScanner {
     }
 
     /// Thrown by a callback that needs no more records.
-    struct Enough: Error {}
+    struct StopScan: Error {}
 
     /// Reads the records that exist at the time of the call, in order. Returns the offset after the last one.
     @discardableResult
     package func read(
         _ partition: TopicPartition, from start: Start = .beginning,
-        _ each: (borrowing Kafka.Record) throws -> Void
+        each: (borrowing Kafka.Record) throws -> Void
     ) throws -> Int64 {
-        let consumer = try free.popLast() ?? make()
-        let end = try read(partition, from: start, with: consumer, each)
+        let consumer = try idleConsumers.popLast() ?? makeConsumer()
+        let end = try read(partition, from: start, with: consumer, each: each)
         try consumer.release()
-        free.append(consumer)
+        idleConsumers.append(consumer)
         return end
     }
 
     /// Returns the current end of a partition.
     func end(of partition: TopicPartition) throws -> Int64 {
-        let consumer = try free.popLast() ?? make()
-        defer { free.append(consumer) }
-        return try consumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds).high
+        let consumer = try idleConsumers.popLast() ?? makeConsumer()
+        defer { idleConsumers.append(consumer) }
+        return try consumer.watermarks(of: partition, withinMilliseconds: Self.requestMilliseconds).high
     }
 
-    private func make() throws -> Consumer {
-        var options = ConsumerOptions(.manual)
+    private func makeConsumer() throws -> Consumer {
+        var options = ConsumerOptions(membership: .manual)
         options.outOfRange = .earliest
         // The end of the partition shows only when a fetch returns empty, so fetches must return quickly.
         options.fetchWaitMilliseconds = 10
-        return try Consumer(settings, options, name: "scan", log: .silent, metrics: Metrics())
+        return try Consumer(
+            settings: settings, options: options, name: "scan", log: .silent, metrics: Metrics())
     }
 
     private func read(
         _ partition: TopicPartition, from start: Start, with consumer: Consumer,
-        _ each: (borrowing Kafka.Record) throws -> Void
+        each: (borrowing Kafka.Record) throws -> Void
     ) throws -> Int64 {
-        let marks = try consumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds)
-        var next = try first(of: partition, from: start, marks, consumer)
+        let marks = try consumer.watermarks(of: partition, withinMilliseconds: Self.requestMilliseconds)
+        var next = try firstOffset(of: partition, from: start, watermarks: marks, consumer: consumer)
         guard next < marks.high else { return marks.high }
-        try consumer.assign([PartitionStart(partition, .offset(next))])
+        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(next))])
         var batch = RecordBatch(recordsMax: Self.recordsMax)
         defer { batch.clear() }
-        var limit = Self.limit()
+        var limit = Self.idleDeadline()
         while next < marks.high {
             let events = consumer.poll(into: &batch, waitMilliseconds: 100)
             for index in 0..<batch.count where batch[index].offset < marks.high {
-                do { try each(batch[index]) } catch is Enough { return next }
+                do { try each(batch[index]) } catch is StopScan { return next }
                 next = batch[index].offset + 1
             }
-            if !batch.isEmpty { limit = Self.limit() }
+            if !batch.isEmpty { limit = Self.idleDeadline() }
             for event in events {
                 switch event {
                 // Records of an open transaction are not readable yet.
-                case .end(let ended, let offset) where ended == partition: return max(next, offset)
-                case .failed(.outOfRange(_, let text)): throw failure(partition, text)
+                case .reachedEnd(let ended, let offset) where ended == partition: return max(next, offset)
+                case .failed(.outOfRange(_, let text)): throw failure(reading: partition, reason: text)
                 case .failed(.rebuild(let error)): throw error
-                case .end, .failed, .offered, .revoked, .lost, .suspended, .committed, .answered: break
+                case .reachedEnd, .failed, .offered, .revoked, .lost, .suspended, .committed, .queryCompleted:
+                    break
                 }
             }
             guard Instant.now() < limit else {
                 throw failure(
-                    partition,
-                    "no record arrived for \(Self.stillMillisecondsMax / 1000) s; check that the brokers run")
+                    reading: partition,
+                    reason:
+                        "no record arrived for \(Self.idleMillisecondsMax / 1000) s; check that the brokers run"
+                )
             }
         }
         return next
     }
 
-    private func first(
-        of partition: TopicPartition, from start: Start, _ marks: Watermarks, _ consumer: Consumer
+    private func firstOffset(
+        of partition: TopicPartition, from start: Start, watermarks marks: Watermarks, consumer: Consumer
     ) throws -> Int64 {
         switch start {
         case .beginning: return marks.low
@@ -101,24 +105,26 @@ package final class TopicScanner {
         case .time(let time):
             if marks.low == marks.high { return marks.high }
             let found = try consumer.offsets(
-                atMilliseconds: max(0, time), [partition], withinMilliseconds: Self.askMilliseconds)
+                atMilliseconds: max(0, time), in: [partition], withinMilliseconds: Self.requestMilliseconds)
             return max(found[partition].flatMap { $0 } ?? marks.high, marks.low)
         }
     }
 
-    private static func limit() -> Instant { Instant.now().advanced(byMilliseconds: stillMillisecondsMax) }
+    private static func idleDeadline() -> Instant {
+        Instant.now().advanced(byMilliseconds: idleMillisecondsMax)
+    }
 
-    private func failure(_ partition: TopicPartition, _ text: String) -> ReplayFailure {
-        ReplayFailure(.unavailable, "cannot read \(partition) to its end: \(text)")
+    private func failure(reading partition: TopicPartition, reason text: String) -> ReplayFailure {
+        ReplayFailure(exitStatus: .unavailable, description: "cannot read \(partition) to its end: \(text)")
     }
 }
 
 /// The reason why a command of this module stops, with its exit status.
-package struct ReplayFailure: Fatal {
+package struct ReplayFailure: FatalError {
     package let exitStatus: ExitStatus
     package let description: String
 
-    package init(_ status: ExitStatus, _ description: String) {
+    package init(exitStatus status: ExitStatus, description: String) {
         exitStatus = status
         self.description = description
     }

@@ -21,31 +21,31 @@ package struct TopicLayout: Sendable, Hashable {
         prefix: String = TopicLayout.prefixDefault, lanes: Int = TopicLayout.lanesDefault,
         replication: Int = 1
     ) {
-        precondition(Self.problem(prefix: prefix) == nil && lanes > 0, "the settings were checked")
+        precondition(Self.problem(withPrefix: prefix) == nil && lanes > 0, "the settings were checked")
         self.prefix = prefix
         self.lanes = lanes
         self.replication = replication
     }
 
     /// Returns the topic's name in the cluster.
-    package func name(_ topic: TopicName) -> String { prefix + topic.rawValue }
+    package func name(of topic: TopicName) -> String { prefix + topic.rawValue }
 
-    package func partitions(_ topic: TopicName) -> Int { need(of: topic).partitions }
+    package func partitions(of topic: TopicName) -> Int { requirements(of: topic).partitions }
 
     /// Returns the lifetime of a row after its record's time, in the view of a topic that compacts and
     /// deletes. Returns nil if rows live until they are deleted. A view drops expired rows even if the
     /// cluster keeps the records longer. So an old view and a rebuilt view have the same content.
-    package func rowMillisecondsMax(in topic: TopicName) -> Int64? {
-        if case .compactAndDelete(let time) = need(of: topic).cleanup { time } else { nil }
+    package func rowLifetimeMilliseconds(in topic: TopicName) -> Int64? {
+        if case .compactAndDelete(let time) = requirements(of: topic).cleanup { time } else { nil }
     }
 
     /// Returns the problem with a prefix, worded to follow the setting's key, or nil.
-    package static func problem(prefix: String) -> String? {
-        let allowed = prefix.utf8.allSatisfy { byte in
+    package static func problem(withPrefix: String) -> String? {
+        let allowed = withPrefix.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                 || byte == 0x2E || byte == 0x5F || byte == 0x2D
         }
-        return allowed && prefix.utf8.count <= prefixBytesMax
+        return allowed && withPrefix.utf8.count <= prefixBytesMax
             ? nil : "must be at most \(prefixBytesMax) letters, digits, dots, underscores and dashes"
     }
 }

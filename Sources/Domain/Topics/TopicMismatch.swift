@@ -13,8 +13,8 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
 
     package let topic: String
     package let property: Property
-    package let have: String
-    package let want: String
+    package let actual: String
+    package let required: String
     /// The required value of the topic's setting, or nil if the property is not a setting.
     package var setting: String?
 
@@ -22,10 +22,10 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         switch property {
         case .existence: "topic \(topic) is missing; create it with `flotilla topics create`"
         case .partitions:
-            "topic \(topic) has \(have) partitions, \(want) are needed; a topic's partitions are fixed once "
+            "topic \(topic) has \(actual) partitions, \(required) are needed; a topic's partitions are fixed once "
                 + "it is created: set topics.lanes to the cluster's number, or choose another topics.prefix"
         case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insync:
-            "topic \(topic) has \(property.rawValue) \(have), \(want) is needed; "
+            "topic \(topic) has \(property.rawValue) \(actual), \(required) is needed; "
                 + "fix it with `flotilla topics alter`, or with your cluster's own tool: \(command)"
         }
     }
@@ -39,7 +39,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Topics do not fit, so stages that need them must not start.
-package struct UnfitTopics: Error, CustomStringConvertible {
+package struct MismatchedTopics: Error, CustomStringConvertible {
     package let mismatches: [TopicMismatch]
 
     package init(mismatches: [TopicMismatch]) { self.mismatches = mismatches }

@@ -50,9 +50,10 @@ internal import COpenSSL
         unsafe target.copyMemory(from: nonce)
         let isGood =
             unsafe EVP_EncryptInit_ex(sealing, nil, nil, nil, out) == 1
-            && EVP_EncryptUpdate(sealing, nil, &count, bytes(authenticating), Int32(authenticating.count))
+            && EVP_EncryptUpdate(
+                sealing, nil, &count, bytePointer(to: authenticating), Int32(authenticating.count))
                 == 1
-            && EVP_EncryptUpdate(sealing, body, &count, bytes(message), Int32(message.count)) == 1
+            && EVP_EncryptUpdate(sealing, body, &count, bytePointer(to: message), Int32(message.count)) == 1
             && EVP_EncryptFinal_ex(sealing, body + message.count, &count) == 1
             && tls_gcm_get_tag(sealing, body + message.count) == 1
         precondition(isGood, "AES-256-GCM failed")
@@ -66,7 +67,7 @@ internal import COpenSSL
         into target: UnsafeMutableRawBufferPointer
     ) -> Int? {
         let size = sealed.count - AES256GCM.overheadBytes
-        guard size >= 0, let start = unsafe bytes(sealed) else { return nil }
+        guard size >= 0, let start = unsafe bytePointer(to: sealed) else { return nil }
         precondition(target.count >= size, "no room for the message")
         let body = unsafe start + AES256GCM.nonceBytes
         let out = unsafe target.bindMemory(to: UInt8.self).baseAddress
@@ -74,7 +75,8 @@ internal import COpenSSL
         var count: Int32 = 0
         let isGood =
             unsafe EVP_DecryptInit_ex(opening, nil, nil, nil, start) == 1
-            && EVP_DecryptUpdate(opening, nil, &count, bytes(authenticating), Int32(authenticating.count))
+            && EVP_DecryptUpdate(
+                opening, nil, &count, bytePointer(to: authenticating), Int32(authenticating.count))
                 == 1
             && EVP_DecryptUpdate(opening, out, &count, body, Int32(size)) == 1
             && tls_gcm_set_tag(opening, body + size) == 1
@@ -83,7 +85,7 @@ internal import COpenSSL
         return isGood ? size : nil
     }
 
-    private func bytes(_ buffer: UnsafeRawBufferPointer) -> UnsafePointer<UInt8>? {
+    private func bytePointer(to buffer: UnsafeRawBufferPointer) -> UnsafePointer<UInt8>? {
         unsafe buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
     }
 

@@ -4,16 +4,16 @@ internal import COpenSSL
 package enum SHA256 {
     package static let digestBytes = 32
 
-    package static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    package static func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: digestBytes) { target, count in
-            unsafe digest(bytes, into: UnsafeMutableRawBufferPointer(target))
+            unsafe digest(of: bytes, into: UnsafeMutableRawBufferPointer(target))
             count = digestBytes
         }
     }
 
     /// Writes `digestBytes` bytes at the start of `target`.
     package static func digest(
-        _ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+        of bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
     ) {
         precondition(target.count >= digestBytes, "a SHA-256 needs 32 bytes")
         unsafe tls_sha256(
@@ -21,8 +21,8 @@ package enum SHA256 {
             target.baseAddress!.assumingMemoryBound(to: UInt8.self))
     }
 
-    package static func digest(_ bytes: [UInt8]) -> [UInt8] {
-        unsafe bytes.withUnsafeBytes { unsafe digest($0) }
+    package static func digest(of bytes: [UInt8]) -> [UInt8] {
+        unsafe bytes.withUnsafeBytes { unsafe digest(of: $0) }
     }
 }
 
@@ -52,7 +52,7 @@ package enum SHA256 {
             target.baseAddress!.assumingMemoryBound(to: UInt8.self))
     }
 
-    package func code(for message: [UInt8]) -> [UInt8] {
+    package func authenticationCode(for message: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: HMACSHA256.bytes) { code, count in
             unsafe message.withUnsafeBytes {
                 unsafe authenticate($0, into: UnsafeMutableRawBufferPointer(code))

@@ -3,7 +3,7 @@ internal import COpenSSL
 /// Reads and writes keys in PEM form. The TLS module adds certificates. The caller owns the returned objects.
 package enum PEM {
     /// Calls `body` with a reader of the bytes. `body` must not keep the reader.
-    package static func read<Result>(_ secret: SecretBytes, _ body: (OpaquePointer) -> Result?) -> Result? {
+    package static func read<Result>(_ secret: SecretBytes, body: (OpaquePointer) -> Result?) -> Result? {
         unsafe secret.withBytes { bytes in
             guard let bio = unsafe tls_memory_reader(bytes.baseAddress, Int32(clamping: bytes.count)) else {
                 return nil
@@ -16,9 +16,10 @@ package enum PEM {
         }
     }
 
-    package static func privateKey(_ source: PEMSource, isPrivate: Bool) throws(PEMError) -> KeyPair {
+    package static func privateKey(from source: PEMSource, isPrivate: Bool) throws(PEMError) -> KeyPair {
         let text = try source.read(isPrivate: isPrivate)
-        if let key = unsafe read(text, { unsafe PEM_read_bio_PrivateKey($0, nil, neverAsk, nil) }) {
+        if let key = unsafe read(text, body: { unsafe PEM_read_bio_PrivateKey($0, nil, refusePassword, nil) })
+        {
             return unsafe KeyPair(owning: key)
         }
         let what =
@@ -34,16 +35,16 @@ package enum PEM {
         throw PEMError("\(source.name) \(what)")
     }
 
-    static func publicKey(_ source: PEMSource) throws(PEMError) -> KeyPair {
+    static func publicKey(from source: PEMSource) throws(PEMError) -> KeyPair {
         let text = try source.read()
-        if let key = unsafe read(text, { unsafe PEM_read_bio_PUBKEY($0, nil, neverAsk, nil) }) {
+        if let key = unsafe read(text, body: { unsafe PEM_read_bio_PUBKEY($0, nil, refusePassword, nil) }) {
             return unsafe KeyPair(owning: key)
         }
         throw PEMError("\(source.name) holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)")
     }
 
     /// Returns the text that `write` puts into memory.
-    package static func text(_ write: (OpaquePointer) -> Int32) -> String {
+    package static func text(writtenBy write: (OpaquePointer) -> Int32) -> String {
         guard let bio = unsafe BIO_new(BIO_s_secmem()) else { preconditionFailure("out of memory") }
         defer { unsafe BIO_free(bio) }
         guard unsafe write(bio) == 1 else { preconditionFailure("out of memory") }
@@ -54,7 +55,7 @@ package enum PEM {
 }
 
 /// A password callback that always fails. Without it, OpenSSL would ask for a password on the terminal.
-package func neverAsk(
+package func refusePassword(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isWriting: Int32,
     _ user: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

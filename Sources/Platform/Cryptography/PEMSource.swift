@@ -22,13 +22,13 @@ package enum PEMSource: Sendable {
     ///   can read.
     package func read(isPrivate: Bool = false) throws(PEMError) -> SecretBytes {
         switch self {
-        case .text(let text, _): return SecretBytes(Array(text.utf8))
-        case .file(let path): return try PEMSource.read(path, isPrivate)
+        case .text(let text, _): return SecretBytes(copying: Array(text.utf8))
+        case .file(let path): return try PEMSource.read(path: path, isPrivate: isPrivate)
         }
     }
 
-    private static func read(_ path: String, _ isPrivate: Bool) throws(PEMError) -> SecretBytes {
-        let (descriptor, size) = isPrivate ? try openSecret(path) : try open(path)
+    private static func read(path: String, isPrivate: Bool) throws(PEMError) -> SecretBytes {
+        let (descriptor, size) = isPrivate ? try openSecret(at: path) : try open(at: path)
         defer { close(descriptor) }
         guard size <= bytesMax else {
             throw PEMError("\(path) has \(size) bytes: this is not a PEM file")
@@ -39,26 +39,26 @@ package enum PEMSource: Sendable {
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: secret.memory[filled...])
             let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw unreadable(path, count < 0 ? errno : EIO) }
+            guard count > 0 else { throw unreadableError(path: path, code: count < 0 ? errno : EIO) }
             filled += count
         }
         return secret
     }
 
-    private static func openSecret(_ path: String) throws(PEMError) -> (Int32, Int) {
-        do { return try SecretFile.open(path) } catch {
+    private static func openSecret(at path: String) throws(PEMError) -> (Int32, Int) {
+        do { return try SecretFile.open(at: path) } catch {
             throw PEMError("key \(path) \(error.reason)")
         }
     }
 
-    private static func open(_ path: String) throws(PEMError) -> (Int32, Int) {
+    private static func open(at path: String) throws(PEMError) -> (Int32, Int) {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        guard descriptor >= 0 else { throw unreadableError(path: path, code: errno) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
             let code = errno
             close(descriptor)
-            throw unreadable(path, code)
+            throw unreadableError(path: path, code: code)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -67,8 +67,8 @@ package enum PEMSource: Sendable {
         return (descriptor, Int(status.st_size))
     }
 
-    private static func unreadable(_ path: String, _ code: Int32) -> PEMError {
-        let words = SecretFile.words(for: code)
+    private static func unreadableError(path: String, code: Int32) -> PEMError {
+        let words = SecretFile.errorText(for: code)
         let remedy = code == EACCES ? "; run as the user that owns it" : ""
         return PEMError("cannot read \(path): \(words)\(remedy)")
     }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Unpredictable random bytes.
 package enum Random {
-    package static func bytes(_ count: Int) -> [UInt8] {
+    package static func bytes(count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         unsafe bytes.withUnsafeMutableBytes { unsafe fill($0) }
         return bytes
@@ -18,6 +18,6 @@ package enum Random {
 
 /// Whether both are equal. The time does not depend on the position of a difference, so it is safe for
 /// secrets.
-package func equalInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+package func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     unsafe a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
 }

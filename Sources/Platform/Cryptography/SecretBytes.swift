@@ -11,7 +11,7 @@ internal import COpenSSL
     }
 
     /// Copies the bytes. The caller must wipe its own copy.
-    package convenience init(_ bytes: [UInt8]) {
+    package convenience init(copying bytes: [UInt8]) {
         self.init(count: bytes.count)
         unsafe memory.copyBytes(from: bytes)
     }

@@ -10,14 +10,14 @@ package enum SecretFile {
     }
 
     /// Opens the file if its mode is acceptable. The caller closes the descriptor.
-    package static func open(_ path: String) throws(Problem) -> (descriptor: Int32, bytes: Int) {
+    package static func open(at path: String) throws(Problem) -> (descriptor: Int32, bytes: Int) {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { throw unreadable(errno) }
+        guard descriptor >= 0 else { throw unreadableProblem(code: errno) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
             let code = errno
             close(descriptor)
-            throw unreadable(code)
+            throw unreadableProblem(code: code)
         }
         if let reason = reason(against: status.st_mode) {
             close(descriptor)
@@ -27,8 +27,8 @@ package enum SecretFile {
     }
 
     /// Reads the file, or returns nil if it is longer than `bytesMax`.
-    package static func read(_ path: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
-        let (descriptor, size) = try open(path)
+    package static func read(at path: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
+        let (descriptor, size) = try open(at: path)
         defer { close(descriptor) }
         guard size <= bytesMax else { return nil }
         var bytes = [UInt8](repeating: 0, count: size)
@@ -38,30 +38,30 @@ package enum SecretFile {
                 unsafe Glibc.read(descriptor, buffer.baseAddress! + filled, size - filled)
             }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw unreadable(errno) }
+            guard count >= 0 else { throw unreadableProblem(code: errno) }
             if count == 0 { break }
             filled += count
         }
         return Array(bytes[..<filled])
     }
 
-    private static let anybody: mode_t = 0o007
+    private static let othersMask: mode_t = 0o007
 
     private static func reason(against mode: mode_t) -> String? {
         guard mode & S_IFMT == S_IFREG else { return "is not a file" }
-        guard mode & anybody != 0 else { return nil }
+        guard mode & othersMask != 0 else { return nil }
         let digits = String(mode & 0o777, radix: 8)
         return
             "can be read by others than its owner and the owner's group (mode \(digits)): remove the rights of others (chmod o= FILE)"
     }
 
-    private static func unreadable(_ code: Int32) -> Problem {
+    private static func unreadableProblem(code: Int32) -> Problem {
         let remedy = code == EACCES ? "; run as the user that owns it, or in its group" : ""
-        return Problem(reason: "cannot be read: \(words(for: code))\(remedy)")
+        return Problem(reason: "cannot be read: \(errorText(for: code))\(remedy)")
     }
 
     /// Returns the system's text for this error in lower case.
-    static func words(for code: Int32) -> String {
+    static func errorText(for code: Int32) -> String {
         unsafe linux_error_words(code).map { unsafe String(cString: $0).lowercased() } ?? "error \(code)"
     }
 }

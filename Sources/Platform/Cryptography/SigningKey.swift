@@ -6,23 +6,23 @@ package struct SigningKey: Sendable {
     private let key: KeyPair
 
     /// Loads a PEM file, which only its owner and the owner's group may read.
-    package init(file path: String) throws(PEMError) { try self.init(.file(path), isPrivate: true) }
+    package init(file path: String) throws(PEMError) { try self.init(source: .file(path), isPrivate: true) }
 
     package init(pem: String) throws(PEMError) {
-        try self.init(.text(pem, name: "the given key"), isPrivate: true)
+        try self.init(source: .text(pem, name: "the given key"), isPrivate: true)
     }
 
     /// Creates a new key, for tests and for the simulator.
     package init() { key = KeyPair.makeP256() }
 
-    private init(_ source: PEMSource, isPrivate: Bool) throws(PEMError) {
-        key = try PEM.privateKey(source, isPrivate: isPrivate)
+    private init(source: PEMSource, isPrivate: Bool) throws(PEMError) {
+        key = try PEM.privateKey(from: source, isPrivate: isPrivate)
         if let problem = key.problemForES256 { throw PEMError("key \(source.name) \(problem)") }
     }
 
     package var pem: String { key.pem }
 
-    package var verifyingKey: VerifyingKey { VerifyingKey(key) }
+    package var verifyingKey: VerifyingKey { VerifyingKey(key: key) }
 
     /// Returns the signature in 64 bytes, r then s, as a JSON Web Token carries it.
     package func sign(_ message: [UInt8]) -> [UInt8] {
@@ -45,16 +45,16 @@ package struct SigningKey: Sendable {
 package struct VerifyingKey: Sendable {
     private let key: KeyPair
 
-    fileprivate init(_ key: KeyPair) { self.key = key }
+    fileprivate init(key: KeyPair) { self.key = key }
 
     package init(pem: String) throws(PEMError) {
-        try self.init(.text(pem, name: "the given key"))
+        try self.init(source: .text(pem, name: "the given key"))
     }
 
-    package init(file path: String) throws(PEMError) { try self.init(.file(path)) }
+    package init(file path: String) throws(PEMError) { try self.init(source: .file(path)) }
 
-    private init(_ source: PEMSource) throws(PEMError) {
-        key = try PEM.publicKey(source)
+    private init(source: PEMSource) throws(PEMError) {
+        key = try PEM.publicKey(from: source)
         if let problem = key.problemForES256 { throw PEMError("key \(source.name) \(problem)") }
     }
 
@@ -63,7 +63,7 @@ package struct VerifyingKey: Sendable {
     /// Whether the signature is valid.
     ///
     /// - Parameter signature: 64 bytes, r then s. Any other length is invalid.
-    package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+    package func isValidSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let der = ES256Signature.der(fromRaw: signature) else { return false }
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }

@@ -1,8 +1,8 @@
 /// The nine bytes before every frame (RFC 9113, 4.1).
 @safe struct FrameHeader {
-    static let bytes = 9
+    static let byteCount = 9
 
-    enum Kind {
+    enum FrameType {
         static let data: UInt8 = 0
         static let headers: UInt8 = 1
         static let priority: UInt8 = 2
@@ -15,7 +15,7 @@
         static let continuation: UInt8 = 9
     }
 
-    enum Flag {
+    enum FrameFlag {
         static let acknowledgement: UInt8 = 0x1
         static let endStream: UInt8 = 0x1
         static let endHeaders: UInt8 = 0x4
@@ -23,31 +23,31 @@
         static let priority: UInt8 = 0x20
     }
 
-    var count: Int
-    var kind: UInt8
+    var payloadBytes: Int
+    var type: UInt8
     var flags: UInt8 = 0
     var stream: Int32 = 0
 
-    init(count: Int, kind: UInt8, flags: UInt8 = 0, stream: Int32 = 0) {
-        self.count = count
-        self.kind = kind
+    init(payloadBytes: Int, type: UInt8, flags: UInt8 = 0, stream: Int32 = 0) {
+        self.payloadBytes = payloadBytes
+        self.type = type
         self.flags = flags
         self.stream = stream
     }
 
     /// Reads a header. `bytes` must have at least nine bytes.
-    init(_ bytes: UnsafeRawBufferPointer) {
+    init(parsing bytes: UnsafeRawBufferPointer) {
         let first = unsafe bytes.bigEndian32(at: 0)
-        count = Int(first >> 8)
-        kind = UInt8(truncatingIfNeeded: first)
+        payloadBytes = Int(first >> 8)
+        type = UInt8(truncatingIfNeeded: first)
         flags = unsafe bytes[4]
         stream = unsafe Int32(bitPattern: bytes.bigEndian32(at: 5) & 0x7FFF_FFFF)
     }
 
-    func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+    func hasFlag(_ flag: UInt8) -> Bool { flags & flag != 0 }
 
     func write(to target: UnsafeMutableRawPointer) {
-        let first = UInt32(truncatingIfNeeded: count) << 8 | UInt32(kind)
+        let first = UInt32(truncatingIfNeeded: payloadBytes) << 8 | UInt32(type)
         unsafe target.storeBytes(of: first.bigEndian, as: UInt32.self)
         unsafe target.storeBytes(of: flags, toByteOffset: 4, as: UInt8.self)
         unsafe target.storeBytes(of: stream.bigEndian, toByteOffset: 5, as: Int32.self)

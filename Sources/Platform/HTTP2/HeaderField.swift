@@ -9,39 +9,39 @@ package struct HeaderField: Sendable {
 
     /// Creates a field. `authorization` is never indexed, because Apple asks for this to keep its tables
     /// small.
-    package init(_ name: String, _ value: String, isIndexed: Bool = true) {
+    package init(name: String, value: String, isIndexed: Bool = true) {
         self.name = name
         self.value = value
         self.isIndexed = isIndexed && name != "authorization"
     }
 
-    func check() throws(HeaderFault) {
+    func check() throws(HeaderFieldError) {
         var name = name
         let isName = name.withUTF8 { unsafe nghttp2_check_header_name($0.baseAddress, $0.count) != 0 }
-        guard isName, !name.utf8.contains(UInt8(ascii: ":")) else { throw .name(name) }
+        guard isName, !name.utf8.contains(UInt8(ascii: ":")) else { throw .invalidName(name) }
         try checkValue()
     }
 
-    func checkValue() throws(HeaderFault) {
+    func checkValue() throws(HeaderFieldError) {
         var value = value
         let isValue = value.withUTF8 {
             unsafe nghttp2_check_header_value_rfc9113($0.baseAddress, $0.count) != 0
         }
-        guard isValue, value.utf8.count < 65_536 else { throw .value(ofField: name) }
+        guard isValue, value.utf8.count < 65_536 else { throw .invalidValue(ofField: name) }
     }
 }
 
 /// A header field that HTTP/2 forbids. The value is not quoted, because it may be a secret.
-package enum HeaderFault: Error, Hashable, Sendable, CustomStringConvertible {
-    case name(String)
-    case value(ofField: String)
+package enum HeaderFieldError: Error, Hashable, Sendable, CustomStringConvertible {
+    case invalidName(String)
+    case invalidValue(ofField: String)
     case tooLarge(bytes: Int, limit: Int)
 
     package var description: String {
         switch self {
-        case .name(let name):
+        case .invalidName(let name):
             "header name \"\(name)\" is not valid in HTTP/2; use lower-case letters, digits and dashes"
-        case .value(let field):
+        case .invalidValue(let field):
             "the value of header \"\(field)\" is not valid; remove line breaks and leading or trailing blanks"
         case .tooLarge(let bytes, let limit):
             "the headers of a request take \(bytes) bytes, more than \(limit); shorten or remove some headers"

@@ -20,8 +20,8 @@ package struct HeaderFields: Sequence {
         package mutating func next() -> Field? {
             guard rest.count >= 4 else { return nil }
             let at = rest.startIndex
-            let name = at + 4 + HeaderFields.length(rest, at)
-            let value = name + HeaderFields.length(rest, at + 2)
+            let name = at + 4 + HeaderFields.length(in: rest, at: at)
+            let value = name + HeaderFields.length(in: rest, at: at + 2)
             defer { rest = rest[value...] }
             return Field(name: rest[(at + 4)..<name], value: rest[name..<value])
         }
@@ -31,20 +31,20 @@ package struct HeaderFields: Sequence {
 
     /// The first value with this name, or nil.
     package subscript(name: StaticString) -> ArraySlice<UInt8>? {
-        guard let found = HeaderFields.find(name, in: bytes, range) else { return nil }
+        guard let found = HeaderFields.find(name, in: bytes, range: range) else { return nil }
         return bytes[found]
     }
 
-    private static func length(_ bytes: ArraySlice<UInt8>, _ at: Int) -> Int {
+    private static func length(in bytes: ArraySlice<UInt8>, at: Int) -> Int {
         Int(UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8)
     }
 
-    static func length(_ bytes: [UInt8], _ at: Int) -> Int {
+    static func length(in bytes: [UInt8], at: Int) -> Int {
         Int(UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8)
     }
 
     /// Returns the range of the first value with this name, without touching a reference count.
-    static func find(_ name: StaticString, in bytes: [UInt8], _ range: Range<Int>) -> Range<Int>? {
+    static func find(_ name: StaticString, in bytes: [UInt8], range: Range<Int>) -> Range<Int>? {
         let wanted = unsafe UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         return unsafe bytes.withUnsafeBytes { all in
             var at = range.lowerBound

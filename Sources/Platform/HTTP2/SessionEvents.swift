@@ -23,7 +23,7 @@ package struct PeerSettings: Hashable, Sendable {
 /// other streams end by themselves or with the connection.
 package struct Goaway: Hashable, Sendable {
     package var lastStream: Int32
-    package var code: ErrorCode
+    package var code: HTTP2ErrorCode
     /// The peer's debug data (APNs sends JSON with a `reason`), truncated at `debugBytesMax`.
     package var debug: [UInt8]
 

@@ -4,7 +4,7 @@ internal import CNghttp2
 /// work. Nothing that the peer sent is quoted, because header values are secret.
 package enum SessionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The peer violated the protocol. This side sends GOAWAY with this code.
-    case violation(ErrorCode)
+    case violation(HTTP2ErrorCode)
     /// The peer's first bytes are not HTTP/2.
     case notHTTP2
     /// More acknowledgements are waiting than the limit allows.

@@ -3,7 +3,7 @@
 @safe package final class SharedBody {
     let bytes: UnsafeRawBufferPointer
 
-    package init(_ source: Span<UInt8>) {
+    package init(copying source: Span<UInt8>) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: source.count, alignment: 16)
         unsafe source.withUnsafeBufferPointer { unsafe copy.copyBytes(from: $0) }
         unsafe bytes = UnsafeRawBufferPointer(copy)

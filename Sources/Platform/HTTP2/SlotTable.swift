@@ -4,10 +4,10 @@
     let capacity: Int
     private let slots: UnsafeMutablePointer<Slot>
     private let free: UnsafeMutablePointer<Int32>
-    private(set) var used = 0
+    private(set) var usedCount = 0
 
     /// Creates the table. `make` returns the slot with the given index.
-    init(capacity: Int, _ make: (Int) -> Slot) {
+    init(capacity: Int, make: (Int) -> Slot) {
         self.capacity = capacity
         unsafe slots = .allocate(capacity: capacity)
         unsafe free = .allocate(capacity: capacity)
@@ -28,14 +28,14 @@
         return unsafe slots + index
     }
 
-    func take() -> UnsafeMutablePointer<Slot>? {
-        guard used < capacity else { return nil }
-        used += 1
-        return unsafe slots + Int(free[capacity - used])
+    func acquire() -> UnsafeMutablePointer<Slot>? {
+        guard usedCount < capacity else { return nil }
+        usedCount += 1
+        return unsafe slots + Int(free[capacity - usedCount])
     }
 
-    func giveBack(_ index: Int) {
-        unsafe free[capacity - used] = Int32(index)
-        used -= 1
+    func release(at index: Int) {
+        unsafe free[capacity - usedCount] = Int32(index)
+        usedCount -= 1
     }
 }

@@ -8,18 +8,18 @@ package import Telemetry
 /// restart the whole fleet. `/readyz` shows whether the process accepts work, and the reasons if it does not.
 package struct AdminEndpoints: Sendable {
     private let metrics: Metrics
-    private let obstacles: @Sendable () -> [String]
+    private let readinessProblems: @Sendable () -> [String]
 
     /// - Parameter obstacles: Returns the reasons why the process cannot serve now, one sentence each. It
     ///   runs on the server's thread, so it must be quick and must not block.
-    package init(metrics: Metrics, obstacles: @escaping @Sendable () -> [String]) {
+    package init(metrics: Metrics, readinessProblems: @escaping @Sendable () -> [String]) {
         self.metrics = metrics
-        self.obstacles = obstacles
+        self.readinessProblems = readinessProblems
     }
 
     package func add(to routes: inout HTTPRoutes) {
         addHealth(to: &routes)
-        routes.on(.get, "/metrics") { [metrics] _ in
+        routes.on(.get, path: "/metrics") { [metrics] _ in
             HTTPResponse(
                 headers: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
                 body: Array(metrics.render().utf8))
@@ -28,9 +28,9 @@ package struct AdminEndpoints: Sendable {
 
     /// Adds the endpoints without the metrics, for a listener that strangers can reach.
     package func addHealth(to routes: inout HTTPRoutes) {
-        routes.on(.get, "/livez") { _ in .text("alive\n") }
-        routes.on(.get, "/readyz") { [obstacles] _ in
-            let obstacles = obstacles()
+        routes.on(.get, path: "/livez") { _ in .text("alive\n") }
+        routes.on(.get, path: "/readyz") { [readinessProblems] _ in
+            let obstacles = readinessProblems()
             if obstacles.isEmpty { return .text("ready\n") }
             return .text("not ready\n" + obstacles.map { "\($0)\n" }.joined(), status: 503)
         }

@@ -1,9 +1,9 @@
 /// A route's decision about a request from its head, before the body arrives.
 package enum HTTPAdmission: Sendable {
     /// The body is read, then this handler gets the request and the duty to answer it.
-    case admitted(HTTPRoutes.Defer)
+    case admitted(HTTPRoutes.DeferredHandler)
     /// The body is discarded, and this is the answer.
     case refused(HTTPResponse)
     /// The body is discarded, and this handler answers, possibly later.
-    case refusedLater(HTTPRoutes.Defer)
+    case refusedLater(HTTPRoutes.DeferredHandler)
 }

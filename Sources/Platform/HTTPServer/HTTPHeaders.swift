@@ -8,13 +8,13 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         lines = elements.map { (name: $0.0, value: $0.1) }
     }
 
-    package mutating func add(_ name: String, _ value: String) { lines.append((name, value)) }
+    package mutating func add(_ name: String, value: String) { lines.append((name, value)) }
 
     /// Returns the first value of this name.
     package subscript(_ name: String) -> String? { lines.first { Self.equal($0.name, name) }?.value }
 
     /// Returns all values of this name.
-    package func all(_ name: String) -> [String] {
+    package func all(named name: String) -> [String] {
         lines.compactMap { Self.equal($0.name, name) ? $0.value : nil }
     }
 

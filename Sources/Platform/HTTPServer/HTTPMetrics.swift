@@ -7,7 +7,7 @@ struct HTTPMetrics: Sendable {
     private let listener: String
     private static let refusals = "flotilla_http_refusals_total"
 
-    init(_ metrics: Metrics, listener: String) {
+    init(metrics: Metrics, listener: String) {
         self.metrics = metrics
         self.listener = listener
         answers = (2...5).map { hundred in
@@ -17,7 +17,8 @@ struct HTTPMetrics: Sendable {
         }
     }
 
-    func watch(connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int) {
+    func registerGauges(connections: @escaping @Sendable () -> Int, bodyBytes: @escaping @Sendable () -> Int)
+    {
         metrics.gauge(
             "flotilla_http_connections", help: "Open connections.", labels: ["listener": listener]
         ) { Double(connections()) }
@@ -27,10 +28,10 @@ struct HTTPMetrics: Sendable {
         ) { Double(bodyBytes()) }
     }
 
-    func answered(_ status: Int) { answers[status / 100 - 2].add() }
+    func countAnswer(status: Int) { answers[status / 100 - 2].add() }
 
     /// Counts a refusal. The reason is one of a dozen constant codes, so the label stays bounded.
-    func refused(_ code: String) {
+    func countRefusal(code: String) {
         metrics.counter(
             Self.refusals, help: "Requests refused before they reached a handler, by reason.",
             labels: ["listener": listener, "reason": code]

@@ -5,15 +5,15 @@ struct HTTPRefusal: Error, Equatable {
     let code: String
     let message: String
 
-    init(_ status: Int, _ code: String, message: String) {
+    init(status: Int, code: String, message: String) {
         self.status = status
         self.code = code
         self.message = message
     }
 
     var response: HTTPResponse {
-        var response = HTTPResponse.error(status, code, message: message)
-        response.closes = true
+        var response = HTTPResponse.error(status: status, code: code, message: message)
+        response.closesConnection = true
         return response
     }
 
@@ -21,7 +21,7 @@ struct HTTPRefusal: Error, Equatable {
     var bytes: [UInt8] {
         let body = response.body
         let head = """
-            HTTP/1.1 \(status) \(Self.reason(status))\r
+            HTTP/1.1 \(status) \(Self.reasonPhrase(for: status))\r
             Content-Type: application/json\r
             Content-Length: \(body.count)\r
             Connection: close\r
@@ -31,7 +31,7 @@ struct HTTPRefusal: Error, Equatable {
         return Array(head.utf8) + body
     }
 
-    private static func reason(_ status: Int) -> String {
+    private static func reasonPhrase(for status: Int) -> String {
         switch status {
         case 408: "Request Timeout"
         case 413: "Content Too Large"
@@ -40,12 +40,16 @@ struct HTTPRefusal: Error, Equatable {
     }
 
     static func malformed(_ message: String) -> HTTPRefusal {
-        HTTPRefusal(400, "bad_request", message: message)
+        HTTPRefusal(status: 400, code: "bad_request", message: message)
     }
 
-    static func slow(_ message: String) -> HTTPRefusal { HTTPRefusal(408, "too_slow", message: message) }
+    static func tooSlow(_ message: String) -> HTTPRefusal {
+        HTTPRefusal(status: 408, code: "too_slow", message: message)
+    }
 
     static func bodyTooLarge(max: Int) -> HTTPRefusal {
-        HTTPRefusal(413, "body_too_large", message: "the body may have \(max) bytes; send smaller bodies")
+        HTTPRefusal(
+            status: 413, code: "body_too_large",
+            message: "the body may have \(max) bytes; send smaller bodies")
     }
 }

@@ -5,34 +5,34 @@ internal import Lifecycle
 package final class HTTPReply: Sendable {
     private let slot: ReplySlot
 
-    init(_ slot: ReplySlot) { self.slot = slot }
+    init(slot: ReplySlot) { self.slot = slot }
 
     deinit {
         let message = "the server lost this request; try again"
-        slot.fill(.error(500, "unanswered", message: message))
+        slot.fill(with: .error(status: 500, code: "unanswered", message: message))
     }
 
     /// Sends the answer. Only the first answer counts. A later one, or one after the time limit, is dropped.
-    package func send(_ response: HTTPResponse) { slot.fill(response) }
+    package func send(_ response: HTTPResponse) { slot.fill(with: response) }
 }
 
 /// The slot in which an answer waits for the server's thread. It is filled once. The action then runs on the
 /// filling thread, outside the lock.
 final class ReplySlot: Sendable {
-    private struct State {
+    private struct SlotState {
         var response: HTTPResponse?
-        var whenFilled: (@Sendable () -> Void)?
+        var onFilled: (@Sendable () -> Void)?
     }
 
-    private let state: TracedLock<State>
+    private let state: TracedLock<SlotState>
 
-    init(whenFilled: @escaping @Sendable () -> Void) { state = TracedLock(State(whenFilled: whenFilled)) }
+    init(onFilled: @escaping @Sendable () -> Void) { state = TracedLock(SlotState(onFilled: onFilled)) }
 
-    func fill(_ response: HTTPResponse) {
+    func fill(with response: HTTPResponse) {
         let action = state.withLock { state in
-            defer { state.whenFilled = nil }
-            if state.whenFilled != nil { state.response = response }
-            return state.whenFilled
+            defer { state.onFilled = nil }
+            if state.onFilled != nil { state.response = response }
+            return state.onFilled
         }
         action?()
     }

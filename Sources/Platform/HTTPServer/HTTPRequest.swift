@@ -13,5 +13,5 @@ package struct HTTPRequest: Sendable {
     package let peer: String
 
     /// Returns the first query field of this name.
-    package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+    package func query(named name: String) -> String? { query.first { $0.name == name }?.value }
 }

@@ -6,7 +6,7 @@ package struct HTTPResponse: Sendable {
     package var headers: HTTPHeaders
     package var body: [UInt8]
     /// Whether the connection closes after this answer.
-    package var closes = false
+    package var closesConnection = false
 
     package init(status: Int = 200, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         precondition((200...599).contains(status), "a response needs a final status")
@@ -27,7 +27,7 @@ package struct HTTPResponse: Sendable {
     /// Returns an error as `{"error":{"code":…,"message":…}}`. The code is stable and for programs; the
     /// message has the remedy. The field, if present, is the path of the wrong value in the body.
     package static func error(
-        _ status: Int, _ code: String, message: String, field: String? = nil
+        status: Int, code: String, message: String, field: String? = nil
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()

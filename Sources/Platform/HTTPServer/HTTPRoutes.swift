@@ -2,18 +2,18 @@
 /// precedence over a `{name}`.
 package struct HTTPRoutes: Sendable {
     /// A handler that runs on the server's thread. It must not block.
-    package typealias Respond = @Sendable (HTTPRequest) -> HTTPResponse
+    package typealias ImmediateHandler = @Sendable (HTTPRequest) -> HTTPResponse
     /// A handler that returns at once. The reply is sent later, from any thread.
-    package typealias Defer = @Sendable (HTTPRequest, HTTPReply) -> Void
+    package typealias DeferredHandler = @Sendable (HTTPRequest, HTTPReply) -> Void
 
     /// A handler that runs on the server's thread when the head has arrived, before any byte of the body is
     /// read. It must not block.
-    package typealias Judge = @Sendable (HTTPRequest) -> HTTPAdmission
+    package typealias AdmissionHandler = @Sendable (HTTPRequest) -> HTTPAdmission
 
     enum Handler: Sendable {
-        case immediate(Respond)
-        case deferred(Defer)
-        case judged(Judge)
+        case immediate(ImmediateHandler)
+        case deferred(DeferredHandler)
+        case admission(AdmissionHandler)
     }
 
     struct Route: Sendable {
@@ -21,19 +21,19 @@ package struct HTTPRoutes: Sendable {
         let bodyBytesMax: Int?
     }
 
-    enum Match {
+    enum RouteMatch {
         case found(Route, parameters: [String: String])
-        case otherMethods([HTTPMethod])
-        case nothing
+        case methodNotAllowed([HTTPMethod])
+        case notFound
     }
 
-    private struct Node: Sendable {
-        var named: [String: Int] = [:]
-        var any: Int?
+    private struct PathNode: Sendable {
+        var literalChildren: [String: Int] = [:]
+        var parameterChild: Int?
         var methods: [HTTPMethod: (route: Route, names: [String])] = [:]
     }
 
-    private var nodes = [Node()]
+    private var nodes = [PathNode()]
     /// All patterns, such as `GET /livez`, in the order in which they were added.
     package private(set) var patterns: [String] = []
 
@@ -41,36 +41,39 @@ package struct HTTPRoutes: Sendable {
 
     /// Adds a handler that answers without waiting.
     package mutating func on(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, respond: @escaping Respond
+        _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
+        respond: @escaping ImmediateHandler
     ) {
-        add(method, pattern, route: Route(handler: .immediate(respond), bodyBytesMax: bodyBytesMax))
+        add(method, path: pattern, route: Route(handler: .immediate(respond), bodyBytesMax: bodyBytesMax))
     }
 
     /// Adds a handler that waits, such as for Kafka's acknowledgement of a record.
     package mutating func onDeferred(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, handle: @escaping Defer
+        _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
+        handle: @escaping DeferredHandler
     ) {
-        add(method, pattern, route: Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
+        add(method, path: pattern, route: Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
     }
 
     /// Adds a handler that decides from the head. It can refuse a request before its body uses memory.
-    package mutating func onJudged(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, judge: @escaping Judge
+    package mutating func onAdmission(
+        _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
+        admit: @escaping AdmissionHandler
     ) {
-        add(method, pattern, route: Route(handler: .judged(judge), bodyBytesMax: bodyBytesMax))
+        add(method, path: pattern, route: Route(handler: .admission(admit), bodyBytesMax: bodyBytesMax))
     }
 
     /// Adds an async handler, for rare calls of people. Each call needs a task.
     package mutating func onAsync(
-        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil,
+        _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
         respond: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
     ) {
-        onDeferred(method, pattern, bodyBytesMax: bodyBytesMax) { request, reply in
+        onDeferred(method, path: pattern, bodyBytesMax: bodyBytesMax) { request, reply in
             Task { reply.send(await respond(request)) }
         }
     }
 
-    private mutating func add(_ method: HTTPMethod, _ pattern: String, route: Route) {
+    private mutating func add(_ method: HTTPMethod, path pattern: String, route: Route) {
         precondition(pattern.hasPrefix("/"), "a pattern begins with /: \(pattern)")
         patterns.append("\(method.rawValue) \(pattern)")
         var node = 0
@@ -78,41 +81,49 @@ package struct HTTPRoutes: Sendable {
         for segment in pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
             if segment.hasPrefix("{") && segment.hasSuffix("}") {
                 names.append(String(segment.dropFirst().dropLast()))
-                node = child(of: node, nil)
+                node = child(of: node, named: nil)
             } else {
-                node = child(of: node, String(segment))
+                node = child(of: node, named: String(segment))
             }
         }
         precondition(nodes[node].methods[method] == nil, "\(method.rawValue) \(pattern) has two handlers")
         nodes[node].methods[method] = (route, names)
     }
 
-    private mutating func child(of node: Int, _ name: String?) -> Int {
-        if let known = name.map({ nodes[node].named[$0] }) ?? nodes[node].any { return known }
-        nodes.append(Node())
-        if let name { nodes[node].named[name] = nodes.count - 1 } else { nodes[node].any = nodes.count - 1 }
+    private mutating func child(of node: Int, named name: String?) -> Int {
+        if let known = name.map({ nodes[node].literalChildren[$0] }) ?? nodes[node].parameterChild {
+            return known
+        }
+        nodes.append(PathNode())
+        if let name {
+            nodes[node].literalChildren[name] = nodes.count - 1
+        } else {
+            nodes[node].parameterChild = nodes.count - 1
+        }
         return nodes.count - 1
     }
 
     /// Returns the route. The handler of `GET` also answers `HEAD`, and the server omits the body.
-    func match(_ method: HTTPMethod, _ segments: [String]) -> Match {
+    func match(_ method: HTTPMethod, segments: [String]) -> RouteMatch {
         var values: [String] = []
-        guard let node = find(segments[...], from: 0, &values) else { return .nothing }
+        guard let node = find(segments[...], from: 0, values: &values) else { return .notFound }
         let methods = nodes[node].methods
         if let (route, names) = methods[method] ?? (method == .head ? methods[.get] : nil) {
             return .found(route, parameters: Dictionary(zip(names, values), uniquingKeysWith: { $1 }))
         }
-        return .otherMethods(methods.keys.sorted { $0.rawValue < $1.rawValue })
+        return .methodNotAllowed(methods.keys.sorted { $0.rawValue < $1.rawValue })
     }
 
-    private func find(_ segments: ArraySlice<String>, from node: Int, _ values: inout [String]) -> Int? {
+    private func find(_ segments: ArraySlice<String>, from node: Int, values: inout [String]) -> Int? {
         guard let first = segments.first else { return nodes[node].methods.isEmpty ? nil : node }
-        if let next = nodes[node].named[first], let found = find(segments.dropFirst(), from: next, &values) {
+        if let next = nodes[node].literalChildren[first],
+            let found = find(segments.dropFirst(), from: next, values: &values)
+        {
             return found
         }
-        guard let next = nodes[node].any, !first.isEmpty else { return nil }
+        guard let next = nodes[node].parameterChild, !first.isEmpty else { return nil }
         values.append(first)
-        if let found = find(segments.dropFirst(), from: next, &values) { return found }
+        if let found = find(segments.dropFirst(), from: next, values: &values) { return found }
         values.removeLast()
         return nil
     }

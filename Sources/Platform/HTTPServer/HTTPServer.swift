@@ -13,14 +13,14 @@ package import Telemetry
     /// The bound address. If port 0 was requested, it has the port that the system chose.
     package let address: SocketAddress
     package var port: Int { address.port }
-    package var connections: Int { core.connectionCount }
+    package var connections: Int { state.connectionCount }
 
-    private let core: HTTPServerCore
-    private let watch: ConnectionWatch
+    private let state: HTTPServerState
+    private let deadlineWatcher: DeadlineWatcher
     /// The daemon. `init` starts it, and the first call of `stop` takes it out.
     private let daemon: TracedLock<OpaquePointer?>
     /// The listening descriptor. The daemon closes it.
-    private let listening: Int32
+    private let listeningDescriptor: Int32
 
     /// Binds and starts to serve. An empty host or `*` means every address.
     ///
@@ -29,22 +29,22 @@ package import Telemetry
         name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(), routes: HTTPRoutes,
         metrics: Metrics? = nil
     ) throws {
-        let numbers = metrics.map { HTTPMetrics($0, listener: name) }
-        core = HTTPServerCore(routes: routes, limits: limits, metrics: numbers)
-        numbers?.watch(
-            connections: { [weak core] in core?.connectionCount ?? 0 },
-            bodyBytes: { [weak core] in core?.bodies.bytes ?? 0 })
-        (listening, address) = try Listener.bind(host: host, port: port)
+        let numbers = metrics.map { HTTPMetrics(metrics: $0, listener: name) }
+        state = HTTPServerState(routes: routes, limits: limits, metrics: numbers)
+        numbers?.registerGauges(
+            connections: { [weak state] in state?.connectionCount ?? 0 },
+            bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 })
+        (listeningDescriptor, address) = try TCPListener.bind(host: host, port: port)
         do {
-            watch = try ConnectionWatch(core)
+            deadlineWatcher = try DeadlineWatcher(state: state)
         } catch {
-            close(listening)
+            close(listeningDescriptor)
             throw error
         }
         // The daemon's threads use the core. `stop` releases it after the threads have ended.
-        let context = unsafe Unmanaged.passRetained(core).toOpaque()
+        let context = unsafe Unmanaged.passRetained(state).toOpaque()
         var settings = unsafe mhd_settings(
-            listen_socket: listening, is_ipv6: address.isIPv6 ? 1 : 0,
+            listen_socket: listeningDescriptor, is_ipv6: address.isIPv6 ? 1 : 0,
             threads: UInt32(limits.threads), connections_max: UInt32(limits.connectionsMax),
             connections_per_peer_max: UInt32(limits.connectionsPerPeerMax),
             connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
@@ -53,10 +53,10 @@ package import Telemetry
         unsafe daemon = TracedLock(started)
         guard unsafe started != nil else {
             let code = errno
-            unsafe Unmanaged<HTTPServerCore>.fromOpaque(context).release()
-            close(listening)
-            watch.stop()
-            throw SystemError("start the threads of an HTTP listener", code: code)
+            unsafe Unmanaged<HTTPServerState>.fromOpaque(context).release()
+            close(listeningDescriptor)
+            deadlineWatcher.stop()
+            throw SystemError(action: "start the threads of an HTTP listener", code: code)
         }
     }
 
@@ -66,15 +66,15 @@ package import Telemetry
     /// closes. Blocks, so a handler must not call it.
     package func stop(by deadline: Instant) {
         guard let daemon = unsafe beginStopping() else { return }
-        while isFinishing(by: deadline) { usleep(UInt32(Self.pollMilliseconds * 1000)) }
-        unsafe end(daemon)
+        while mustWait(until: deadline) { usleep(UInt32(Self.pollMilliseconds * 1000)) }
+        unsafe stopDaemon(daemon)
     }
 
     /// Stops in the same way without blocking the task's thread.
     package func stop(by deadline: Instant) async {
         guard let daemon = unsafe beginStopping() else { return }
-        while isFinishing(by: deadline) { try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds)) }
-        unsafe end(daemon)
+        while mustWait(until: deadline) { try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds)) }
+        unsafe stopDaemon(daemon)
     }
 
     private func beginStopping() -> OpaquePointer? {
@@ -83,7 +83,7 @@ package import Telemetry
             return unsafe daemon
         }
         guard let daemon = unsafe taken else { return nil }
-        core.beginStopping()
+        state.beginStopping()
         stopListening()
         return unsafe daemon
     }
@@ -94,35 +94,35 @@ package import Telemetry
     private func stopListening() {
         let deaf = eventfd(0, Int32(EFD_CLOEXEC))
         guard deaf >= 0 else { return }
-        dup2(deaf, listening)
+        dup2(deaf, listeningDescriptor)
         close(deaf)
     }
 
     /// Whether the stop must still wait. After the deadline every waiting request is answered with 503. It
     /// must then wait until no connection is suspended, because the library aborts a process that stops it
     /// with a suspended connection.
-    private func isFinishing(by deadline: Instant) -> Bool {
+    private func mustWait(until deadline: Instant) -> Bool {
         let now = Instant.now()
-        if now < deadline { return !core.isQuiet }
-        core.abandonWaits()
-        let isOver = now >= deadline.advanced(byMilliseconds: Self.lastWordsMilliseconds)
-        return core.hasWaits || !core.isQuiet && !isOver
+        if now < deadline { return !state.isIdle }
+        state.answerSuspendedConnections()
+        let isOver = now >= deadline.advanced(byMilliseconds: Self.finalAnswersMilliseconds)
+        return state.hasSuspendedConnections || !state.isIdle && !isOver
     }
 
-    private func end(_ daemon: OpaquePointer) {
+    private func stopDaemon(_ daemon: OpaquePointer) {
         unsafe MHD_stop_daemon(daemon)
-        watch.stop()
-        unsafe Unmanaged.passUnretained(core).release()
+        deadlineWatcher.stop()
+        unsafe Unmanaged.passUnretained(state).release()
     }
 
     private static let pollMilliseconds = 2
     /// The time for the last 503 answers to leave the machine.
-    private static let lastWordsMilliseconds = 250
+    private static let finalAnswersMilliseconds = 250
 }
 
 // MARK: Callbacks of libmicrohttpd
 
-private func connection(_ connection: OpaquePointer) -> HTTPConnection? {
+private func connection(of connection: OpaquePointer) -> HTTPConnection? {
     unsafe mhd_context(connection).map {
         unsafe Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
     }
@@ -135,16 +135,16 @@ private func connectionChanged(
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
 ) {
     guard let context = unsafe context, let handle = unsafe handle, let slot = unsafe slot else { return }
-    let core = unsafe Unmanaged<HTTPServerCore>.fromOpaque(context).takeUnretainedValue()
+    let core = unsafe Unmanaged<HTTPServerState>.fromOpaque(context).takeUnretainedValue()
     if mhd_is_start(change) != 0 {
         let connection = unsafe HTTPConnection(
-            core: core, peer: peerAddress(of: handle), descriptor: mhd_descriptor(handle))
+            serverState: core, peer: peerAddress(of: handle), descriptor: mhd_descriptor(handle))
         core.add(connection)
         unsafe slot.pointee = Unmanaged.passRetained(connection).toOpaque()
     } else if let held = unsafe slot.pointee {
         let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(held).takeRetainedValue()
         unsafe slot.pointee = nil
-        connection.closed()
+        connection.handleClose()
         core.remove(connection)
     }
 }
@@ -154,7 +154,7 @@ private func requestLineRead(
 ) -> UnsafeMutableRawPointer? {
     if let uri = unsafe uri, let handle = unsafe handle {
         let target = unsafe Array(UnsafeRawBufferPointer(start: uri, count: strlen(uri)))
-        unsafe connection(handle)?.begin(target: target)
+        unsafe connection(of: handle)?.beginRequest(target: target)
     }
     return nil
 }
@@ -167,17 +167,17 @@ private func handleRequest(
     guard let handle = unsafe handle, let url = unsafe url, let method = unsafe method,
         let version = unsafe version, let partBytes = unsafe partBytes
     else { return mhd_no }
-    let call = unsafe HTTPCall(
-        connection: MHDConnection(handle), url: url, method: method, version: version, part: part,
+    let call = unsafe AccessHandlerCall(
+        connection: MHDConnection(handle: handle), url: url, method: method, version: version, part: part,
         partBytes: partBytes)
-    return unsafe connection(handle)?.proceed(call) ?? false ? mhd_yes : mhd_no
+    return unsafe connection(of: handle)?.handle(call) ?? false ? mhd_yes : mhd_no
 }
 
 private func requestCompleted(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
 ) {
-    if let handle = unsafe handle { unsafe connection(handle)?.completed() }
+    if let handle = unsafe handle { unsafe connection(of: handle)?.finishRequest() }
 }
 
 private func peerAddress(of handle: OpaquePointer) -> String {

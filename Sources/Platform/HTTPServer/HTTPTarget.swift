@@ -11,7 +11,7 @@ struct HTTPTarget: Equatable {
         let value: String
     }
 
-    init(_ raw: [UInt8]) throws(HTTPRefusal) {
+    init(parsing raw: [UInt8]) throws(HTTPRefusal) {
         guard raw.first == UInt8(ascii: "/") else {
             throw .malformed("the request target must begin with /")
         }
@@ -30,10 +30,10 @@ struct HTTPTarget: Equatable {
             segments.append(segment)
         }
         self.segments = segments
-        query = parts.count == 2 ? try Self.fields(parts[1]) : []
+        query = parts.count == 2 ? try Self.fields(in: parts[1]) : []
     }
 
-    private static func fields(_ raw: ArraySlice<UInt8>) throws(HTTPRefusal) -> [Field] {
+    private static func fields(in raw: ArraySlice<UInt8>) throws(HTTPRefusal) -> [Field] {
         var fields: [Field] = []
         for part in raw.split(separator: UInt8(ascii: "&")) {
             let sides = part.split(
@@ -51,7 +51,9 @@ struct HTTPTarget: Equatable {
         while at < raw.endIndex {
             switch raw[at] {
             case UInt8(ascii: "%"):
-                guard raw.endIndex - at > 2, let high = hex(raw[at + 1]), let low = hex(raw[at + 2]) else {
+                guard raw.endIndex - at > 2, let high = hexDigit(from: raw[at + 1]),
+                    let low = hexDigit(from: raw[at + 2])
+                else {
                     throw .malformed("the path has % without two hexadecimal digits")
                 }
                 out.append(high << 4 | low)
@@ -69,7 +71,7 @@ struct HTTPTarget: Equatable {
         return text
     }
 
-    private static func hex(_ byte: UInt8) -> UInt8? {
+    private static func hexDigit(from byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

@@ -6,7 +6,7 @@ internal import CMicroHTTPD
     /// A suspended connection stays valid until it is resumed. Other threads only resume it, once.
     nonisolated(unsafe) let handle: OpaquePointer
 
-    init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+    init(handle: OpaquePointer) { unsafe self.handle = handle }
 
     /// Suspends the connection. After `resume` the library calls the access handler again.
     func suspend() { unsafe MHD_suspend_connection(handle) }
@@ -16,7 +16,7 @@ internal import CMicroHTTPD
     var headBytes: Int { unsafe mhd_head_bytes(handle) }
 
     /// Queues an answer, which is copied. Returns false if the connection must end instead.
-    func queue(_ response: HTTPResponse, closes: Bool) -> Bool {
+    func queue(_ response: HTTPResponse, closesConnection: Bool) -> Bool {
         let made = unsafe response.body.withUnsafeBytes { bytes in
             // The library takes a mutable pointer but only copies from it.
             unsafe MHD_create_response_from_buffer(
@@ -29,7 +29,7 @@ internal import CMicroHTTPD
             // then omitted.
             _ = unsafe MHD_add_response_header(made, line.name, line.value)
         }
-        if closes { _ = unsafe MHD_add_response_header(made, "Connection", "close") }
+        if closesConnection { _ = unsafe MHD_add_response_header(made, "Connection", "close") }
         return unsafe MHD_queue_response(handle, UInt32(response.status), made) == mhd_yes
     }
 }

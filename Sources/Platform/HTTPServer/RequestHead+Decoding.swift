@@ -1,38 +1,40 @@
 extension RequestHead {
     /// A request without its body, the segments of its path, and the framing of the body.
-    struct Decoded {
+    struct DecodedHead {
         let request: HTTPRequest
         let segments: [String]
         let framing: HTTPFraming
     }
 
-    func decode(peer: String, limits: HTTPLimits) throws(HTTPRefusal) -> Decoded {
+    func decode(peer: String, limits: HTTPLimits) throws(HTTPRefusal) -> DecodedHead {
         guard isStrict else {
             throw .malformed(
                 "the request head is not strict HTTP/1.1: use CR LF after each line and single spaces in the request line"
             )
         }
         guard byteCount <= limits.headBytesMax else {
-            throw Self.tooLarge("the headers may have \(limits.headBytesMax) bytes")
+            throw Self.tooLarge(message: "the headers may have \(limits.headBytesMax) bytes")
         }
         guard lines.count <= limits.headersMax else {
-            throw Self.tooLarge("there may be \(limits.headersMax) header lines")
+            throw Self.tooLarge(message: "there may be \(limits.headersMax) header lines")
         }
         guard target.count <= limits.targetBytesMax else {
             let message = "the path and query may have \(limits.targetBytesMax) bytes"
-            throw HTTPRefusal(414, "target_too_long", message: message)
+            throw HTTPRefusal(status: 414, code: "target_too_long", message: message)
         }
         let headers = try decodeHeaders()
-        let framing = try unsafe HTTPFraming(headers, version: String(decoding: version, as: UTF8.self))
+        let framing = try unsafe HTTPFraming(
+            headers: headers, version: String(decoding: version, as: UTF8.self))
         guard let method = unsafe HTTPMethod(rawValue: String(decoding: self.method, as: UTF8.self)) else {
             throw HTTPRefusal(
-                501, "method_not_known", message: "use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+                status: 501, code: "method_not_known",
+                message: "use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
         }
-        let target = try HTTPTarget(target)
+        let target = try HTTPTarget(parsing: target)
         let request = HTTPRequest(
             method: method, path: target.path, query: target.query.map { ($0.name, $0.value) },
             headers: headers, peer: peer)
-        return Decoded(request: request, segments: target.segments, framing: framing)
+        return DecodedHead(request: request, segments: target.segments, framing: framing)
     }
 
     private func decodeHeaders() throws(HTTPRefusal) -> HTTPHeaders {
@@ -47,10 +49,10 @@ extension RequestHead {
                 throw .malformed("a header value has bytes that are not text")
             }
             let name = unsafe String(decoding: line.name, as: UTF8.self)
-            if unsafe value.count < line.value.count, HTTPFraming.isDecided(by: name) {
+            if unsafe value.count < line.value.count, HTTPFraming.isFramingHeader(named: name) {
                 throw .malformed("\(name) must not end in a space")
             }
-            headers.add(name, text)
+            headers.add(name, value: text)
         }
         return headers
     }
@@ -61,8 +63,8 @@ extension RequestHead {
         return unsafe value[..<end]
     }
 
-    private static func tooLarge(_ limit: String) -> HTTPRefusal {
-        HTTPRefusal(431, "headers_too_large", message: limit)
+    private static func tooLarge(message limit: String) -> HTTPRefusal {
+        HTTPRefusal(status: 431, code: "headers_too_large", message: limit)
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -31,7 +31,8 @@ extension JSONValue {
     /// none.
     @inlinable @inline(always)
     package func array(countMax: Int) -> JSONArray {
-        guard let nodeIndex, let node = unsafe holds(JSON_ARRAY), unsafe Int(node.pointee.low) <= countMax
+        guard let nodeIndex, let node = unsafe matchingNode(ofKind: JSON_ARRAY),
+            unsafe Int(node.pointee.low) <= countMax
         else {
             reportArray(countMax: countMax)
             return unsafe JSONArray(document: document, from: 0, count: 0)
@@ -41,7 +42,9 @@ extension JSONValue {
 
     @usableFromInline
     func reportArray(countMax: Int) {
-        guard let node = unsafe holds(JSON_ARRAY) else { return reportKind(wanted: "an array") }
+        guard let node = unsafe matchingNode(ofKind: JSON_ARRAY) else {
+            return reportWrongKind(wanted: "an array")
+        }
         report("has \(unsafe node.pointee.low) elements, \(countMax) are allowed", as: .outOfRange)
     }
 }

@@ -5,7 +5,7 @@ public import CSimdJSON
 @usableFromInline
 @safe struct JSONDocument {
     /// The flag in a node's `kind` that marks a member as requested.
-    @inlinable @inline(always) static var seenFlag: UInt32 { 0x100 }
+    @inlinable @inline(always) static var requestedFlag: UInt32 { 0x100 }
     @inlinable @inline(always) static var kindMask: UInt32 { 0xFF }
 
     @usableFromInline var index = unsafe json_document()
@@ -13,12 +13,12 @@ public import CSimdJSON
     @usableFromInline var generation: UInt32 = 0
     var problemsMax = 0
     var problems: [JSONProblem] = []
-    var unlisted = 0
+    var unlistedCount = 0
 
     /// Returns true if one more problem may be listed. Otherwise only counts it.
-    mutating func listsMore() -> Bool {
+    mutating func mayListProblem() -> Bool {
         if problems.count < problemsMax { return true }
-        unlisted += 1
+        unlistedCount += 1
         return false
     }
 

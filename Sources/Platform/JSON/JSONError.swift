@@ -4,18 +4,18 @@ package struct JSONError: Error, Sendable, Equatable {
     package let problems: [JSONProblem]
 
     /// The count of problems beyond `JSONLimits.problemsMax`, which are not listed.
-    package let unlisted: Int
+    package let unlistedCount: Int
 
-    init(problems: [JSONProblem], unlisted: Int = 0) {
+    init(problems: [JSONProblem], unlistedCount: Int = 0) {
         precondition(!problems.isEmpty)
         self.problems = problems
-        self.unlisted = unlisted
+        self.unlistedCount = unlistedCount
     }
 }
 
 extension JSONError: CustomStringConvertible {
     package var description: String {
         let listed = problems.map(\.description).joined(separator: "; ")
-        return unlisted == 0 ? listed : "\(listed); and \(unlisted) more"
+        return unlistedCount == 0 ? listed : "\(listed); and \(unlistedCount) more"
     }
 }

@@ -14,20 +14,21 @@ struct JSONFault {
         switch fault {
         case JSON_EMPTY: path = ""
         case JSON_NOT_UTF8:
-            position = unsafe Self.firstInvalidUTF8(bytes)
-            path = unsafe JSONFaultScan.run(bytes, upTo: position).path
+            position = unsafe Self.firstInvalidUTF8(in: bytes)
+            path = unsafe JSONFaultScan.scan(bytes, upTo: position).path
         case JSON_CONTROL_CHARACTER, JSON_UNTERMINATED_STRING:
-            let scan = unsafe JSONFaultScan.run(bytes, upTo: bytes.count)
-            position = scan.stop
+            let scan = unsafe JSONFaultScan.scan(bytes, upTo: bytes.count)
+            position = scan.stopOffset
             path = scan.path
-        default: path = unsafe JSONFaultScan.run(bytes, upTo: offset).path
+        default: path = unsafe JSONFaultScan.scan(bytes, upTo: offset).path
         }
-        let (code, message) = unsafe wording(at: position, bytes)
+        let (code, message) = unsafe explanation(at: position, in: bytes)
         return JSONProblem(path: path, code: code, message: message)
     }
 
-    private func wording(at position: Int, _ bytes: UnsafeRawBufferPointer) -> (JSONProblem.Code, String) {
-        if let encoding = unsafe Self.foreignEncoding(bytes) {
+    private func explanation(at position: Int, in bytes: UnsafeRawBufferPointer) -> (JSONProblem.Code, String)
+    {
+        if let encoding = unsafe Self.foreignEncoding(of: bytes) {
             return (.notUTF8, "is \(encoding); send UTF-8 without a byte order mark")
         }
         switch fault {
@@ -57,14 +58,14 @@ struct JSONFault {
     }
 
     /// Returns the name of another encoding by its first bytes. The parser would report only a syntax error.
-    private static func foreignEncoding(_ bytes: UnsafeRawBufferPointer) -> String? {
+    private static func foreignEncoding(of bytes: UnsafeRawBufferPointer) -> String? {
         if unsafe bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return "UTF-8 with a byte order mark" }
         if unsafe bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }
         if unsafe bytes.count >= 2 && (bytes[0] == 0) != (bytes[1] == 0) { return "UTF-16 or UTF-32" }
         return nil
     }
 
-    private static func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int {
+    private static func firstInvalidUTF8(in bytes: UnsafeRawBufferPointer) -> Int {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = unsafe bytes.makeIterator()
         var position = 0

@@ -12,11 +12,11 @@ struct JSONFaultScan {
     private var levels: [Level] = []
     private var expectsName = false
     /// The byte where the scan ended.
-    private(set) var stop = 0
+    private(set) var stopOffset = 0
 
-    static func run(_ bytes: UnsafeRawBufferPointer, upTo end: Int) -> JSONFaultScan {
+    static func scan(_ bytes: UnsafeRawBufferPointer, upTo end: Int) -> JSONFaultScan {
         var scan = JSONFaultScan()
-        unsafe scan.follow(UnsafeRawBufferPointer(rebasing: bytes.prefix(end)))
+        unsafe scan.scanBytes(UnsafeRawBufferPointer(rebasing: bytes.prefix(end)))
         return scan
     }
 
@@ -32,9 +32,9 @@ struct JSONFaultScan {
         return path.text
     }
 
-    private mutating func follow(_ bytes: UnsafeRawBufferPointer) {
-        while stop < bytes.count {
-            switch unsafe bytes[stop] {
+    private mutating func scanBytes(_ bytes: UnsafeRawBufferPointer) {
+        while stopOffset < bytes.count {
+            switch unsafe bytes[stopOffset] {
             case UInt8(ascii: "{"): open(.object(name: nil))
             case UInt8(ascii: "["): open(.array(index: 0))
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
@@ -42,10 +42,10 @@ struct JSONFaultScan {
                 expectsName = false
             case UInt8(ascii: ","): nextElement()
             case UInt8(ascii: "\""):
-                guard unsafe string(bytes) else { return }
+                guard unsafe scanString(in: bytes) else { return }
             default: break
             }
-            stop += 1
+            stopOffset += 1
         }
     }
 
@@ -66,12 +66,12 @@ struct JSONFaultScan {
 
     /// Scans a string. Returns true with `stop` on the closing quote. Returns false if the string is cut,
     /// with `stop` on the control character, or on the opening quote of an unterminated string.
-    private mutating func string(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let start = stop + 1
+    private mutating func scanString(in bytes: UnsafeRawBufferPointer) -> Bool {
+        let start = stopOffset + 1
         var at = start
         while at < bytes.count, unsafe bytes[at] != UInt8(ascii: "\"") {
             if unsafe bytes[at] < 0x20 {
-                stop = at
+                stopOffset = at
                 return false
             }
             at += unsafe bytes[at] == UInt8(ascii: "\\") ? 2 : 1
@@ -82,7 +82,7 @@ struct JSONFaultScan {
             levels[levels.count - 1] = .object(name: name)
             expectsName = false
         }
-        stop = at
+        stopOffset = at
         return true
     }
 }

@@ -1,6 +1,6 @@
 public import CSimdJSON
 
-/// The members of an object. Each requested member is marked, so that `refuseUnknownFields` finds the others.
+/// The members of an object. Each requested member is marked, so that `reportUnknownFields` finds the others.
 /// The code that reads the fields is therefore the only list of fields.
 @usableFromInline
 @safe package struct JSONObject {
@@ -26,7 +26,7 @@ public import CSimdJSON
     package subscript(_ name: StaticString) -> JSONValue {
         @inlinable @inline(always)
         get {
-            guard let node else { return unsafe JSONValue(nowhereIn: document) }
+            guard let node else { return unsafe JSONValue(absentIn: document) }
             if let member = find(name, in: node) {
                 return unsafe JSONValue(document: document, node: member)
             }
@@ -35,12 +35,12 @@ public import CSimdJSON
     }
 
     /// Notes each member that was not requested, so that a typing error does not silently become a default.
-    package func refuseUnknownFields() {
+    package func reportUnknownFields() {
         guard let node else { return }
         let end = unsafe Int(nodes[node].next)
         var member = node + 1
         while member < end {
-            if unsafe nodes[member].kind & JSONDocument.seenFlag == 0 {
+            if unsafe nodes[member].kind & JSONDocument.requestedFlag == 0 {
                 unsafe JSONValue(document: document, node: member)
                     .report("is not a known field; correct its name or leave it out", as: .unknownField)
             }
@@ -62,8 +62,8 @@ public import CSimdJSON
         let next = unsafe node.pointee.high
         guard unsafe next < node.pointee.next else { return search(name, in: object) }
         let member = unsafe nodes + Int(next)
-        guard unsafe isNamed(name, member) else { return search(name, in: object) }
-        unsafe member.pointee.kind |= JSONDocument.seenFlag
+        guard unsafe isName(name, of: member) else { return search(name, in: object) }
+        unsafe member.pointee.kind |= JSONDocument.requestedFlag
         unsafe node.pointee.high = member.pointee.next
         return Int(next)
     }
@@ -77,7 +77,7 @@ public import CSimdJSON
             let found = unsafe search(name, from: next, to: nodes[object].next)
                 ?? search(name, from: UInt32(object) + 1, to: next)
         else { return nil }
-        unsafe nodes[found].kind |= JSONDocument.seenFlag
+        unsafe nodes[found].kind |= JSONDocument.requestedFlag
         unsafe nodes[object].high = nodes[found].next
         return found
     }
@@ -86,16 +86,16 @@ public import CSimdJSON
         var member = start
         while member < end {
             let node = unsafe nodes + Int(member)
-            if unsafe isNamed(name, node) { return Int(member) }
+            if unsafe isName(name, of: node) { return Int(member) }
             unsafe member = node.pointee.next
         }
         return nil
     }
 
     @inlinable @inline(always)
-    func isNamed(_ name: StaticString, _ member: UnsafeMutablePointer<json_node>) -> Bool {
+    func isName(_ name: StaticString, of member: UnsafeMutablePointer<json_node>) -> Bool {
         let (start, end) = unsafe (member.pointee.key_start, member.pointee.key_end)
-        return unsafe name.isAt(document.pointee.index.text + Int(start), length: end &- start)
+        return unsafe name.isEqual(toTextAt: document.pointee.index.text + Int(start), length: end &- start)
     }
 
     @inlinable
@@ -106,8 +106,8 @@ extension JSONValue {
     /// Returns the members. If this is not an object, notes a problem and returns an empty object.
     @inlinable
     package func object() -> JSONObject {
-        guard let nodeIndex, unsafe holds(JSON_OBJECT) != nil else {
-            reportKind(wanted: "an object")
+        guard let nodeIndex, unsafe matchingNode(ofKind: JSON_OBJECT) != nil else {
+            reportWrongKind(wanted: "an object")
             return unsafe JSONObject(document: document, node: nil)
         }
         return unsafe JSONObject(document: document, node: nodeIndex)

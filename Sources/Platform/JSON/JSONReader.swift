@@ -36,7 +36,7 @@ internal import CSimdJSON
     /// only build a value and must not act on it. Values, `raw` and `utf8` are invalid after the call.
     @inlinable
     package func read<T>(
-        _ bytes: UnsafeRawBufferPointer, _ decode: (JSONValue) -> T
+        _ bytes: UnsafeRawBufferPointer, decode: (JSONValue) -> T
     ) throws(JSONError) -> T {
         let value = decode(try unsafe begin(bytes))
         if let error { throw error }
@@ -44,27 +44,30 @@ internal import CSimdJSON
     }
 
     @inlinable
-    package func read<T>(_ bytes: [UInt8], _ decode: (JSONValue) -> T) throws(JSONError) -> T {
-        try unsafe bytes.span.withUnsafeBytes { bytes throws(JSONError) in try unsafe read(bytes, decode) }
+    package func read<T>(_ bytes: [UInt8], decode: (JSONValue) -> T) throws(JSONError) -> T {
+        try unsafe bytes.span.withUnsafeBytes { bytes throws(JSONError) in
+            try unsafe read(bytes, decode: decode)
+        }
     }
 
     /// Starts a read without a closure. The root value is valid until the next read. Check `error` after
     /// decoding.
     package func begin(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
-        try unsafe check(bytes)
+        try unsafe parse(bytes)
         return unsafe JSONValue(document: document, node: 0)
     }
 
     /// All problems of the decoding, or nil.
     package var error: JSONError? {
         if unsafe document.pointee.problems.isEmpty { return nil }
-        return unsafe JSONError(problems: document.pointee.problems, unlisted: document.pointee.unlisted)
+        return unsafe JSONError(
+            problems: document.pointee.problems, unlistedCount: document.pointee.unlistedCount)
     }
 
-    private func check(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
+    private func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
         unsafe document.pointee.generation &+= 1
         if unsafe !document.pointee.problems.isEmpty { unsafe document.pointee.problems.removeAll() }
-        unsafe document.pointee.unlisted = 0
+        unsafe document.pointee.unlistedCount = 0
         unsafe document.pointee.problemsMax = limits.problemsMax
         guard bytes.count <= limits.bytesMax else {
             let message = "has \(bytes.count) bytes, \(limits.bytesMax) are allowed"

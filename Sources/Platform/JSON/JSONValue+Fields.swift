@@ -3,7 +3,7 @@
 extension JSONValue {
     /// Returns a time in milliseconds since 1970.
     @inlinable @inline(always)
-    package func time() -> Int64 { Int64(int(in: 0...(1 << 53))) }
+    package func timeMilliseconds() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 
     package func strings(countMax: Int) -> [String] {
         var list: [String] = []

@@ -6,11 +6,11 @@ public import CSimdJSON
 extension JSONValue {
     package func string() -> String {
         guard let bytes = unsafe text else { return "" }
-        return unsafe string(bytes)
+        return unsafe string(from: bytes)
     }
 
     /// Returns a string from bytes of this document, which were already checked to be UTF-8.
-    package func string(_ text: UnsafeBufferPointer<UInt8>) -> String {
+    package func string(from text: UnsafeBufferPointer<UInt8>) -> String {
         unsafe String(copying: UTF8Span(unchecked: text.span, isKnownASCII: isPlain))
     }
 
@@ -27,8 +27,8 @@ extension JSONValue {
     /// The unescaped text, or nil with a noted problem if this is not a string.
     @inlinable @inline(always)
     package var text: UnsafeBufferPointer<UInt8>? {
-        guard let node = unsafe holds(JSON_STRING) else {
-            reportKind(wanted: "a string")
+        guard let node = unsafe matchingNode(ofKind: JSON_STRING) else {
+            reportWrongKind(wanted: "a string")
             return nil
         }
         return unsafe UnsafeBufferPointer(
@@ -39,9 +39,9 @@ extension JSONValue {
     /// Whether this is a string with exactly this text.
     @inlinable @inline(always)
     package func isText(_ text: StaticString) -> Bool {
-        guard let node = unsafe holds(JSON_STRING) else { return false }
+        guard let node = unsafe matchingNode(ofKind: JSON_STRING) else { return false }
         let (start, end) = unsafe (node.pointee.low, node.pointee.high)
-        return unsafe text.isAt(document.pointee.index.text + Int(start), length: end &- start)
+        return unsafe text.isEqual(toTextAt: document.pointee.index.text + Int(start), length: end &- start)
     }
 
     /// Notes a problem if this is not a string, without making a `String`.
@@ -49,16 +49,16 @@ extension JSONValue {
 
     @inlinable
     package func bool() -> Bool {
-        if unsafe holds(JSON_TRUE) != nil { return true }
-        if unsafe holds(JSON_FALSE) == nil { reportKind(wanted: "true or false") }
+        if unsafe matchingNode(ofKind: JSON_TRUE) != nil { return true }
+        if unsafe matchingNode(ofKind: JSON_FALSE) == nil { reportWrongKind(wanted: "true or false") }
         return false
     }
 
     /// Returns an integer. `1.0` and `1e3` are numbers but not integers.
     @inlinable @inline(always)
     package func int(in range: ClosedRange<Int> = Int.min...Int.max) -> Int {
-        if let node = unsafe holds(JSON_INTEGER) {
-            let value = Int(truncatingIfNeeded: unsafe bits(node))
+        if let node = unsafe matchingNode(ofKind: JSON_INTEGER) {
+            let value = Int(truncatingIfNeeded: unsafe bits(of: node))
             if range.contains(value) { return value }
         }
         reportInt(in: range)
@@ -67,22 +67,27 @@ extension JSONValue {
 
     @usableFromInline
     func reportInt(in range: ClosedRange<Int>) {
-        guard unsafe holds(JSON_INTEGER) != nil || holds(JSON_UNSIGNED) != nil else {
-            return reportKind(wanted: "an integer")
+        guard unsafe matchingNode(ofKind: JSON_INTEGER) != nil || matchingNode(ofKind: JSON_UNSIGNED) != nil
+        else {
+            return reportWrongKind(wanted: "an integer")
         }
         report("must be from \(range.lowerBound) to \(range.upperBound)", as: .outOfRange)
     }
 
     package func uint64() -> UInt64 {
-        if let node = unsafe holds(JSON_UNSIGNED) { return unsafe bits(node) }
+        if let node = unsafe matchingNode(ofKind: JSON_UNSIGNED) { return unsafe bits(of: node) }
         return UInt64(int(in: 0...Int.max))
     }
 
     package func double() -> Double {
-        if let node = unsafe holds(JSON_DOUBLE) { return unsafe Double(bitPattern: bits(node)) }
-        if let node = unsafe holds(JSON_INTEGER) { return unsafe Double(Int64(bitPattern: bits(node))) }
-        if let node = unsafe holds(JSON_UNSIGNED) { return unsafe Double(bits(node)) }
-        reportKind(wanted: "a number")
+        if let node = unsafe matchingNode(ofKind: JSON_DOUBLE) {
+            return unsafe Double(bitPattern: bits(of: node))
+        }
+        if let node = unsafe matchingNode(ofKind: JSON_INTEGER) {
+            return unsafe Double(Int64(bitPattern: bits(of: node)))
+        }
+        if let node = unsafe matchingNode(ofKind: JSON_UNSIGNED) { return unsafe Double(bits(of: node)) }
+        reportWrongKind(wanted: "a number")
         return 0
     }
 
@@ -90,8 +95,8 @@ extension JSONValue {
     package func choice<Choice: RawRepresentable & CaseIterable>(
         of type: Choice.Type
     ) -> Choice? where Choice.RawValue == String {
-        guard unsafe holds(JSON_STRING) != nil else {
-            reportKind(wanted: "a string")
+        guard unsafe matchingNode(ofKind: JSON_STRING) != nil else {
+            reportWrongKind(wanted: "a string")
             return nil
         }
         if let choice = Choice(rawValue: string()) { return choice }
@@ -101,7 +106,7 @@ extension JSONValue {
     }
 
     @inlinable @inline(always)
-    func bits(_ node: UnsafeMutablePointer<json_node>) -> UInt64 {
+    func bits(of node: UnsafeMutablePointer<json_node>) -> UInt64 {
         unsafe UInt64(node.pointee.high) << 32 | UInt64(node.pointee.low)
     }
 }

@@ -16,27 +16,27 @@ public import CSimdJSON
 
     @inlinable @inline(always) static var missing: Int32 { -1 }
     /// The index of a value inside a missing value or a wrong type, for which a problem is already noted.
-    @inlinable @inline(always) static var nowhere: Int32 { -2 }
+    @inlinable @inline(always) static var absent: Int32 { -2 }
 
     @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, node: Int) {
-        unsafe self.init(document, index: Int32(truncatingIfNeeded: node), parent: 0, name: nil)
+        unsafe self.init(document: document, index: Int32(truncatingIfNeeded: node), parent: 0, name: nil)
     }
 
     @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, missing name: StaticString, inObject object: Int) {
         unsafe self.init(
-            document, index: Self.missing, parent: Int32(truncatingIfNeeded: object), name: name)
+            document: document, index: Self.missing, parent: Int32(truncatingIfNeeded: object), name: name)
     }
 
     @inlinable @inline(always)
-    init(nowhereIn document: UnsafeMutablePointer<JSONDocument>) {
-        unsafe self.init(document, index: Self.nowhere, parent: 0, name: nil)
+    init(absentIn document: UnsafeMutablePointer<JSONDocument>) {
+        unsafe self.init(document: document, index: Self.absent, parent: 0, name: nil)
     }
 
     @inlinable @inline(always)
     init(
-        _ document: UnsafeMutablePointer<JSONDocument>, index: Int32, parent: Int32, name: StaticString?
+        document: UnsafeMutablePointer<JSONDocument>, index: Int32, parent: Int32, name: StaticString?
     ) {
         unsafe self.document = unsafe document
         self.index = index
@@ -62,8 +62,8 @@ public import CSimdJSON
     }
 
     @inlinable package var isMissing: Bool { index < 0 }
-    @inlinable package var isString: Bool { unsafe holds(JSON_STRING) != nil }
-    @inlinable package var isNull: Bool { unsafe holds(JSON_NULL) != nil }
+    @inlinable package var isString: Bool { unsafe matchingNode(ofKind: JSON_STRING) != nil }
+    @inlinable package var isNull: Bool { unsafe matchingNode(ofKind: JSON_NULL) != nil }
 
     /// The value, or nil if it is missing or null.
     @inlinable @inline(always)
@@ -83,7 +83,7 @@ public import CSimdJSON
 
     /// Returns the node if it has this kind.
     @inlinable @inline(always)
-    func holds(_ kind: json_kind) -> UnsafeMutablePointer<json_node>? {
+    func matchingNode(ofKind kind: json_kind) -> UnsafeMutablePointer<json_node>? {
         guard let node = unsafe node, unsafe node.pointee.kind & JSONDocument.kindMask == kind.rawValue
         else { return nil }
         return unsafe node
@@ -104,15 +104,15 @@ public import CSimdJSON
 
     /// Notes a problem from the caller. The message follows the path.
     package func report(_ message: String, as code: JSONProblem.Code = .invalid) {
-        if index == Self.nowhere { return }
+        if index == Self.absent { return }
         // The path takes time in proportion to the siblings, so it is not computed for unlisted problems.
-        guard unsafe document.pointee.listsMore() else { return }
+        guard unsafe document.pointee.mayListProblem() else { return }
         unsafe document.pointee.problems.append(JSONProblem(path: path, code: code, message: message))
     }
 
     /// Notes that the value is missing or has another kind than expected.
     @usableFromInline
-    func reportKind(wanted: String) {
+    func reportWrongKind(wanted: String) {
         if let kind {
             report("must be \(wanted), not \(kind.phrase)", as: .wrongType)
         } else {

@@ -42,7 +42,7 @@ extension JSONWriter {
     }
 
     package mutating func list<Element>(
-        _ name: StaticString, of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+        _ name: StaticString, of elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
         self.name(name)
         beginArray()
@@ -52,7 +52,7 @@ extension JSONWriter {
 
     /// Writes an array of objects. `write` adds the members of each.
     package mutating func objects<Element>(
-        _ name: StaticString, of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+        _ name: StaticString, of elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
         list(name, of: elements) { element, writer in
             writer.beginObject()

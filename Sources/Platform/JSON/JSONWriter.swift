@@ -29,7 +29,7 @@ internal import CSimdJSON
 
     /// Starts another document after the finished ones. The caller separates them by the counts before and
     /// after each.
-    package mutating func beginNext() {
+    package mutating func beginNextDocument() {
         precondition(depth == 0, "a JSON document is not finished")
         needsComma = false
     }
@@ -47,16 +47,16 @@ internal import CSimdJSON
 
     // MARK: Structure
 
-    @inlinable package mutating func beginObject() { open(UInt8(ascii: "{")) }
-    @inlinable package mutating func endObject() { close(UInt8(ascii: "}")) }
-    @inlinable package mutating func beginArray() { open(UInt8(ascii: "[")) }
-    @inlinable package mutating func endArray() { close(UInt8(ascii: "]")) }
+    @inlinable package mutating func beginObject() { openBracket(UInt8(ascii: "{")) }
+    @inlinable package mutating func endObject() { closeBracket(UInt8(ascii: "}")) }
+    @inlinable package mutating func beginArray() { openBracket(UInt8(ascii: "[")) }
+    @inlinable package mutating func endArray() { closeBracket(UInt8(ascii: "]")) }
 
     /// Writes the name of the next member. The name comes from the program and must not need an escape.
     @inlinable @inline(always)
     package mutating func name(_ name: StaticString) {
         let length = name.utf8CodeUnitCount
-        reserve(length + 4)
+        reserve(byteCount: length + 4)
         putComma()
         let out = unsafe buffer + count
         unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
@@ -74,8 +74,8 @@ internal import CSimdJSON
     }
 
     @inlinable @inline(always)
-    mutating func open(_ bracket: UInt8) {
-        reserve(2)
+    mutating func openBracket(_ bracket: UInt8) {
+        reserve(byteCount: 2)
         putComma()
         put(bracket)
         depth &+= 1
@@ -83,7 +83,7 @@ internal import CSimdJSON
     }
 
     @inlinable @inline(always)
-    mutating func close(_ bracket: UInt8) {
+    mutating func closeBracket(_ bracket: UInt8) {
         precondition(depth > 0, "a JSON bracket closes that was not opened")
         depth &-= 1
         put(bracket)
@@ -99,9 +99,9 @@ internal import CSimdJSON
 
     // MARK: Values
 
-    @inlinable package mutating func null() { word("null") }
+    @inlinable package mutating func null() { writeWord("null") }
     @inlinable
-    package mutating func value(_ value: Bool) { if value { word("true") } else { word("false") } }
+    package mutating func value(_ value: Bool) { if value { writeWord("true") } else { writeWord("false") } }
 
     @inlinable package mutating func value(_ value: Int) { self.value(Int64(value)) }
     @usableFromInline package mutating func value(_ value: UInt64) { integer(value, negative: false) }
@@ -110,11 +110,11 @@ internal import CSimdJSON
     }
 
     private mutating func integer(_ magnitude: UInt64, negative: Bool) {
-        reserve(2 + Decimal.room)
+        reserve(byteCount: 2 + DecimalDigits.bufferBytes)
         putComma()
         unsafe buffer.storeBytes(of: UInt8(ascii: "-"), toByteOffset: count, as: UInt8.self)
         count &+= negative ? 1 : 0
-        unsafe count &+= Decimal.write(magnitude, to: buffer + count)
+        unsafe count &+= DecimalDigits.write(magnitude, to: buffer + count)
         needsComma = true
     }
 
@@ -122,32 +122,33 @@ internal import CSimdJSON
     /// form and become null.
     @usableFromInline package mutating func value(_ value: Double) {
         guard value.isFinite else { return null() }
-        reserve(1 + Int(JSON_DOUBLE_BYTES_MAX))
+        reserve(byteCount: 1 + Int(JSON_DOUBLE_BYTES_MAX))
         putComma()
         needsComma = true
         unsafe count += json_write_double(value, (buffer + count).assumingMemoryBound(to: CChar.self))
     }
 
-    @usableFromInline package mutating func value(_ value: String) { self.value("", value) }
+    @usableFromInline package mutating func value(_ value: String) { self.value(prefix: "", rest: value) }
 
     /// Writes one string from two parts. The first part must not need an escape.
-    @usableFromInline package mutating func value(_ prefix: StaticString, _ rest: String) {
+    @usableFromInline package mutating func value(prefix: StaticString, rest: String) {
         let isWritten: Void? = unsafe rest.utf8.withContiguousStorageIfAvailable { rest in
-            unsafe quoted(prefix, UnsafeRawBufferPointer(rest))
+            unsafe writeQuoted(prefix: prefix, bytes: UnsafeRawBufferPointer(rest))
         }
         if isWritten != nil { return }
         var rest = rest
-        rest.withUTF8 { rest in unsafe quoted(prefix, UnsafeRawBufferPointer(rest)) }
+        rest.withUTF8 { rest in unsafe writeQuoted(prefix: prefix, bytes: UnsafeRawBufferPointer(rest)) }
     }
 
     @usableFromInline package mutating func value(_ value: StaticString) {
-        unsafe quoted("", UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
+        unsafe writeQuoted(
+            prefix: "", bytes: UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))
     }
 
     /// Writes a string from bytes. Invalid UTF-8 is replaced by U+FFFD.
     @usableFromInline package mutating func value(utf8 bytes: UnsafeRawBufferPointer) {
-        if unsafe Escaping.isASCII(bytes) {
-            unsafe quoted("", bytes)
+        if unsafe JSONEscaping.isASCII(bytes) {
+            unsafe writeQuoted(prefix: "", bytes: bytes)
         } else {
             unsafe value(String(decoding: bytes, as: UTF8.self))
         }
@@ -162,9 +163,9 @@ internal import CSimdJSON
     // MARK: Bytes
 
     @inlinable @inline(always)
-    mutating func word(_ word: StaticString) {
+    mutating func writeWord(_ word: StaticString) {
         let length = word.utf8CodeUnitCount
-        reserve(length + 1)
+        reserve(byteCount: length + 1)
         putComma()
         unsafe (buffer + count).copyMemory(from: word.utf8Start, byteCount: length)
         count &+= length
@@ -173,13 +174,13 @@ internal import CSimdJSON
 
     @inlinable @inline(always)
     mutating func put(_ byte: UInt8) {
-        reserve(1)
+        reserve(byteCount: 1)
         unsafe buffer.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count &+= 1
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
-        reserve(bytes.count + 1)
+        reserve(byteCount: bytes.count + 1)
         putComma()
         unsafe UnsafeMutableRawBufferPointer(start: buffer + count, count: bytes.count).copyMemory(
             from: bytes)
@@ -187,9 +188,9 @@ internal import CSimdJSON
         needsComma = true
     }
 
-    private mutating func quoted(_ prefix: StaticString, _ bytes: UnsafeRawBufferPointer) {
+    private mutating func writeQuoted(prefix: StaticString, bytes: UnsafeRawBufferPointer) {
         let length = prefix.utf8CodeUnitCount
-        reserve(length + bytes.count * Escaping.growthMax + 3 + Escaping.slack)
+        reserve(byteCount: length + bytes.count * JSONEscaping.growthMax + 3 + JSONEscaping.overrunBytes)
         putComma()
         var out = unsafe buffer + count
         unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
@@ -198,19 +199,19 @@ internal import CSimdJSON
             unsafe out.copyMemory(from: prefix.utf8Start, byteCount: length)
             unsafe out += length
         }
-        unsafe out += Escaping.write(bytes, to: out)
+        unsafe out += JSONEscaping.write(bytes, to: out)
         unsafe out.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe count = out + 1 - buffer
         needsComma = true
     }
 
     @inlinable @inline(always)
-    mutating func reserve(_ wanted: Int) {
-        if count &+ wanted > capacity { grow(count &+ wanted) }
+    mutating func reserve(byteCount wanted: Int) {
+        if count &+ wanted > capacity { grow(toBytes: count &+ wanted) }
     }
 
     @usableFromInline @inline(never)
-    mutating func grow(_ wanted: Int) {
+    mutating func grow(toBytes wanted: Int) {
         while capacity < wanted { capacity *= 2 }
         let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
         unsafe larger.copyMemory(from: buffer, byteCount: count)

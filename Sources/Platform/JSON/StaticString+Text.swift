@@ -8,7 +8,7 @@ public import Glibc
 /// other modules. Therefore this module imports C publicly.
 extension StaticString {
     /// The first eight bytes as a little-endian word. A shorter text is shifted up, like the load and shift
-    /// in `isAt`.
+    /// in `isEqual`.
     @inlinable @inline(always)
     var firstWord: UInt64 {
         let length = utf8CodeUnitCount
@@ -37,7 +37,7 @@ extension StaticString {
 
     /// Whether this text is at a pointer of a document. Eight bytes after each of its bytes must be readable.
     @inlinable @inline(always)
-    func isAt(_ pointer: UnsafePointer<UInt8>, length: UInt32) -> Bool {
+    func isEqual(toTextAt pointer: UnsafePointer<UInt8>, length: UInt32) -> Bool {
         let count = utf8CodeUnitCount
         guard length == UInt32(truncatingIfNeeded: count) else { return false }
         if count == 0 { return true }

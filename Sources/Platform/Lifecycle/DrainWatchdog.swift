@@ -1,7 +1,7 @@
 /// The watchdog of an orderly stop, on its own thread. A service that blocks while it stops can hold up every
 /// task of the process. The limit must be kept even then.
 final class DrainWatchdog: Sendable {
-    private let hasEnded = WakeSignal()
+    private let hasEnded = ThreadSignal()
     private let service = TracedLock("")
     private let thread: WorkerThread?
 
@@ -15,7 +15,7 @@ final class DrainWatchdog: Sendable {
     }
 
     /// Sets the service that is stopping now.
-    func watch(_ name: String) { service.withLock { $0 = name } }
+    func watch(service name: String) { service.withLock { $0 = name } }
 
     func end() {
         hasEnded.raise()

@@ -14,20 +14,20 @@ package struct Readiness: OptionSet, Sendable {
     /// Both directions are shut down. It is always reported.
     package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
     /// Reports each change once, instead of the condition repeatedly.
-    package static let edge = Readiness(rawValue: linux_epoll_edge())
+    package static let edgeTriggered = Readiness(rawValue: linux_epoll_edge())
 }
 
 /// The owner of a descriptor on an `EventLoop`. It is an object and not a closure, so that an event costs one
 /// call.
 package protocol EventHandler: AnyObject {
     /// Called on the loop. It may register, close and deregister any handler, including itself.
-    func ready(_ readiness: Readiness)
+    func didBecomeReady(_ readiness: Readiness)
     /// Called before the loop ends, so that the handler can close. The loop still runs work that is requested
     /// here, once.
-    func loopEnds()
+    func loopWillEnd()
 }
 
-/// A handler that runs once, at the end of the iteration in which it called `EventLoop.atEndOfTurn`.
-package protocol TurnHook: AnyObject {
-    func endOfTurn()
+/// A handler that runs once, at the end of the iteration in which it called `EventLoop.callAtEndOfIteration`.
+package protocol IterationHook: AnyObject {
+    func iterationWillEnd()
 }

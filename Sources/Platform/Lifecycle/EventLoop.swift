@@ -9,14 +9,14 @@ internal import Glibc
 ///
 /// Limits: at most `jobsMax` jobs wait. At the limit a caller on an ordinary thread waits. Callers on event
 /// loops do not wait, because two full loops must not wait for each other. Tasks of actors that are pinned
-/// here do not wait either, and each task has at most one job. At most `eventsPerTurnMax` events are handled
+/// here do not wait either, and each task has at most one job. At most `eventsPerIterationMax` events are handled
 /// before jobs.
 ///
 /// `@unchecked Sendable`: The inbox is locked. All other state is used on the loop's thread only, and
 /// `preconditionOnLoop` checks it at the entry points.
 @safe package final class EventLoop: @unchecked Sendable {
     package static let jobsMax = 65_536
-    private static let eventsPerTurnMax = 256
+    private static let eventsPerIterationMax = 256
     /// The largest result of one `recv`. There is one buffer per loop, and received bytes are valid for one
     /// call.
     package static let readBufferBytes = 256 * 1024
@@ -24,8 +24,8 @@ internal import Glibc
     package let name: String
     /// The steady time at the start of this iteration. The exclusivity check is off, because otherwise other
     /// modules check it at each read, several times for every push.
-    package var now: Instant { turnBegan }
-    @safe @exclusivity(unchecked) private var turnBegan = Instant.now()
+    package var now: Instant { iterationStart }
+    @safe @exclusivity(unchecked) private var iterationStart = Instant.now()
     var timers = TimerHeap()
     let readBuffer: UnsafeMutableRawBufferPointer
 
@@ -34,10 +34,10 @@ internal import Glibc
     private let events: UnsafeMutablePointer<epoll_event>
     private var registrations: [Registration] = []
     private var jobs: [LoopJob] = []
-    private var ownJobs: [LoopJob] = []
-    private var hooks: [any TurnHook] = []
-    private var expectant: [ObjectIdentifier: any EventHandler] = [:]
-    private var runningHooks: [any TurnHook] = []
+    private var jobsFromLoop: [LoopJob] = []
+    private var hooks: [any IterationHook] = []
+    private var handlersWithoutDescriptor: [ObjectIdentifier: any EventHandler] = [:]
+    private var runningHooks: [any IterationHook] = []
     private var thread = pthread_t()
     private var isStarted = false
     private var isStopping = false
@@ -55,12 +55,12 @@ internal import Glibc
         self.name = name
         inbox = try LoopInbox(limit: jobsMax)
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        unsafe events = .allocate(capacity: EventLoop.eventsPerTurnMax)
+        unsafe events = .allocate(capacity: EventLoop.eventsPerIterationMax)
         unsafe readBuffer = .allocate(byteCount: EventLoop.readBufferBytes, alignment: 64)
-        let wanted = Readiness([.readable, .edge]).rawValue
+        let wanted = Readiness([.readable, .edgeTriggered]).rawValue
         guard epoll >= 0,
             linux_epoll_set(epoll, EPOLL_CTL_ADD, inbox.wakeup, wanted, EventLoop.wakeupToken) == 0
-        else { throw SystemError("create an event loop", code: errno) }
+        else { throw SystemError(action: "create an event loop", code: errno) }
     }
 
     deinit {
@@ -80,11 +80,11 @@ internal import Glibc
         guard code == 0 else {
             unsafe reference.release()
             isStarted = false
-            throw SystemError("start the thread of event loop \(name)", code: code)
+            throw SystemError(action: "start the thread of event loop \(name)", code: code)
         }
     }
 
-    /// Runs the queued jobs, calls `loopEnds` of the registered handlers, ends the thread and waits for it.
+    /// Runs the queued jobs, calls `loopWillEnd` of the registered handlers, ends the thread and waits for it.
     /// It must not be called on a loop's thread.
     package func stop() {
         precondition(!isOnLoop, "an event loop cannot wait for itself")
@@ -99,34 +99,34 @@ internal import Glibc
     /// Runs a job on the loop. Jobs of one thread keep their order. Returns false, without running the job,
     /// if the loop has stopped.
     @discardableResult
-    package func execute(_ job: @escaping @Sendable () -> Void) -> Bool { put(.closure(job)) }
+    package func execute(_ job: @escaping @Sendable () -> Void) -> Bool { submit(.closure(job)) }
 
-    func put(_ job: LoopJob) -> Bool {
+    func submit(_ job: LoopJob) -> Bool {
         guard isOnLoop else {
             let mayWait = if case .closure = job { EventLoop.current == nil } else { false }
-            return inbox.put(job, mayWait: mayWait)
+            return inbox.add(job, mayWait: mayWait)
         }
-        ownJobs.append(job)
+        jobsFromLoop.append(job)
         return true
     }
 
     /// Calls the hook once at the end of this iteration. A connection then sends all output of the iteration.
     /// A hook that is requested inside a hook runs at the end of the next iteration, which starts at once.
-    package func atEndOfTurn(_ hook: any TurnHook) {
+    package func callAtEndOfIteration(_ hook: any IterationHook) {
         preconditionOnLoop()
         hooks.append(hook)
     }
 
     // MARK: Descriptors
 
-    package func register(_ descriptor: Int32, for interest: Readiness, _ handler: any EventHandler)
+    package func register(_ descriptor: Int32, for interest: Readiness, handler: any EventHandler)
         throws(SystemError)
     {
         preconditionOnLoop()
         let index = Int(descriptor)
         while registrations.count <= index { registrations.append(Registration()) }
         registrations[index].generation &+= 1
-        try watch(descriptor, interest)
+        try watch(descriptor, for: interest)
         registrations[index].handler = handler
     }
 
@@ -143,15 +143,19 @@ internal import Glibc
 
     /// Adds a handler without a descriptor, such as a connection whose host is being resolved. It is also
     /// called when the loop ends.
-    package func expect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = handler }
+    package func addHandler(_ handler: any EventHandler) {
+        handlersWithoutDescriptor[ObjectIdentifier(handler)] = handler
+    }
 
-    package func unexpect(_ handler: any EventHandler) { expectant[ObjectIdentifier(handler)] = nil }
+    package func removeHandler(_ handler: any EventHandler) {
+        handlersWithoutDescriptor[ObjectIdentifier(handler)] = nil
+    }
 
-    private func watch(_ descriptor: Int32, _ interest: Readiness) throws(SystemError) {
+    private func watch(_ descriptor: Int32, for interest: Readiness) throws(SystemError) {
         let generation = registrations[Int(descriptor)].generation
         let token = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
         guard linux_epoll_set(epoll, EPOLL_CTL_ADD, descriptor, interest.rawValue, token) == 0 else {
-            throw SystemError("watch descriptor \(descriptor) on event loop \(name)", code: errno)
+            throw SystemError(action: "watch descriptor \(descriptor) on event loop \(name)", code: errno)
         }
     }
 
@@ -160,19 +164,19 @@ internal import Glibc
     fileprivate func run() {
         linux_block_signals()
         unsafe linux_name_thread(String(name.prefix(15)))
-        EventLoop.enter(self)
-        while !isStopping { turn() }
-        for registration in registrations { registration.handler?.loopEnds() }
-        for handler in expectant.values { handler.loopEnds() }
-        repeat { turn() } while !(ownJobs.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
+        EventLoop.setCurrent(self)
+        while !isStopping { runIteration() }
+        for registration in registrations { registration.handler?.loopWillEnd() }
+        for handler in handlersWithoutDescriptor.values { handler.loopWillEnd() }
+        repeat { runIteration() } while !(jobsFromLoop.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
         for index in registrations.indices { registrations[index].handler = nil }
         timers.removeAll()
-        EventLoop.leave()
+        EventLoop.clearCurrent()
     }
 
-    private func turn() {
-        let count = unsafe epoll_wait(epoll, events, Int32(EventLoop.eventsPerTurnMax), timeout)
-        turnBegan = Instant.now()
+    private func runIteration() {
+        let count = unsafe epoll_wait(epoll, events, Int32(EventLoop.eventsPerIterationMax), waitMilliseconds)
+        iterationStart = Instant.now()
         var isWoken = false
         for index in 0..<max(0, count) {
             let token = unsafe linux_epoll_token(events, index)
@@ -180,12 +184,12 @@ internal import Glibc
                 isWoken = true
             } else {
                 let readiness = unsafe linux_epoll_events(events, index)
-                dispatch(token, Readiness(rawValue: readiness))
+                dispatch(token: token, readiness: Readiness(rawValue: readiness))
             }
         }
         TimerHeap.fire(timers.takeDue(at: now))
-        if !ownJobs.isEmpty {
-            swap(&jobs, &ownJobs)
+        if !jobsFromLoop.isEmpty {
+            swap(&jobs, &jobsFromLoop)
             runJobs()
         }
         if isWoken {
@@ -195,10 +199,10 @@ internal import Glibc
         runHooks()
     }
 
-    private func dispatch(_ token: UInt64, _ readiness: Readiness) {
+    private func dispatch(token: UInt64, readiness: Readiness) {
         let registration = registrations[Int(UInt32(truncatingIfNeeded: token))]
         guard registration.generation == UInt32(token >> 32) else { return }
-        registration.handler?.ready(readiness)
+        registration.handler?.didBecomeReady(readiness)
     }
 
     private func runJobs() {
@@ -215,13 +219,13 @@ internal import Glibc
     private func runHooks() {
         guard !hooks.isEmpty else { return }
         swap(&hooks, &runningHooks)
-        for hook in runningHooks { hook.endOfTurn() }
+        for hook in runningHooks { hook.iterationWillEnd() }
         runningHooks.removeAll(keepingCapacity: true)
     }
 
     /// The wait in milliseconds, rounded up so that no timer fires early.
-    private var timeout: Int32 {
-        guard ownJobs.isEmpty, hooks.isEmpty, !isStopping else { return 0 }
+    private var waitMilliseconds: Int32 {
+        guard jobsFromLoop.isEmpty, hooks.isEmpty, !isStopping else { return 0 }
         guard let earliest = timers.earliest else { return -1 }
         let wait = earliest.nanoseconds - Instant.now().nanoseconds
         return wait <= 0 ? 0 : Int32(clamping: (wait - 1) / 1_000_000 + 1)

@@ -29,6 +29,6 @@ package enum ExitStatus: Int32, Sendable {
 }
 
 /// An error that determines the exit status of the process.
-package protocol Fatal: Error, CustomStringConvertible {
+package protocol FatalError: Error, CustomStringConvertible {
     var exitStatus: ExitStatus { get }
 }

@@ -16,7 +16,7 @@ enum LoopJob {
     let wakeup: Int32
     private let limit: Int
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let room: UnsafeMutablePointer<pthread_cond_t>
+    private let spaceAvailable: UnsafeMutablePointer<pthread_cond_t>
     private var jobs: [LoopJob] = []
     private var isSignalled = false
     private var isStopping = false
@@ -25,25 +25,25 @@ enum LoopJob {
     init(limit: Int) throws(SystemError) {
         self.limit = limit
         wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard wakeup >= 0 else { throw SystemError("create an event descriptor", code: errno) }
+        guard wakeup >= 0 else { throw SystemError(action: "create an event descriptor", code: errno) }
         unsafe mutex = .allocate(capacity: 1)
-        unsafe room = .allocate(capacity: 1)
+        unsafe spaceAvailable = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
-        unsafe pthread_cond_init(room, nil)
+        unsafe pthread_cond_init(spaceAvailable, nil)
     }
 
     deinit {
-        unsafe pthread_cond_destroy(room)
+        unsafe pthread_cond_destroy(spaceAvailable)
         unsafe pthread_mutex_destroy(mutex)
-        unsafe room.deallocate()
+        unsafe spaceAvailable.deallocate()
         unsafe mutex.deallocate()
         Glibc.close(wakeup)
     }
 
     /// Adds a job. Returns false if the loop has ended. At the limit the call waits if it may.
-    func put(_ job: LoopJob, mayWait: Bool) -> Bool {
+    func add(_ job: LoopJob, mayWait: Bool) -> Bool {
         unsafe pthread_mutex_lock(mutex)
-        while mayWait, jobs.count >= limit, !isClosed { unsafe pthread_cond_wait(room, mutex) }
+        while mayWait, jobs.count >= limit, !isClosed { unsafe pthread_cond_wait(spaceAvailable, mutex) }
         let accepted = !isClosed
         if accepted { jobs.append(job) }
         let mustWake = accepted && !isSignalled
@@ -59,7 +59,7 @@ enum LoopJob {
         unsafe pthread_mutex_lock(mutex)
         swap(&jobs, &spare)
         isSignalled = false
-        if spare.count >= limit { unsafe pthread_cond_broadcast(room) }
+        if spare.count >= limit { unsafe pthread_cond_broadcast(spaceAvailable) }
         let stops = isStopping
         unsafe pthread_mutex_unlock(mutex)
         return stops
@@ -76,7 +76,7 @@ enum LoopJob {
     func closeIfEmpty() -> Bool {
         unsafe pthread_mutex_lock(mutex)
         isClosed = jobs.isEmpty
-        if isClosed { unsafe pthread_cond_broadcast(room) }
+        if isClosed { unsafe pthread_cond_broadcast(spaceAvailable) }
         let result = isClosed
         unsafe pthread_mutex_unlock(mutex)
         return result

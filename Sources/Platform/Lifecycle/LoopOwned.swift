@@ -10,13 +10,13 @@ package final class LoopOwned<Value>: @unchecked Sendable {
     /// fails, the thread is stopped.
     ///
     /// - Parameter make: Receives this object, for callbacks from other threads.
-    package init(thread name: String, _ make: @escaping @Sendable (LoopOwned) throws -> Value) throws {
+    package init(thread name: String, make: @escaping @Sendable (LoopOwned) throws -> Value) throws {
         loop = try EventLoop(name: name)
         try loop.start { self.value = try make(self) }
     }
 
     /// Creates the value on a running loop that another owner ends.
-    package init(on loop: EventLoop, _ make: @escaping @Sendable (LoopOwned) -> Value) {
+    package init(on loop: EventLoop, make: @escaping @Sendable (LoopOwned) -> Value) {
         self.loop = loop
         loop.execute { self.value = make(self) }
     }
@@ -29,7 +29,7 @@ package final class LoopOwned<Value>: @unchecked Sendable {
     }
 
     /// The value, for callbacks on the loop.
-    package var onLoop: Value {
+    package var valueOnLoop: Value {
         loop.preconditionOnLoop()
         return owned
     }
@@ -47,14 +47,14 @@ package final class LoopOwned<Value>: @unchecked Sendable {
     }
 
     /// Runs the queued jobs and then `last`, ends the thread, and releases the value.
-    package func stop(_ last: @escaping @Sendable (Value) -> Void = { _ in }) {
+    package func stop(finally last: @escaping @Sendable (Value) -> Void = { _ in }) {
         _ = loop.perform { last(self.owned) }
         loop.stop()
         value = nil
     }
 
     /// Stops in the same way, for callers that must not block their thread.
-    package func stop(_ last: @escaping @Sendable (Value) -> Void) async {
+    package func stop(finally last: @escaping @Sendable (Value) -> Void) async {
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             let isTaken = execute {
                 last($0)

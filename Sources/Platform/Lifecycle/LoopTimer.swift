@@ -6,12 +6,12 @@
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private let action: () -> Void
-    package fileprivate(set) var due = Instant.distantFuture
+    package fileprivate(set) var dueAt = Instant.distantFuture
     /// The index in the heap, `idle` if not scheduled, or `taken` between its removal from the heap and
     /// firing.
     fileprivate var index = LoopTimer.idle
     fileprivate static let idle = -1
-    fileprivate static let taken = -2
+    fileprivate static let takenForFiring = -2
 
     package init(on loop: EventLoop, action: @escaping () -> Void) {
         self.loop = loop
@@ -23,7 +23,7 @@ package final class LoopTimer {
     package func schedule(at instant: Instant) {
         loop.preconditionOnLoop()
         cancel()
-        due = instant
+        dueAt = instant
         loop.timers.insert(self)
     }
 
@@ -33,7 +33,7 @@ package final class LoopTimer {
     }
 
     fileprivate func fire() {
-        guard index == LoopTimer.taken else { return }
+        guard index == LoopTimer.takenForFiring else { return }
         index = LoopTimer.idle
         action()
     }
@@ -44,7 +44,7 @@ struct TimerHeap {
     private var heap: [LoopTimer] = []
 
     var isEmpty: Bool { heap.isEmpty }
-    var earliest: Instant? { heap.first?.due }
+    var earliest: Instant? { heap.first?.dueAt }
 
     mutating func insert(_ timer: LoopTimer) {
         timer.index = heap.count
@@ -71,11 +71,11 @@ struct TimerHeap {
     /// Removes the due timers. `EventLoop` fires them after it released the heap, because an action may
     /// schedule and cancel timers. A timer that an action schedules for now fires in the next iteration.
     mutating func takeDue(at now: Instant) -> [LoopTimer] {
-        guard let first = heap.first, first.due <= now else { return [] }
+        guard let first = heap.first, first.dueAt <= now else { return [] }
         var taken: [LoopTimer] = []
-        while let timer = heap.first, timer.due <= now {
+        while let timer = heap.first, timer.dueAt <= now {
             remove(timer)
-            timer.index = LoopTimer.taken
+            timer.index = LoopTimer.takenForFiring
             taken.append(timer)
         }
         return taken
@@ -89,7 +89,7 @@ struct TimerHeap {
         var child = start
         while child > 0 {
             let parent = (child - 1) / 2
-            guard heap[child].due < heap[parent].due else { return }
+            guard heap[child].dueAt < heap[parent].dueAt else { return }
             exchange(child, parent)
             child = parent
         }
@@ -101,8 +101,8 @@ struct TimerHeap {
             let left = 2 * parent + 1
             let right = left + 1
             var least = parent
-            if left < heap.count, heap[left].due < heap[least].due { least = left }
-            if right < heap.count, heap[right].due < heap[least].due { least = right }
+            if left < heap.count, heap[left].dueAt < heap[least].dueAt { least = left }
+            if right < heap.count, heap[right].dueAt < heap[least].dueAt { least = right }
             guard least != parent else { return }
             exchange(parent, least)
             parent = least

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Bytes that wait for a socket, in one block of memory. They are added at the tail and sent from the head.
 @safe struct OutboundBuffer: ~Copyable {
-    private static let leastCapacity = 16 * 1024
+    private static let capacityMin = 16 * 1024
     /// An empty buffer above this size frees its memory, because thousands of connections are idle.
     private static let keptCapacityMax = 64 * 1024
 
@@ -30,18 +30,18 @@ internal import Glibc
 
     /// Returns space for at least `count` more bytes. `commit` then adds the bytes that were written to it.
     mutating func space(for count: Int) -> UnsafeMutableRawBufferPointer {
-        if tail + count > capacity { makeRoom(for: count) }
+        if tail + count > capacity { ensureSpace(for: count) }
         // `makeRoom` allocated memory if the count is above zero.
         return unsafe UnsafeMutableRawBufferPointer(
             start: memory.map { unsafe $0 + tail }, count: capacity - tail)
     }
 
-    mutating func commit(_ count: Int) {
+    mutating func commit(count: Int) {
         precondition(tail + count <= capacity, "the committed bytes exceed the space")
         tail += count
     }
 
-    mutating func consume(_ count: Int) {
+    mutating func consume(count: Int) {
         precondition(count <= self.count, "the consumed bytes exceed the content")
         head += count
         guard head == tail else { return }
@@ -58,14 +58,14 @@ internal import Glibc
         tail = 0
     }
 
-    private mutating func makeRoom(for extra: Int) {
+    private mutating func ensureSpace(for extra: Int) {
         if let memory = unsafe memory, head > 0 {
             unsafe memmove(memory, memory + head, count)
             tail -= head
             head = 0
         }
         guard tail + extra > capacity else { return }
-        capacity = max(OutboundBuffer.leastCapacity, capacity * 2, tail + extra)
+        capacity = max(OutboundBuffer.capacityMin, capacity * 2, tail + extra)
         unsafe memory = realloc(memory, capacity)
         precondition(unsafe memory != nil, "out of memory")
     }

@@ -4,16 +4,16 @@ internal import Synchronization
 /// A DNS resolver outside the loop. Each lookup has a short-lived thread, because `getaddrinfo` blocks and
 /// cannot be cancelled. At most `questionsMax` lookups run in a process. A further lookup fails at once.
 enum Resolver {
-    static let questionsMax = 32
-    private static let open = Atomic<Int>(0)
+    static let lookupsMax = 32
+    private static let openLookups = Atomic<Int>(0)
 
-    private final class Question: Sendable {
+    private final class Lookup: Sendable {
         let host: String
         let port: Int
         let answer: @Sendable (Result<[SocketAddress], ResolveError>) -> Void
 
         init(
-            _ host: String, port: Int,
+            host: String, port: Int,
             answer: @escaping @Sendable (Result<[SocketAddress], ResolveError>) -> Void
         ) {
             self.host = host
@@ -28,31 +28,31 @@ enum Resolver {
     ) {
         let numeric = SocketAddress.resolve(host: host, port: port, numericOnly: true)
         if case .success = numeric { return answer(numeric) }
-        guard open.add(1, ordering: .relaxed).newValue <= questionsMax else {
-            open.subtract(1, ordering: .relaxed)
+        guard openLookups.add(1, ordering: .relaxed).newValue <= lookupsMax else {
+            openLookups.subtract(1, ordering: .relaxed)
             return answer(.failure(ResolveError(host: host, code: EAI_AGAIN, system: 0)))
         }
         // The thread retains the question until it is answered.
-        let reference = unsafe Unmanaged.passRetained(Question(host, port: port, answer: answer))
+        let reference = unsafe Unmanaged.passRetained(Lookup(host: host, port: port, answer: answer))
         var thread = pthread_t()
         let code = unsafe pthread_create(
             &thread, nil,
             { argument in
-                if let argument = unsafe argument { unsafe Resolver.ask(argument) }
+                if let argument = unsafe argument { unsafe Resolver.runLookup(argument) }
                 return nil
             }, reference.toOpaque())
         guard code == 0 else {
             unsafe reference.release()
-            open.subtract(1, ordering: .relaxed)
+            openLookups.subtract(1, ordering: .relaxed)
             return answer(.failure(ResolveError(host: host, code: EAI_SYSTEM, system: code)))
         }
         pthread_detach(thread)
     }
 
-    private static func ask(_ reference: UnsafeMutableRawPointer) {
-        let question = unsafe Unmanaged<Question>.fromOpaque(reference).takeRetainedValue()
+    private static func runLookup(_ reference: UnsafeMutableRawPointer) {
+        let question = unsafe Unmanaged<Lookup>.fromOpaque(reference).takeRetainedValue()
         let result = SocketAddress.resolve(host: question.host, port: question.port)
-        open.subtract(1, ordering: .relaxed)
+        openLookups.subtract(1, ordering: .relaxed)
         question.answer(result)
     }
 }

@@ -28,5 +28,5 @@ package struct ServiceContext: Sendable {
 
     /// Reports that the service cannot continue. The process stops in order and exits with the error. A
     /// supervisor then restarts it, which is the only repair that always works.
-    package func fail(_ error: any Error) { onFailure(error) }
+    package func fail(with error: any Error) { onFailure(error) }
 }

@@ -3,22 +3,22 @@ internal import Synchronization
 /// The request to stop. The first request, from a signal or a failed service, counts. Later requests have no
 /// effect.
 package final class Shutdown: Sendable {
-    package enum Reason: Sendable {
+    package enum ShutdownReason: Sendable {
         case signal(String)
         case failure(any Error)
     }
 
-    private struct State {
-        var reason: Reason?
-        var waiters: [CheckedContinuation<Reason, Never>] = []
+    private struct RequestState {
+        var reason: ShutdownReason?
+        var waiters: [CheckedContinuation<ShutdownReason, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Mutex(RequestState())
 
     package init() {}
 
-    package func request(_ reason: Reason) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Reason, Never>] in
+    package func request(because reason: ShutdownReason) {
+        let waiters = state.withLock { state -> [CheckedContinuation<ShutdownReason, Never>] in
             guard state.reason == nil else { return [] }
             state.reason = reason
             defer { state.waiters = [] }
@@ -29,9 +29,9 @@ package final class Shutdown: Sendable {
 
     package var isRequested: Bool { state.withLock { $0.reason != nil } }
 
-    package func wait() async -> Reason {
+    package func wait() async -> ShutdownReason {
         await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Reason? in
+            let known = state.withLock { state -> ShutdownReason? in
                 if state.reason == nil { state.waiters.append(continuation) }
                 return state.reason
             }

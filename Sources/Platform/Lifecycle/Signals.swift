@@ -12,7 +12,7 @@ package enum Signals {
     /// Blocks the watched signals for `watch`. It must run before the process has a second thread, because
     /// threads inherit the mask of their creator.
     package static func block() {
-        var set = makeSet()
+        var set = makeSignalSet()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
@@ -36,10 +36,10 @@ package enum Signals {
     ///   - reload: Called on HUP.
     ///   - exitNow: Called on the second request to stop. It must not return.
     package static func watch(
-        _ shutdown: Shutdown, reload: @escaping @Sendable () -> Void,
+        requesting shutdown: Shutdown, reload: @escaping @Sendable () -> Void,
         exitNow: @escaping @Sendable () -> Void
     ) {
-        let watcher = Watcher(shutdown: shutdown, reload: reload, exitNow: exitNow)
+        let watcher = SignalWatcher(shutdown: shutdown, reload: reload, exitNow: exitNow)
         var thread = pthread_t()
         let argument = unsafe Unmanaged.passRetained(watcher).toOpaque()
         let status = unsafe pthread_create(&thread, nil, watcherThread, argument)
@@ -47,14 +47,14 @@ package enum Signals {
         pthread_detach(thread)
     }
 
-    private static func makeSet() -> sigset_t {
+    private static func makeSignalSet() -> sigset_t {
         var set = sigset_t()
         unsafe sigemptyset(&set)
         for (number, _) in watched { unsafe sigaddset(&set, number) }
         return set
     }
 
-    fileprivate final class Watcher: Sendable {
+    fileprivate final class SignalWatcher: Sendable {
         let shutdown: Shutdown
         let reload: @Sendable () -> Void
         let exitNow: @Sendable () -> Void
@@ -69,7 +69,7 @@ package enum Signals {
         }
 
         func waitForever() {
-            var set = Signals.makeSet()
+            var set = Signals.makeSignalSet()
             while true {
                 var number: Int32 = 0
                 guard unsafe sigwait(&set, &number) == 0 else { continue }
@@ -79,7 +79,7 @@ package enum Signals {
                     exitNow()
                 } else {
                     shutdown.request(
-                        .signal(watched.first { $0.number == number }?.name ?? "signal \(number)"))
+                        because: .signal(watched.first { $0.number == number }?.name ?? "signal \(number)"))
                 }
             }
         }
@@ -87,6 +87,6 @@ package enum Signals {
 }
 
 private func watcherThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    unsafe Unmanaged<Signals.Watcher>.fromOpaque(argument!).takeRetainedValue().waitForever()
+    unsafe Unmanaged<Signals.SignalWatcher>.fromOpaque(argument!).takeRetainedValue().waitForever()
     return nil
 }

@@ -31,14 +31,14 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
 
     /// Returns the address that a socket is bound to (`getsockname`) or connected to (`getpeername`).
     static func local(of descriptor: Int32) -> SocketAddress? {
-        unsafe read { unsafe getsockname(descriptor, $0, $1) }
+        unsafe readAddress { unsafe getsockname(descriptor, $0, $1) }
     }
     static func peer(of descriptor: Int32) -> SocketAddress? {
-        unsafe read { unsafe getpeername(descriptor, $0, $1) }
+        unsafe readAddress { unsafe getpeername(descriptor, $0, $1) }
     }
 
-    private static func read(
-        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    private static func readAddress(
+        with call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     )
         -> SocketAddress?
     {
@@ -55,27 +55,29 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     package var isIPv6: Bool { family == AF_INET6 }
 
     /// `192.0.2.1`, `2001:db8::1`
-    package var host: String { name(of: AF_INET6 == family ? INET6_ADDRSTRLEN : INET_ADDRSTRLEN).host }
+    package var host: String {
+        numericName(ofWidth: AF_INET6 == family ? INET6_ADDRSTRLEN : INET_ADDRSTRLEN).host
+    }
 
-    package var port: Int { name(of: INET6_ADDRSTRLEN).port }
+    package var port: Int { numericName(ofWidth: INET6_ADDRSTRLEN).port }
 
     /// `192.0.2.1:443`, `[2001:db8::1]:443`
     package var description: String {
-        let name = name(of: INET6_ADDRSTRLEN)
+        let name = numericName(ofWidth: INET6_ADDRSTRLEN)
         return family == AF_INET6 ? "[\(name.host)]:\(name.port)" : "\(name.host):\(name.port)"
     }
 
-    private func name(of width: Int32) -> (host: String, port: Int) {
+    private func numericName(ofWidth width: Int32) -> (host: String, port: Int) {
         var host = [CChar](repeating: 0, count: 64)
         var service = [CChar](repeating: 0, count: 8)
         let code = unsafe withPointer { pointer, length in
             unsafe getnameinfo(pointer, length, &host, 64, &service, 8, NI_NUMERICHOST | NI_NUMERICSERV)
         }
         guard code == 0 else { return ("unknown", 0) }
-        return (SocketAddress.text(host), Int(SocketAddress.text(service)) ?? 0)
+        return (SocketAddress.text(from: host), Int(SocketAddress.text(from: service)) ?? 0)
     }
 
-    private static func text(_ characters: [CChar]) -> String {
+    private static func text(from characters: [CChar]) -> String {
         String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
@@ -113,7 +115,7 @@ package struct ResolveError: Error, CustomStringConvertible {
     init(host: String, code: Int32, system: Int32) {
         let cause: String
         if code == EAI_SYSTEM {
-            cause = SystemError.words(for: system)
+            cause = SystemError.text(for: system)
         } else {
             // SAFETY: static text.
             cause = unsafe String(cString: gai_strerror(code)).lowercased()

@@ -4,7 +4,7 @@ internal import Glibc
 /// The sending side of a non-blocking socket: the waiting bytes, and whether the kernel's buffer is full.
 /// Only EAGAIN sets that state, and only an event of the loop clears it.
 struct SocketOutput: ~Copyable {
-    var waiting = OutboundBuffer()
+    var pendingBytes = OutboundBuffer()
     private var isBlocked = false
 
     init() {}
@@ -19,13 +19,13 @@ struct SocketOutput: ~Copyable {
 
     /// Sends until no bytes wait or the kernel's buffer is full.
     mutating func flush(to descriptor: Int32) throws(SystemError) {
-        while !waiting.isEmpty, !isBlocked {
-            let bytes = unsafe waiting.bytes
+        while !pendingBytes.isEmpty, !isBlocked {
+            let bytes = unsafe pendingBytes.bytes
             let sent = unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
             if sent >= 0 {
-                waiting.consume(sent)
+                pendingBytes.consume(count: sent)
             } else {
-                try note(errno)
+                try handleSendError(code: errno)
             }
         }
     }
@@ -33,7 +33,7 @@ struct SocketOutput: ~Copyable {
     /// Sends the waiting and the new bytes in one call. Only bytes that the kernel does not accept are
     /// copied.
     mutating func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
-        let first = unsafe waiting.bytes
+        let first = unsafe pendingBytes.bytes
         let sent =
             if unsafe first.isEmpty {
                 unsafe linux_send(descriptor, bytes.baseAddress, UInt(bytes.count))
@@ -41,17 +41,17 @@ struct SocketOutput: ~Copyable {
                 unsafe linux_send_both(
                     descriptor, first.baseAddress, UInt(first.count), bytes.baseAddress, UInt(bytes.count))
             }
-        if sent < 0 { try note(errno) }
+        if sent < 0 { try handleSendError(code: errno) }
         let taken = max(0, sent)
         let fromWaiting = min(taken, first.count)
-        waiting.consume(fromWaiting)
-        unsafe waiting.append(UnsafeRawBufferPointer(rebasing: bytes[(taken - fromWaiting)...]))
+        pendingBytes.consume(count: fromWaiting)
+        unsafe pendingBytes.append(UnsafeRawBufferPointer(rebasing: bytes[(taken - fromWaiting)...]))
         try flush(to: descriptor)
     }
 
-    private mutating func note(_ code: Int32) throws(SystemError) {
+    private mutating func handleSendError(code: Int32) throws(SystemError) {
         guard code != EINTR else { return }
-        guard code == EAGAIN else { throw SystemError("send to the peer", code: code) }
+        guard code == EAGAIN else { throw SystemError(action: "send to the peer", code: code) }
         isBlocked = true
     }
 }

@@ -8,14 +8,14 @@
 
     @inlinable
     package mutating func next() -> UInt64 {
-        let number = SplitMix64.mixed(state)
+        let number = SplitMix64.number(forState: state)
         state &+= 0x9E37_79B9_7F4A_7C15
         return number
     }
 
     /// Returns the generator's number for this state.
     @inlinable
-    package static func mixed(_ state: UInt64) -> UInt64 {
+    package static func number(forState state: UInt64) -> UInt64 {
         var z = state &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB

@@ -8,15 +8,15 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package let description: String
 
     /// Makes the text "cannot \(action): \(system's words); \(remedy)".
-    package init(_ action: String, code: Int32, remedy: String? = nil) {
+    package init(action: String, code: Int32, remedy: String? = nil) {
         self.code = code
-        let cause = SystemError.words(for: code)
+        let cause = SystemError.text(for: code)
         let advice = remedy ?? SystemError.remedy(for: code)
         description = "cannot \(action): \(cause)" + (advice.map { "; \($0)" } ?? "")
     }
 
     /// Returns the system's text for this error, in lower case.
-    package static func words(for code: Int32) -> String {
+    package static func text(for code: Int32) -> String {
         guard let text = unsafe linux_error_words(code) else { return "system error \(code)" }
         let words = unsafe String(cString: text)
         return words.prefix(1).lowercased() + words.dropFirst()

@@ -1,7 +1,7 @@
 /// The reason that a connection ended. It is a value: its owner decides whether it is a fault.
 package enum TCPCloseReason: Sendable, CustomStringConvertible {
     /// The owner closed it.
-    case closedHere
+    case closedLocally
     /// The peer closed it properly.
     case closedByPeer
     /// The connection broke: reset, timed out or unreachable.
@@ -9,15 +9,15 @@ package enum TCPCloseReason: Sendable, CustomStringConvertible {
     /// The connection was never established.
     case notConnected(String)
     /// More bytes wait to be sent than `TCPOptions.outboundBytesMax` allows.
-    case outboundFull(bytes: Int)
+    case outboundLimitReached(bytes: Int)
 
     package var description: String {
         switch self {
-        case .closedHere: "connection closed by this process"
+        case .closedLocally: "connection closed by this process"
         case .closedByPeer: "connection closed by the peer"
         case .broken(let error): error.description
         case .notConnected(let text): text
-        case .outboundFull(let bytes):
+        case .outboundLimitReached(let bytes):
             "connection ended: \(bytes) bytes wait to be sent and the peer does not read"
         }
     }

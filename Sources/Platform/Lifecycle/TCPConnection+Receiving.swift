@@ -6,30 +6,30 @@ extension TCPConnection {
 
     package func resumeReading() {
         loop.preconditionOnLoop()
-        isReading = !inputIsEnded
-        if mayRead { hook() }
+        isReading = !hasInputEnded
+        if mayHaveInput { requestHook() }
     }
 
     func read() {
-        mayRead = false
+        mayHaveInput = false
         let count = receive()
         if count > 0 {
             // A short read has emptied the socket. But if the peer's end came with the data, there was only
             // one edge for both.
-            if unsafe count == loop.readBuffer.count || peerIsDone { mayRead = true }
-            if mayRead, isReading { hook() }
+            if unsafe count == loop.readBuffer.count || hasPeerEnded { mayHaveInput = true }
+            if mayHaveInput, isReading { requestHook() }
         } else if count == 0 {
             endInput()
         } else if errno == EINTR {
-            mayRead = true
-            hook()
+            mayHaveInput = true
+            requestHook()
         } else if errno != EAGAIN {
-            end(.broken(SystemError("read from the peer", code: errno)))
+            end(because: .broken(SystemError(action: "read from the peer", code: errno)))
         }
     }
 
     /// Reads what a broken connection still has.
-    func readRest() {
+    func readRemainingInput() {
         while isReading, descriptor >= 0 {
             let count = receive()
             if count == 0 || count < 0 && errno != EINTR { return }
@@ -42,29 +42,29 @@ extension TCPConnection {
         let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
         guard count > 0 else { return count }
         if isOpen {
-            unsafe delegate?.received(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            unsafe delegate?.didReceive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         } else {
-            drop(count)
+            countDropped(bytes: count)
         }
         return count
     }
 
     /// Counts bytes after `finish`. They are read only to see the peer's end. A peer that continues to send
     /// is closed at a limit.
-    private func drop(_ count: Int) {
+    private func countDropped(bytes count: Int) {
         droppedBytes += count
-        if droppedBytes > TCPConnection.droppedBytesMax { end(.closedHere) }
+        if droppedBytes > TCPConnection.droppedBytesMax { end(because: .closedLocally) }
     }
 
     func endInput() {
         isReading = false
-        inputIsEnded = true
+        hasInputEnded = true
         if case .finishing = phase {
-            if outputIsShut { end(.closedHere) }
+            if isOutputShut { end(because: .closedLocally) }
         } else if options.keepsOpenAfterInputEnds {
-            delegate?.inputEnded()
+            delegate?.inputDidEnd()
         } else {
-            end(.closedByPeer)
+            end(because: .closedByPeer)
         }
     }
 }

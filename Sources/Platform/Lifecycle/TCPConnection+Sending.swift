@@ -2,21 +2,21 @@ internal import Glibc
 
 extension TCPConnection {
     /// The bytes that `send` accepted and the kernel has not.
-    package var bytesWaiting: Int { output.waiting.count }
+    package var pendingByteCount: Int { output.pendingBytes.count }
 
     /// Accepts all the bytes. False means that the caller must pause until `writable`. After the end the
     /// bytes are dropped, and the delegate gets `closed`.
     @discardableResult
     package func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
-        guard acceptsOutput(bytes.count) else { return false }
-        if output.canSend, isOpen, output.waiting.count + bytes.count >= TCPConnection.flushBytes {
-            unsafe sendAtOnce(bytes)
+        guard acceptsOutput(byteCount: bytes.count) else { return false }
+        if output.canSend, isOpen, output.pendingBytes.count + bytes.count >= TCPConnection.flushBytes {
+            unsafe writeToSocket(bytes)
         } else {
-            unsafe output.waiting.append(bytes)
-            hook()
+            unsafe output.pendingBytes.append(bytes)
+            requestHook()
         }
-        return hasRoom()
+        return checkHighWater()
     }
 
     @discardableResult
@@ -27,14 +27,15 @@ extension TCPConnection {
     /// Sends up to `count` bytes that `fill` writes into the connection's buffer. `fill` returns their
     /// number. It avoids a second copy, for example of a read from a file.
     @discardableResult
-    package func send(upTo count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
+    package func send(upTo count: Int, fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         loop.preconditionOnLoop()
-        guard acceptsOutput(count) else { return false }
-        let space = unsafe output.waiting.space(for: count)
-        output.waiting.commit(unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
-        if output.canSend, isOpen, output.waiting.count >= TCPConnection.flushBytes { flush() }
-        hook()
-        return hasRoom()
+        guard acceptsOutput(byteCount: count) else { return false }
+        let space = unsafe output.pendingBytes.space(for: count)
+        output.pendingBytes.commit(
+            count: unsafe fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count])))
+        if output.canSend, isOpen, output.pendingBytes.count >= TCPConnection.flushBytes { flush() }
+        requestHook()
+        return checkHighWater()
     }
 
     /// Sends at once instead of at the end of the iteration, for an owner that batches by itself. Returns
@@ -42,49 +43,49 @@ extension TCPConnection {
     @discardableResult
     package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
-        guard acceptsOutput(bytes.count) else { return false }
+        guard acceptsOutput(byteCount: bytes.count) else { return false }
         if output.canSend, isOpen {
-            unsafe sendAtOnce(bytes)
+            unsafe writeToSocket(bytes)
         } else {
-            unsafe output.waiting.append(bytes)
+            unsafe output.pendingBytes.append(bytes)
         }
-        guard !output.waiting.isEmpty else { return isOpen && failure == nil }
-        owesWritable = true
+        guard !output.pendingBytes.isEmpty else { return isOpen && failure == nil }
+        mustReportWritable = true
         writableAtBytes = 0
         return false
     }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
 
-    func acceptsOutput(_ count: Int) -> Bool {
+    func acceptsOutput(byteCount count: Int) -> Bool {
         switch phase {
         case .connecting, .open: break
         case .finishing, .ending, .closed: return false
         }
         if failure != nil { return false }
-        precondition(!shutsOutput, "a send came after the end of output")
-        guard output.waiting.count + count <= options.outboundBytesMax else {
-            end(.outboundFull(bytes: output.waiting.count))
+        precondition(!endsOutputWhenSent, "a send came after the end of output")
+        guard output.pendingBytes.count + count <= options.outboundBytesMax else {
+            end(because: .outboundLimitReached(bytes: output.pendingBytes.count))
             return false
         }
         return true
     }
 
-    func hasRoom() -> Bool {
+    func checkHighWater() -> Bool {
         if case .ending = phase { return false }
         if failure != nil { return false }
-        if output.waiting.count >= options.highWaterBytes {
-            owesWritable = true
+        if output.pendingBytes.count >= options.highWaterBytes {
+            mustReportWritable = true
             writableAtBytes = options.highWaterBytes / 2
         }
-        return !owesWritable
+        return !mustReportWritable
     }
 
-    func sendAtOnce(_ bytes: UnsafeRawBufferPointer) {
+    func writeToSocket(_ bytes: UnsafeRawBufferPointer) {
         do {
             try unsafe output.send(bytes, to: descriptor)
         } catch {
-            fail(error)
+            fail(with: error)
         }
     }
 
@@ -92,11 +93,11 @@ extension TCPConnection {
         do {
             try output.flush(to: descriptor)
         } catch {
-            return fail(error)
+            return fail(with: error)
         }
-        guard output.waiting.isEmpty, shutsOutput, !outputIsShut else { return }
+        guard output.pendingBytes.isEmpty, endsOutputWhenSent, !isOutputShut else { return }
         shutdown(descriptor, Int32(SHUT_WR))
-        outputIsShut = true
-        if inputIsEnded, case .finishing = phase { end(.closedHere) }
+        isOutputShut = true
+        if hasInputEnded, case .finishing = phase { end(because: .closedLocally) }
     }
 }

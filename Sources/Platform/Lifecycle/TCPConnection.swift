@@ -8,8 +8,8 @@ internal import Glibc
 /// In return, this object must remember whether the socket may have more input or space for output.
 ///
 /// It is confined to its loop, and every method checks that.
-package final class TCPConnection: EventHandler, TurnHook {
-    enum Phase {
+package final class TCPConnection: EventHandler, IterationHook {
+    enum TCPPhase {
         case connecting
         case open
         /// The owner is done. The waiting bytes are sent, then the connection waits for the peer's end of
@@ -31,23 +31,23 @@ package final class TCPConnection: EventHandler, TurnHook {
     var delegate: (any TCPConnectionDelegate)?
     let options: TCPOptions
     var descriptor: Int32
-    var phase: Phase
+    var phase: TCPPhase
     private var connector: TCPConnector?
     private var onClose: (() -> Void)?
-    private var linger: LoopTimer?
+    private var lingerTimer: LoopTimer?
 
     var output = SocketOutput()
-    private var isHooked = false
-    var owesWritable = false
+    private var isHookRequested = false
+    var mustReportWritable = false
     /// The number of waiting bytes at or below which `writable` is called.
     var writableAtBytes = 0
-    var shutsOutput = false
-    var outputIsShut = false
+    var endsOutputWhenSent = false
+    var isOutputShut = false
 
     var isReading = true
-    var mayRead = false
-    var peerIsDone = false
-    var inputIsEnded = false
+    var mayHaveInput = false
+    var hasPeerEnded = false
+    var hasInputEnded = false
     /// The connection is broken. At the end of the turn the bytes that the peer sent before are read, and it ends.
     private(set) var failure: SystemError?
     var droppedBytes = 0
@@ -83,7 +83,7 @@ package final class TCPConnection: EventHandler, TurnHook {
             connection.connector = nil
             switch result {
             case .success(let descriptor): connection.adopt(descriptor)
-            case .failure(let failure): connection.end(.notConnected(failure.description))
+            case .failure(let failure): connection.end(because: .notConnected(failure.description))
             }
         }
         connection.connector = connector
@@ -95,12 +95,12 @@ package final class TCPConnection: EventHandler, TurnHook {
         self.descriptor = descriptor
         phase = .open
         guard watch() else { return }
-        hook()
-        delegate?.connected()
+        requestHook()
+        delegate?.didConnect()
     }
 
     /// Starts an accepted connection.
-    func begin(with delegate: any TCPConnectionDelegate) {
+    func start(with delegate: any TCPConnectionDelegate) {
         self.delegate = delegate
         if isOpen { _ = watch() }
     }
@@ -108,10 +108,11 @@ package final class TCPConnection: EventHandler, TurnHook {
     private func watch() -> Bool {
         options.apply(to: descriptor)
         do {
-            try loop.register(descriptor, for: [.readable, .writable, .inputEnded, .edge], self)
+            try loop.register(
+                descriptor, for: [.readable, .writable, .inputEnded, .edgeTriggered], handler: self)
             return true
         } catch {
-            end(.broken(error))
+            end(because: .broken(error))
             return false
         }
     }
@@ -124,8 +125,8 @@ package final class TCPConnection: EventHandler, TurnHook {
     /// Ends output after the waiting bytes. Input continues.
     package func shutdownOutput() {
         loop.preconditionOnLoop()
-        shutsOutput = true
-        hook()
+        endsOutputWhenSent = true
+        requestHook()
     }
 
     /// Sends the waiting bytes and ends output. The connection closes when the peer has closed, or after five
@@ -134,17 +135,17 @@ package final class TCPConnection: EventHandler, TurnHook {
         loop.preconditionOnLoop()
         guard isOpen else { return close() }
         phase = .finishing
-        shutsOutput = true
-        isReading = !inputIsEnded
-        let timer = LoopTimer(on: loop) { [weak self] in self?.end(.closedHere) }
+        endsOutputWhenSent = true
+        isReading = !hasInputEnded
+        let timer = LoopTimer(on: loop) { [weak self] in self?.end(because: .closedLocally) }
         timer.schedule(at: loop.now.advanced(byMilliseconds: TCPConnection.lingerMilliseconds))
-        linger = timer
-        mayRead = true
-        hook()
+        lingerTimer = timer
+        mayHaveInput = true
+        requestHook()
     }
 
     /// Closes at once and drops the waiting bytes. `closed` comes at the end of the iteration.
-    package func close() { end(.closedHere) }
+    package func close() { end(because: .closedLocally) }
 
     /// Closes at once and sends RST, so that the peer sees a broken connection.
     package func reset() {
@@ -152,7 +153,7 @@ package final class TCPConnection: EventHandler, TurnHook {
         close()
     }
 
-    func end(_ reason: TCPCloseReason) {
+    func end(because reason: TCPCloseReason) {
         loop.preconditionOnLoop()
         switch phase {
         case .ending, .closed: return
@@ -160,71 +161,71 @@ package final class TCPConnection: EventHandler, TurnHook {
         }
         connector?.cancel()
         connector = nil
-        linger?.cancel()
+        lingerTimer?.cancel()
         if descriptor >= 0 {
             loop.deregister(descriptor)
             Glibc.close(descriptor)
             descriptor = -1
         }
-        output.waiting.release()
-        hook()
+        output.pendingBytes.release()
+        requestHook()
     }
 
     // MARK: The loop's calls
 
-    package func ready(_ readiness: Readiness) {
+    package func didBecomeReady(_ readiness: Readiness) {
         if readiness.contains(.failed) {
             let code = linux_socket_error(descriptor)
-            if code != 0 { return fail(SystemError("keep the connection", code: code)) }
+            if code != 0 { return fail(with: SystemError(action: "keep the connection", code: code)) }
         }
-        if !readiness.isDisjoint(with: [.inputEnded, .hungUp]) { peerIsDone = true }
+        if !readiness.isDisjoint(with: [.inputEnded, .hungUp]) { hasPeerEnded = true }
         if !readiness.isDisjoint(with: [.readable, .inputEnded, .hungUp]) {
-            mayRead = true
+            mayHaveInput = true
             if isReading { read() }
         }
-        if readiness.contains(.writable), output.unblock() { hook() }
+        if readiness.contains(.writable), output.unblock() { requestHook() }
     }
 
     /// Ends the connection after the peer's last bytes, which may be answers.
-    func fail(_ error: SystemError) {
+    func fail(with error: SystemError) {
         guard failure == nil else { return }
         failure = error
-        output.waiting.release()
-        hook()
+        output.pendingBytes.release()
+        requestHook()
     }
 
-    package func loopEnds() { close() }
+    package func loopWillEnd() { close() }
 
-    func hook() {
-        guard !isHooked else { return }
-        isHooked = true
-        loop.atEndOfTurn(self)
+    func requestHook() {
+        guard !isHookRequested else { return }
+        isHookRequested = true
+        loop.callAtEndOfIteration(self)
     }
 
-    package func endOfTurn() {
-        isHooked = false
+    package func iterationWillEnd() {
+        isHookRequested = false
         switch phase {
         case .connecting, .closed: return
-        case .ending(let reason): return tell(reason)
+        case .ending(let reason): return reportClose(reason: reason)
         case .open, .finishing: break
         }
         if let failure {
-            readRest()
-            return end(.broken(failure))
+            readRemainingInput()
+            return end(because: .broken(failure))
         }
         flush()
-        if mayRead, isReading, descriptor >= 0 { read() }
-        if owesWritable, isOpen, output.waiting.count <= writableAtBytes {
-            owesWritable = false
-            delegate?.writable()
+        if mayHaveInput, isReading, descriptor >= 0 { read() }
+        if mustReportWritable, isOpen, output.pendingBytes.count <= writableAtBytes {
+            mustReportWritable = false
+            delegate?.didBecomeWritable()
         }
     }
 
-    private func tell(_ reason: TCPCloseReason) {
+    private func reportClose(reason: TCPCloseReason) {
         phase = .closed
         let delegate = delegate
         self.delegate = nil
-        delegate?.closed(reason)
+        delegate?.didClose(reason: reason)
         onClose?()
         onClose = nil
     }

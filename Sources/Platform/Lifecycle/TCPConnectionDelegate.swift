@@ -3,17 +3,17 @@
 package protocol TCPConnectionDelegate: AnyObject {
     /// Called when a connection of `TCPConnection.connect` is established. Not called for accepted
     /// connections.
-    func connected()
+    func didConnect()
     /// Called with bytes from the peer, which are valid for this call.
-    func received(_ bytes: UnsafeRawBufferPointer)
+    func didReceive(_ bytes: UnsafeRawBufferPointer)
     /// Called when `send` can be used again after it returned false.
-    func writable()
+    func didBecomeWritable()
     /// Called when the peer has sent its last byte, if `TCPOptions.keepsOpenAfterInputEnds` is set.
-    func inputEnded()
-    func closed(_ reason: TCPCloseReason)
+    func inputDidEnd()
+    func didClose(reason: TCPCloseReason)
 }
 
 extension TCPConnectionDelegate {
-    package func connected() {}
-    package func inputEnded() {}
+    package func didConnect() {}
+    package func inputDidEnd() {}
 }

@@ -5,7 +5,7 @@ internal import Glibc
 /// turn, each for an equal share of the remaining time. It reports exactly once, unless it is cancelled. It
 /// is confined to its loop.
 final class TCPConnector: EventHandler {
-    struct Failure: Error, CustomStringConvertible {
+    struct ConnectFailure: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -13,75 +13,77 @@ final class TCPConnector: EventHandler {
     private let port: Int
     private let loop: EventLoop
     private let deadline: Instant
-    private var report: ((Result<Int32, Failure>) -> Void)?
+    private var report: ((Result<Int32, ConnectFailure>) -> Void)?
     private var addresses: ArraySlice<SocketAddress> = []
-    private var tried = 0
+    private var triedAddresses = 0
     private var descriptor: Int32 = -1
-    private var current = ""
+    private var currentHost = ""
     private var lastCause = ""
     private var timer: LoopTimer?
 
     /// Creates a connector. The receiver of the connected descriptor must close it.
     init(
         host: String, port: Int, on loop: EventLoop, deadline: Instant,
-        report: @escaping (Result<Int32, Failure>) -> Void
+        report: @escaping (Result<Int32, ConnectFailure>) -> Void
     ) {
         self.host = host
         self.port = port
         self.loop = loop
         self.deadline = deadline
         self.report = report
-        timer = LoopTimer(on: loop) { [weak self] in self?.timedOut() }
+        timer = LoopTimer(on: loop) { [weak self] in self?.handleTimeout() }
     }
 
     func start() {
         lastCause = "its name was not resolved in time"
         timer?.schedule(at: deadline)
-        loop.expect(self)
+        loop.addHandler(self)
         let own = LoopOwned(self, on: loop)
         Resolver.resolve(host: host, port: port) { result in
-            own.execute { $0.resolved(result) }
+            own.execute { $0.handleResolution(result) }
         }
     }
 
     func cancel() {
-        loop.unexpect(self)
+        loop.removeHandler(self)
         report = nil
         timer?.cancel()
         dropDescriptor()
     }
 
-    private func resolved(_ result: Result<[SocketAddress], ResolveError>) {
+    private func handleResolution(_ result: Result<[SocketAddress], ResolveError>) {
         guard report != nil else { return }
         switch result {
         case .success(let found):
             addresses = found[...]
-            tryNext()
+            tryNextAddress()
         case .failure(let error):
-            finish(.failure(Failure(description: error.description)))
+            finish(with: .failure(ConnectFailure(description: error.description)))
         }
     }
 
-    private func tryNext() {
+    private func tryNextAddress() {
         while let address = addresses.popFirst() {
-            tried += 1
-            current = address.host
-            if begin(address) { return }
+            triedAddresses += 1
+            currentHost = address.host
+            if tryConnecting(to: address) { return }
         }
-        let many = tried > 1 ? " (last of \(tried) addresses)" : ""
-        finish(.failure(Failure(description: "cannot connect to \(host):\(port): \(lastCause)\(many)")))
+        let many = triedAddresses > 1 ? " (last of \(triedAddresses) addresses)" : ""
+        finish(
+            with: .failure(
+                ConnectFailure(description: "cannot connect to \(host):\(port): \(lastCause)\(many)")))
     }
 
     /// Returns false if this address failed at once.
-    private func begin(_ address: SocketAddress) -> Bool {
+    private func tryConnecting(to address: SocketAddress) -> Bool {
         descriptor = linux_tcp_socket(address.family)
-        guard descriptor >= 0 else { return failed(errno) }
+        guard descriptor >= 0 else { return recordFailure(code: errno) }
         let code = unsafe address.withPointer { unsafe connect(descriptor, $0, $1) }
-        guard code == 0 || errno == EINPROGRESS else { return failed(errno) }
+        guard code == 0 || errno == EINPROGRESS else { return recordFailure(code: errno) }
         do {
-            try loop.register(descriptor, for: [.writable], self)
+            try loop.register(descriptor, for: [.writable], handler: self)
         } catch {
-            return failed(error.code)
+            return recordFailure(code: error.code)
         }
         let left = deadline.nanoseconds - Instant.now().nanoseconds
         let share = max(0, left) / Int64(addresses.count + 1)
@@ -89,35 +91,37 @@ final class TCPConnector: EventHandler {
         return true
     }
 
-    private func failed(_ code: Int32) -> Bool {
-        lastCause = "\(current) says \(SystemError.words(for: code))"
+    private func recordFailure(code: Int32) -> Bool {
+        lastCause = "\(currentHost) says \(SystemError.text(for: code))"
         dropDescriptor()
         return false
     }
 
-    func ready(_ readiness: Readiness) {
+    func didBecomeReady(_ readiness: Readiness) {
         let code = linux_socket_error(descriptor)
         guard code == 0 else {
-            _ = failed(code)
-            return tryNext()
+            _ = recordFailure(code: code)
+            return tryNextAddress()
         }
         loop.deregister(descriptor)
         let connected = descriptor
         descriptor = -1
-        finish(.success(connected))
+        finish(with: .success(connected))
     }
 
-    func loopEnds() { finish(.failure(Failure(description: "event loop \(loop.name) has ended"))) }
+    func loopWillEnd() {
+        finish(with: .failure(ConnectFailure(description: "event loop \(loop.name) has ended")))
+    }
 
-    private func timedOut() {
-        if descriptor >= 0 { lastCause = "\(current) does not answer" }
+    private func handleTimeout() {
+        if descriptor >= 0 { lastCause = "\(currentHost) does not answer" }
         dropDescriptor()
         if loop.now >= deadline { addresses = [] }
-        tryNext()
+        tryNextAddress()
     }
 
-    private func finish(_ result: Result<Int32, Failure>) {
-        loop.unexpect(self)
+    private func finish(with result: Result<Int32, ConnectFailure>) {
+        loop.removeHandler(self)
         timer?.cancel()
         dropDescriptor()
         let report = report

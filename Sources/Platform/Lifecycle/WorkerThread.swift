@@ -4,7 +4,7 @@ internal import Glibc
 /// A thread for work that blocks: a stage's loop, syncs, compaction. It runs one function to its end. Its
 /// creator must join it.
 package final class WorkerThread: Sendable {
-    private final class Body {
+    private final class ThreadBody {
         let name: String
         let run: @Sendable () -> Void
 
@@ -16,13 +16,13 @@ package final class WorkerThread: Sendable {
 
     private let thread: pthread_t
 
-    package init(name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
-        let body = unsafe Unmanaged.passRetained(Body(name: name, run: run))
+    package init(name: String, run: @escaping @Sendable () -> Void) throws(SystemError) {
+        let body = unsafe Unmanaged.passRetained(ThreadBody(name: name, run: run))
         var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.begin($0) }, body.toOpaque())
         guard code == 0 else {
             unsafe body.release()
-            throw SystemError("start the thread \(name)", code: code)
+            throw SystemError(action: "start the thread \(name)", code: code)
         }
         self.thread = thread
     }
@@ -30,7 +30,7 @@ package final class WorkerThread: Sendable {
     /// Takes over the body that `init` retained, and runs it.
     private static func begin(_ reference: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let reference = unsafe reference else { return nil }
-        let body = unsafe Unmanaged<Body>.fromOpaque(reference).takeRetainedValue()
+        let body = unsafe Unmanaged<ThreadBody>.fromOpaque(reference).takeRetainedValue()
         linux_block_signals()
         unsafe linux_name_thread(String(body.name.prefix(15)))
         body.run()

@@ -15,7 +15,7 @@ package enum SQLiteError: Error, Equatable {
 
 extension SQLiteError {
     /// Whether the same call can succeed later.
-    package var passes: Bool {
+    package var isTransient: Bool {
         switch self {
         case .diskFull, .busy, .interrupted: true
         case .corrupt, .refused: false

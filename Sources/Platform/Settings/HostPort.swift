@@ -8,7 +8,7 @@ package struct HostPort: SettingValue, Hashable {
         self.port = port
     }
 
-    package static var kind: String { "a host and a port, such as 127.0.0.1:9092 or [::1]:9092" }
+    package static var typeDescription: String { "a host and a port, such as 127.0.0.1:9092 or [::1]:9092" }
 
     package init?(settingText: String) {
         guard let colon = settingText.lastIndex(of: ":"),

@@ -1,13 +1,13 @@
 /// Returns the known name that a mistyped name probably means.
 func nearestName(to name: String, among known: [String]) -> String? {
     let limit = max(2, name.count / 3)
-    let distances = known.map { ($0, editDistance(name, $0)) }
+    let distances = known.map { ($0, editDistance(from: name, to: $0)) }
     guard let best = distances.min(by: { $0.1 < $1.1 }), best.1 <= limit else { return nil }
     return best.0
 }
 
 /// Returns the number of insertions, deletions and replacements between two words.
-private func editDistance(_ a: String, _ b: String) -> Int {
+private func editDistance(from a: String, to b: String) -> Int {
     let a = Array(a.utf8)
     let b = Array(b.utf8)
     var row = Array(0...b.count)

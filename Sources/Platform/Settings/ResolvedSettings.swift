@@ -2,12 +2,12 @@
 /// overrides the file, and a flag overrides the environment.
 package struct ResolvedSettings: Sendable {
     package struct Entry: Sendable {
-        package let declaration: Declaration
+        package let declaration: SettingDeclaration
         package let text: String
-        package let origin: Origin
+        package let origin: SettingOrigin
 
         /// The value in its public form. A secret is not shown.
-        package var shown: String { declaration.isSecret && !text.isEmpty ? "<set>" : text }
+        package var publicText: String { declaration.isSecret && !text.isEmpty ? "<set>" : text }
     }
 
     private let entries: [String: Entry]
@@ -25,22 +25,22 @@ package struct ResolvedSettings: Sendable {
         return value
     }
 
-    package func origin(_ key: String) -> Origin? { entries[key]?.origin }
+    package func origin(ofKey key: String) -> SettingOrigin? { entries[key]?.origin }
 
     /// - Parameters:
-    ///   - flags: the flags that `Arguments` found.
+    ///   - flags: the flags that `CommandLineArguments` found.
     ///   - environment: the whole environment. Variables without the prefix `FLOTILLA_` are ignored.
     package init(
-        _ schema: Schema, file: String?, environment: [String: String], flags: [Flag]
+        schema: SettingsSchema, file: String?, environment: [String: String], flags: [CommandLineFlag]
     ) throws(SettingsError) {
-        var layers = Layers(schema: schema)
+        var layers = SettingsLayers(schema: schema)
         if let file {
-            do { layers.add(try SettingsFile.read(file), from: file) } catch {
+            do { layers.add(try SettingsFile.read(at: file), from: file) } catch {
                 layers.problems += error.problems
             }
         }
-        layers.add(environment)
-        for flag in flags { layers.set(flag.key, flag.text, from: .flag(flag.written)) }
+        layers.add(environment: environment)
+        for flag in flags { layers.set(flag.key, to: flag.text, from: .flag(flag.writtenName)) }
         guard layers.problems.isEmpty else { throw SettingsError(problems: layers.problems) }
         entries = layers.entries
         order = schema.declarations.map(\.key)
@@ -48,15 +48,15 @@ package struct ResolvedSettings: Sendable {
 }
 
 /// A setting from the command line, and the flag as the user wrote it.
-package struct Flag: Sendable {
+package struct CommandLineFlag: Sendable {
     package let key: String
     package let text: String
-    package let written: String
+    package let writtenName: String
 
-    package init(key: String, text: String, written: String) {
+    package init(key: String, text: String, writtenName: String) {
         self.key = key
         self.text = text
-        self.written = written
+        self.writtenName = writtenName
     }
 }
 
@@ -64,12 +64,12 @@ package struct Flag: Sendable {
 package let settingsFileVariable = "FLOTILLA_CONFIG"
 
 /// The layers of settings, applied one after the other, and their problems.
-private struct Layers {
-    let schema: Schema
+private struct SettingsLayers {
+    let schema: SettingsSchema
     var entries: [String: ResolvedSettings.Entry] = [:]
     var problems: [String] = []
 
-    init(schema: Schema) {
+    init(schema: SettingsSchema) {
         self.schema = schema
         for declaration in schema.declarations {
             entries[declaration.key] = ResolvedSettings.Entry(
@@ -79,30 +79,33 @@ private struct Layers {
 
     mutating func add(_ members: [(key: String, text: String)], from path: String) {
         for (key, text) in members {
-            guard schema.declaration(key) != nil else {
+            guard schema.declaration(forKey: key) != nil else {
                 let known = schema.declarations.map(\.key)
-                problems.append(schema.unknown(key, "setting", among: known) + " (file \(path))")
+                problems.append(
+                    schema.unknownNameMessage(for: key, kind: "setting", among: known) + " (file \(path))")
                 continue
             }
-            set(key, text, from: .file(path))
+            set(key, to: text, from: .file(path))
         }
     }
 
-    mutating func add(_ environment: [String: String]) {
+    mutating func add(environment: [String: String]) {
         let names = Dictionary(uniqueKeysWithValues: schema.declarations.map { ($0.environmentName, $0.key) })
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
             guard name.hasPrefix("FLOTILLA_"), name != settingsFileVariable else { continue }
             guard let key = names[name] else {
-                if isServiceLink(name, text) { continue }
-                problems.append(schema.unknown(name, "environment variable", among: Array(names.keys)))
+                if isServiceLink(name: name, value: text) { continue }
+                problems.append(
+                    schema.unknownNameMessage(
+                        for: name, kind: "environment variable", among: Array(names.keys)))
                 continue
             }
-            set(key, text, from: .environment(name))
+            set(key, to: text, from: .environment(name))
         }
     }
 
-    mutating func set(_ key: String, _ text: String, from origin: Origin) {
-        guard let declaration = schema.declaration(key) else {
+    mutating func set(_ key: String, to text: String, from origin: SettingOrigin) {
+        guard let declaration = schema.declaration(forKey: key) else {
             preconditionFailure("\(key) is not in the schema")
         }
         if declaration.isSecret, case .flag = origin {
@@ -122,7 +125,7 @@ private struct Layers {
 /// Whether the variable is one of those that Kubernetes sets for each service of a namespace. A service
 /// called `flotilla-gateway` gives `FLOTILLA_GATEWAY_SERVICE_HOST`, `FLOTILLA_GATEWAY_PORT_8080_TCP_ADDR` and
 /// so on. They must not be reported as unknown settings.
-private func isServiceLink(_ name: String, _ text: String) -> Bool {
+private func isServiceLink(name: String, value text: String) -> Bool {
     if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
         return true
     }

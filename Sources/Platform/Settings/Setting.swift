@@ -1,7 +1,7 @@
 /// One setting of a group. Its declaration gives the flag, the environment name, the help, the operator's
 /// table and all checks.
 struct Setting<Value: SettingValue>: Sendable {
-    let declaration: Declaration
+    let declaration: SettingDeclaration
 
     /// - Parameters:
     ///   - key: lower case, parts separated by dots, words by dashes: `kafka.ca-file`.
@@ -13,11 +13,12 @@ struct Setting<Value: SettingValue>: Sendable {
         _ key: String, default defaultValue: Value, _ sentence: String, secret: Bool = false,
         check: (@Sendable (Value) -> String?)? = nil
     ) {
-        declaration = Declaration(
-            key: key, kind: Value.kind, defaultText: defaultValue.settingText, sentence: sentence,
+        declaration = SettingDeclaration(
+            key: key, typeDescription: Value.typeDescription, defaultText: defaultValue.settingText,
+            sentence: sentence,
             isSecret: secret, isSwitch: Value.self == Bool.self
         ) { text in
-            guard let value = Value(settingText: text) else { return "must be \(Value.kind)" }
+            guard let value = Value(settingText: text) else { return "must be \(Value.typeDescription)" }
             return check?(value)
         }
     }
@@ -37,9 +38,9 @@ extension Setting where Value: Comparable {
 }
 
 /// A setting without its type: enough to read, check, show and document it.
-package struct Declaration: Sendable {
+package struct SettingDeclaration: Sendable {
     package let key: String
-    package let kind: String
+    package let typeDescription: String
     package let defaultText: String
     package let sentence: String
     package let isSecret: Bool
@@ -58,7 +59,8 @@ package struct Declaration: Sendable {
 
     /// Returns the flag inside the command of the setting's namespace: `--flush-every` in `flotilla broker`.
     package func shortFlag(in namespace: String) -> String? {
-        key.hasPrefix(namespace + ".") ? "--" + Declaration.dashed(key.dropFirst(namespace.count + 1)) : nil
+        key.hasPrefix(namespace + ".")
+            ? "--" + SettingDeclaration.dashed(key.dropFirst(namespace.count + 1)) : nil
     }
 
     private static func dashed(_ text: Substring) -> String {

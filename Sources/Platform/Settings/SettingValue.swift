@@ -1,39 +1,39 @@
 /// A type that a setting can have. It is read from text, because files, environment and flags contain text.
 package protocol SettingValue: Sendable {
     /// The name of the type in help and errors: "a number", "a duration such as 250ms".
-    static var kind: String { get }
+    static var typeDescription: String { get }
     init?(settingText: String)
     /// The text that parses to the same value.
     var settingText: String { get }
 }
 
 /// A whole number with a unit.
-package protocol UnitOfCount: SettingValue, Comparable {
+package protocol CountWithUnit: SettingValue, Comparable {
     init(_ count: Int)
     var count: Int { get }
 }
 
 extension String: SettingValue {
-    package static var kind: String { "text" }
+    package static var typeDescription: String { "text" }
     package init?(settingText: String) { self = settingText }
     package var settingText: String { self }
 }
 
 extension Int: SettingValue {
-    package static var kind: String { "a whole number" }
+    package static var typeDescription: String { "a whole number" }
     package init?(settingText: String) { self.init(settingText) }
     package var settingText: String { String(self) }
 }
 
 extension Bool: SettingValue {
-    package static var kind: String { "true or false" }
+    package static var typeDescription: String { "true or false" }
     package init?(settingText: String) { self.init(settingText) }
     package var settingText: String { self ? "true" : "false" }
 }
 
 /// An optional setting. Empty text means nil.
 extension Optional: SettingValue where Wrapped: SettingValue {
-    package static var kind: String { Wrapped.kind }
+    package static var typeDescription: String { Wrapped.typeDescription }
     package init?(settingText: String) {
         if settingText.isEmpty {
             self = Self.none
@@ -48,7 +48,9 @@ extension Optional: SettingValue where Wrapped: SettingValue {
 
 /// A list, written with commas.
 extension Array: SettingValue where Element: SettingValue {
-    package static var kind: String { "a list, separated by commas, of \(Element.kind)" }
+    package static var typeDescription: String {
+        "a list, separated by commas, of \(Element.typeDescription)"
+    }
     package init?(settingText: String) {
         self = []
         for part in settingText.split(separator: ",", omittingEmptySubsequences: true) {
@@ -62,7 +64,9 @@ extension Array: SettingValue where Element: SettingValue {
 
 /// One of a few words.
 extension SettingValue where Self: RawRepresentable & CaseIterable, RawValue == String {
-    package static var kind: String { "one of " + allCases.map(\.rawValue).joined(separator: ", ") }
+    package static var typeDescription: String {
+        "one of " + allCases.map(\.rawValue).joined(separator: ", ")
+    }
     package init?(settingText: String) { self.init(rawValue: settingText) }
     package var settingText: String { rawValue }
 }

@@ -6,12 +6,12 @@ enum SettingsFile {
     /// The maximum size in bytes, so that a wrong file is not read whole.
     static let bytesMax = 1 << 20
 
-    static func read(_ path: String) throws(SettingsError) -> [(key: String, text: String)] {
+    static func read(at path: String) throws(SettingsError) -> [(key: String, text: String)] {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw SettingsError(problems: ["cannot read the settings file \(path): \(reason(error))"])
+            throw SettingsError(problems: ["cannot read the settings file \(path): \(reason(for: error))"])
         }
         guard data.count <= bytesMax else {
             throw SettingsError(problems: [
@@ -21,7 +21,7 @@ enum SettingsFile {
         let decoder = JSONDecoder()
         decoder.allowsJSON5 = true
         do {
-            let root = try decoder.decode(Node.self, from: data)
+            let root = try decoder.decode(JSON5Node.self, from: data)
             guard case .object(let members) = root else {
                 throw SettingsError(problems: ["the settings file \(path) must hold one object: { … }"])
             }
@@ -29,11 +29,11 @@ enum SettingsFile {
         } catch let error as SettingsError {
             throw error
         } catch {
-            throw SettingsError(problems: ["the settings file \(path) is not JSON5: \(reason(error))"])
+            throw SettingsError(problems: ["the settings file \(path) is not JSON5: \(reason(for: error))"])
         }
     }
 
-    private static func flatten(_ members: [String: Node], under prefix: String) -> [(
+    private static func flatten(_ members: [String: JSON5Node], under prefix: String) -> [(
         key: String, text: String
     )] {
         members.sorted { $0.key < $1.key }.flatMap { name, node -> [(key: String, text: String)] in
@@ -43,7 +43,7 @@ enum SettingsFile {
         }
     }
 
-    private static func reason(_ error: any Error) -> String {
+    private static func reason(for error: any Error) -> String {
         if case DecodingError.dataCorrupted(let context) = error {
             let underlying = context.underlyingError as? CocoaError
             return unsafe underlying?.userInfo["NSDebugDescription"] as? String ?? context.debugDescription
@@ -57,16 +57,16 @@ enum SettingsFile {
 }
 
 /// A JSON5 value, with scalars as their text.
-private enum Node: Decodable {
-    case object([String: Node])
-    case list([Node])
+private enum JSON5Node: Decodable {
+    case object([String: JSON5Node])
+    case list([JSON5Node])
     case scalar(String)
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if let members = try? container.decode([String: Node].self) {
+        if let members = try? container.decode([String: JSON5Node].self) {
             self = .object(members)
-        } else if let elements = try? container.decode([Node].self) {
+        } else if let elements = try? container.decode([JSON5Node].self) {
             self = .list(elements)
         } else if let text = try? container.decode(String.self) {
             self = .scalar(text)

@@ -4,7 +4,7 @@
 /// is the property's initial value. So a value made in code equals a value from unchanged settings.
 package struct SettingsGroup<Values: Sendable>: Sendable {
     /// All declarations in their order, for the help, the operator's table and all checks.
-    package private(set) var declarations: [Declaration] = []
+    package private(set) var declarations: [SettingDeclaration] = []
     private let defaults: Values
     private var assignments: [@Sendable (inout Values, ResolvedSettings) -> Void] = []
 
@@ -13,7 +13,7 @@ package struct SettingsGroup<Values: Sendable>: Sendable {
     ///     keys.
     ///   - declare: declares each setting through the declarer.
     package init(
-        _ prefix: String? = nil, defaults: Values, _ declare: (inout SettingsDeclarer<Values>) -> Void
+        prefix: String? = nil, defaults: Values, declare: (inout SettingsDeclarer<Values>) -> Void
     ) {
         self.defaults = defaults
         var declarer = SettingsDeclarer(prefix: prefix, defaults: defaults)
@@ -22,7 +22,7 @@ package struct SettingsGroup<Values: Sendable>: Sendable {
         assignments = declarer.assignments
     }
 
-    func values(_ resolved: ResolvedSettings) -> Values {
+    func values(from resolved: ResolvedSettings) -> Values {
         var values = defaults
         for assign in assignments { assign(&values, resolved) }
         return values
@@ -34,7 +34,7 @@ package struct SettingsGroup<Values: Sendable>: Sendable {
 package struct SettingsDeclarer<Values: Sendable> {
     fileprivate let prefix: String?
     fileprivate let defaults: Values
-    fileprivate private(set) var declarations: [Declaration] = []
+    fileprivate private(set) var declarations: [SettingDeclaration] = []
     fileprivate private(set) var assignments: [@Sendable (inout Values, ResolvedSettings) -> Void] = []
 
     fileprivate init(prefix: String?, defaults: Values) {
@@ -53,7 +53,9 @@ package struct SettingsDeclarer<Values: Sendable> {
         secret: Bool = false, check: (@Sendable (Value) -> String?)? = nil
     ) {
         add(
-            Setting(key(name), default: defaults[keyPath: target], sentence, secret: secret, check: check)
+            Setting(
+                fullKey(for: name), default: defaults[keyPath: target], sentence, secret: secret, check: check
+            )
         ) { $0[keyPath: target] = $1 }
     }
 
@@ -63,26 +65,26 @@ package struct SettingsDeclarer<Values: Sendable> {
         in range: ClosedRange<Value>,
         _ sentence: String
     ) {
-        add(Setting(key(name), default: defaults[keyPath: target], in: range, sentence)) {
+        add(Setting(fullKey(for: name), default: defaults[keyPath: target], in: range, sentence)) {
             $0[keyPath: target] = $1
         }
     }
 
     /// Declares a number that is written with a unit: milliseconds as `5s`, bytes as `4MiB`.
-    package mutating func callAsFunction<Unit: UnitOfCount>(
+    package mutating func callAsFunction<Unit: CountWithUnit>(
         _ name: String, sets target: any (WritableKeyPath<Values, Int> & Sendable), as unit: Unit.Type,
         in range: ClosedRange<Int>, _ sentence: String
     ) {
         let range = Unit(range.lowerBound)...Unit(range.upperBound)
-        add(Setting(key(name), default: Unit(defaults[keyPath: target]), in: range, sentence)) {
+        add(Setting(fullKey(for: name), default: Unit(defaults[keyPath: target]), in: range, sentence)) {
             $0[keyPath: target] = $1.count
         }
     }
 
-    private func key(_ name: String) -> String { prefix.map { "\($0).\(name)" } ?? name }
+    private func fullKey(for name: String) -> String { prefix.map { "\($0).\(name)" } ?? name }
 
     private mutating func add<Value>(
-        _ setting: Setting<Value>, _ assign: @escaping @Sendable (inout Values, Value) -> Void
+        _ setting: Setting<Value>, assign: @escaping @Sendable (inout Values, Value) -> Void
     ) {
         declarations.append(setting.declaration)
         assignments.append { values, resolved in assign(&values, resolved[setting]) }
@@ -97,6 +99,6 @@ package protocol OperatorSettings: Sendable {
 extension ResolvedSettings {
     /// The settings of one group, with the resolved values.
     package subscript<Values: OperatorSettings>(_ type: Values.Type) -> Values {
-        Values.declared.values(self)
+        Values.declared.values(from: self)
     }
 }

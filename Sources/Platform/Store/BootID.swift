@@ -7,7 +7,7 @@ package struct BootID: Sendable, Hashable {
 
     package static func current() throws(StoreError) -> BootID {
         let path = "/proc/sys/kernel/random/boot_id"
-        guard let bytes = try SmallFile.read(path) else {
+        guard let bytes = try SmallFile.read(at: path) else {
             throw .system(action: "read", path: path, reason: "the file does not exist; mount /proc")
         }
         return BootID(String(decoding: bytes.prefix { $0 > 0x20 }, as: UTF8.self))

@@ -10,9 +10,9 @@ package enum DiscardReason: Sendable, Equatable {
     /// The topic may have compacted deletions away since.
     case tooOld(ageMilliseconds: Int64, limitMilliseconds: Int64)
     case machineWentDown
-    case diedTwiceBeforeCommit
+    case crashedTwiceBeforeCommit
     case damaged(String)
-    case condemned(String)
+    case markedUnusable(String)
 }
 
 extension DiscardReason: CustomStringConvertible {
@@ -27,15 +27,15 @@ extension DiscardReason: CustomStringConvertible {
         case .tooOld(let age, let limit):
             "the data are \(age / 1000) s old, and deletions older than \(limit / 1000) s may be gone from the topic"
         case .machineWentDown: "the machine went down while the data were being written"
-        case .diedTwiceBeforeCommit: "two processes in a row died on the data before their first commit"
+        case .crashedTwiceBeforeCommit: "two processes in a row died on the data before their first commit"
         case .damaged(let what): "the data are damaged: \(what)"
-        case .condemned(let why): "the last process found the data unusable: \(why)"
+        case .markedUnusable(let why): "the last process found the data unusable: \(why)"
         }
     }
 }
 
 /// The state in which a state file was opened.
-package enum Beginning: Sendable, Equatable {
+package enum OpeningState: Sendable, Equatable {
     /// There was no file. Build everything.
     case empty
     /// The tables are intact. Continue at the applied offsets.

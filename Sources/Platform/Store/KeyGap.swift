@@ -12,26 +12,26 @@ package struct KeyGap: Sendable {
         self.upper = upper
     }
 
-    package func holds(_ key: Span<UInt8>) -> Bool {
-        if key.order(to: lower.span) < 0 { return false }
+    package func contains(_ key: Span<UInt8>) -> Bool {
+        if key.compare(to: lower.span) < 0 { return false }
         guard let upper else { return true }
-        return key.order(to: upper.span) < 0
+        return key.compare(to: upper.span) < 0
     }
 }
 
-extension Picture {
+extension ReadSnapshot {
     /// - Returns: The gap around the key, or nil if the key exists.
-    package func gap(at key: Span<UInt8>, in table: Table) throws(StoreError) -> KeyGap? {
-        try Limits.check(key)
+    package func keyGap(at key: Span<UInt8>, in table: Table) throws(StoreError) -> KeyGap? {
+        try EnvironmentLimits.checkKeySize(of: key)
         let lower = key.array
         var upper: [UInt8]?
         var isWhole = true
-        try scan(table, KeyRange(from: lower)) { next, stored in
+        try scan(table, range: KeyRange(from: lower)) { next, stored in
             upper = next.array
-            isWhole = RowCheck.holds(next, stored)
+            isWhole = RowChecksum.isValid(key: next, stored: stored)
             return .stop
         }
-        guard isWhole else { throw StoreError.changedRow(path) }
+        guard isWhole else { throw StoreError.changedRow(path: path) }
         return upper == lower ? nil : KeyGap(from: lower, upTo: upper)
     }
 }
@@ -39,7 +39,7 @@ extension Picture {
 extension Span<UInt8> {
     /// Compares bytes in the order of table keys. The result is negative if these bytes come first, and 0 if
     /// both are equal.
-    package func order(to other: Span<UInt8>) -> Int {
+    package func compare(to other: Span<UInt8>) -> Int {
         let common = Swift.min(count, other.count)
         let order: Int32 = unsafe withUnsafeBytes { a in
             unsafe other.withUnsafeBytes { b in

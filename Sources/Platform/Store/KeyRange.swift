@@ -23,7 +23,7 @@ package struct KeyRange: Sendable, Hashable {
     package static let everything = KeyRange()
 
     /// Keeps only the keys behind `key`. Its successor is the key with a zero byte appended.
-    package mutating func advance(behind key: Span<UInt8>) {
+    package mutating func advance(past key: Span<UInt8>) {
         lower.removeAll(keepingCapacity: true)
         lower.reserveCapacity(key.count + 1)
         for i in key.indices { lower.append(key[i]) }

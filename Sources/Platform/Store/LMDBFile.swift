@@ -11,12 +11,12 @@ enum LMDBFile {
     private static let readersMax: UInt32 = 512
 
     @unsafe static func open(
-        _ path: String, tables: [String], limits: Limits
+        at path: String, tables: [String], limits: EnvironmentLimits
     ) throws(StoreError) -> OpaquePointer {
         var environment: OpaquePointer?
         let made = unsafe mdb_env_create(&environment)
         guard made == 0, let environment = unsafe environment else {
-            throw error(made, "open", path: path, limits: limits)
+            throw error(forResult: made, action: "open", path: path, limits: limits)
         }
         do throws(StoreError) {
             unsafe try prepare(environment, at: path, tables: tables, limits: limits)
@@ -28,10 +28,10 @@ enum LMDBFile {
     }
 
     @unsafe private static func prepare(
-        _ environment: OpaquePointer, at path: String, tables: [String], limits: Limits
+        _ environment: OpaquePointer, at path: String, tables: [String], limits: EnvironmentLimits
     ) throws(StoreError) {
         func must(_ result: Int32) throws(StoreError) {
-            if result != 0 { throw error(result, "open", path: path, limits: limits) }
+            if result != 0 { throw error(forResult: result, action: "open", path: path, limits: limits) }
         }
         unsafe try must(mdb_env_set_maxreaders(environment, readersMax))
         unsafe try must(mdb_env_set_maxdbs(environment, UInt32(tables.count)))
@@ -43,7 +43,7 @@ enum LMDBFile {
         unsafe try must(mdb_env_stat(environment, &stat))
         var transaction: OpaquePointer?
         unsafe try must(mdb_txn_begin(environment, nil, 0, &transaction))
-        let result = unsafe openTables(transaction, tables, areNew: stat.ms_entries == 0)
+        let result = unsafe openTables(in: transaction, named: tables, areNew: stat.ms_entries == 0)
         guard result == 0 else {
             unsafe mdb_txn_abort(transaction)
             if result == MDB_NOTFOUND { throw .corrupt(path: path, what: "a table is missing") }
@@ -55,7 +55,7 @@ enum LMDBFile {
     /// Opens the tables. All tables and their sums are created in one transaction. A table that is missing
     /// later was lost.
     @unsafe private static func openTables(
-        _ transaction: OpaquePointer?, _ tables: [String], areNew: Bool
+        in transaction: OpaquePointer?, named tables: [String], areNew: Bool
     ) -> Int32 {
         for (index, name) in tables.enumerated() {
             var number: UInt32 = 0
@@ -65,23 +65,23 @@ enum LMDBFile {
         }
         guard areNew else { return 0 }
         let key = TableSums.key
-        let row = TableSums.row(tables, Array(repeating: TableSum(), count: tables.count))
-        return unsafe key.span.withValue { key in
-            unsafe row.span.withValue { value in unsafe mdb_put(transaction, firstTable, &key, &value, 0) }
+        let row = TableSums.makeRow(names: tables, sums: Array(repeating: TableSum(), count: tables.count))
+        return unsafe key.span.withMDBValue { key in
+            unsafe row.span.withMDBValue { value in unsafe mdb_put(transaction, firstTable, &key, &value, 0) }
         }
     }
 
-    @unsafe static func statistics(_ environment: OpaquePointer?) -> Statistics {
+    @unsafe static func sizes(of environment: OpaquePointer?) -> EnvironmentSizes {
         var info = unsafe MDB_envinfo()
         var stat = MDB_stat()
         guard unsafe mdb_env_info(environment, &info) == 0, unsafe mdb_env_stat(environment, &stat) == 0
-        else { return Statistics() }
-        return unsafe Statistics(
+        else { return EnvironmentSizes() }
+        return unsafe EnvironmentSizes(
             usedBytes: (info.me_last_pgno + 1) * Int(stat.ms_psize), mapBytes: info.me_mapsize)
     }
 
     static func error(
-        _ result: Int32, _ action: String, path: String, limits: Limits
+        forResult result: Int32, action: String, path: String, limits: EnvironmentLimits
     ) -> StoreError {
         switch result {
         case MDB_MAP_FULL: .mapFull(path: path, limit: limits.mapBytesMax)
@@ -89,13 +89,13 @@ enum LMDBFile {
             .corrupt(path: path, what: unsafe String(cString: mdb_strerror(result)))
         case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
         // LMDB reports a short write as an I/O error. The usual cause of short writes is a full disk.
-        case EIO where isFull(path): .diskFull(path: path)
+        case EIO where isDiskFull(at: path): .diskFull(path: path)
         case 1...: .system(action: action, path: path, reason: unsafe String(cString: strerror(result)))
         default: .refused(path: path, reason: unsafe String(cString: mdb_strerror(result)))
         }
     }
 
-    private static func isFull(_ path: String) -> Bool {
+    private static func isDiskFull(at path: String) -> Bool {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return false }
         return space.f_bavail * space.f_frsize < 1 << 20

@@ -11,7 +11,7 @@ struct PageReader {
         self.fileBytes = fileBytes
     }
 
-    func withPageBytes(_ bytes: Int) -> PageReader {
+    func withPageBytes(of bytes: Int) -> PageReader {
         var other = self
         other.pageBytes = bytes
         return other
@@ -20,7 +20,7 @@ struct PageReader {
     /// The number of complete pages in the file.
     var count: Int { fileBytes / pageBytes }
 
-    func page(_ number: Int, pages: Int = 1) throws(TreeCheck.Damage) -> Page {
+    func page(at number: Int, pages: Int = 1) throws(TreeCheck.Damage) -> Page {
         guard number >= 0, number < count, pages > 0, pages <= count - number else {
             throw TreeCheck.Damage("page \(number) is beyond the end of the file")
         }

@@ -18,18 +18,18 @@ package struct RowBatch: ~Copyable {
         bytes.reserveCapacity(byteCount)
     }
 
-    package mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+    package mutating func put(_ key: Span<UInt8>, value: Span<UInt8>) {
         entries.append(BatchedRow(start: bytes.count, key: key, valueBytes: value.count))
         append(key)
         append(value)
     }
 
-    /// Adds a row with the checksum that `Picture.value` requires before the value.
-    package mutating func putChecked(_ key: Span<UInt8>, _ value: Span<UInt8>) {
+    /// Adds a row with the checksum that `ReadSnapshot.value` requires before the value.
+    package mutating func putChecked(_ key: Span<UInt8>, value: Span<UInt8>) {
         entries.append(
-            BatchedRow(start: bytes.count, key: key, valueBytes: RowCheck.bytes + value.count))
+            BatchedRow(start: bytes.count, key: key, valueBytes: RowChecksum.byteCount + value.count))
         append(key)
-        RowCheck.append(key, value, to: &bytes)
+        RowChecksum.append(key: key, value: value, to: &bytes)
     }
 
     package mutating func remove(_ key: Span<UInt8>) {
@@ -51,14 +51,14 @@ package struct RowBatch: ~Copyable {
     }
 
     @_lifetime(borrow self)
-    package func key(_ index: Int) -> Span<UInt8> {
+    package func key(at index: Int) -> Span<UInt8> {
         let entry = entries[index]
         return bytes.span.extracting(entry.start..<entry.start + entry.keyBytes)
     }
 
     /// Nil for a removal.
     @_lifetime(borrow self)
-    package func value(_ index: Int) -> Span<UInt8>? {
+    package func value(at index: Int) -> Span<UInt8>? {
         let entry = entries[index]
         guard entry.valueBytes >= 0 else { return nil }
         let start = entry.start + entry.keyBytes
@@ -66,7 +66,7 @@ package struct RowBatch: ~Copyable {
     }
 
     /// Returns the offset of a row in the batch, behind all earlier rows.
-    package func start(_ index: Int) -> Int { entries[index].start }
+    package func offset(at index: Int) -> Int { entries[index].start }
 
     private mutating func append(_ span: Span<UInt8>) {
         unsafe span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
@@ -76,14 +76,14 @@ package struct RowBatch: ~Copyable {
 /// The position of a row in its batch.
 struct BatchedRow {
     /// Bytes of the key from a depth on, as a number with the same order. The sort chooses the depth.
-    var head: UInt64
+    var keyPrefix: UInt64
     let start: Int
     private let keyCount: UInt32
     /// Negative for a removal.
     private let valueCount: Int32
 
     init(start: Int, key: Span<UInt8>, valueBytes: Int) {
-        head = key.head
+        keyPrefix = key.keyPrefix
         self.start = start
         keyCount = UInt32(key.count)
         valueCount = Int32(valueBytes)
@@ -96,12 +96,12 @@ struct BatchedRow {
 extension Span<UInt8> {
     /// The first eight bytes as a big-endian number, padded with zeros. If the heads of two spans differ, the
     /// spans differ in the same direction.
-    package var head: UInt64 { unsafe withUnsafeBytes { unsafe $0.head(at: 0) } }
+    package var keyPrefix: UInt64 { unsafe withUnsafeBytes { unsafe $0.keyPrefix(at: 0) } }
 }
 
 extension UnsafeRawBufferPointer {
     /// Returns the eight bytes from an offset on, as in `Span.head`.
-    func head(at offset: Int) -> UInt64 {
+    func keyPrefix(at offset: Int) -> UInt64 {
         if offset + 8 <= count {
             return unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }

@@ -3,15 +3,15 @@ internal import CLMDB
 /// A position in a table that its user moves, for walking several tables in parallel. It belongs to one
 /// snapshot. Its bytes are in the map and stay valid as long as the snapshot, even if the cursor moves.
 @safe package struct RowCursor: ~Copyable, ~Escapable {
-    private let cursor: Cursor
-    private let environment: Environment
+    private let cursor: LMDBCursor
+    private let environment: LMDBEnvironment
     private var currentKey = unsafe MDB_val()
     private var currentValue = unsafe MDB_val()
     /// Whether it is on a row.
     package private(set) var isOnRow = false
 
-    @_lifetime(borrow picture)
-    init(_ cursor: consuming Cursor, _ environment: Environment, picture: borrowing Picture) {
+    @_lifetime(borrow snapshot)
+    init(cursor: consuming LMDBCursor, environment: LMDBEnvironment, snapshot: borrowing ReadSnapshot) {
         self.cursor = cursor
         self.environment = environment
     }
@@ -31,47 +31,51 @@ internal import CLMDB
         get throws(StoreError) {
             precondition(isOnRow, "a cursor beyond the last row has no value")
             let stored = unsafe _overrideLifetime(Span(currentValue), copying: self)
-            guard RowCheck.holds(key, stored) else { throw StoreError.changedRow(environment.path) }
-            return stored.extracting(RowCheck.bytes..<stored.count)
+            guard RowChecksum.isValid(key: key, stored: stored) else {
+                throw StoreError.changedRow(path: environment.path)
+            }
+            return stored.extracting(RowChecksum.byteCount..<stored.count)
         }
     }
 
     /// Moves to the first row whose key is not below the bound. The bound may be longer than any key.
     @_lifetime(self: copy self)
-    package mutating func seek(_ bound: Span<UInt8>) throws(StoreError) {
-        let bound = bound.extracting(first: Limits.keyBytesMax + 1)
+    package mutating func seek(to bound: Span<UInt8>) throws(StoreError) {
+        let bound = bound.extracting(first: EnvironmentLimits.keyBytesMax + 1)
         var key = unsafe MDB_val()
         var value = unsafe MDB_val()
-        let result: Int32 = unsafe bound.withValue { wanted in
+        let result: Int32 = unsafe bound.withMDBValue { wanted in
             unsafe key = unsafe wanted
             return unsafe mdb_cursor_get(
                 cursor.handle, &key, &value, wanted.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE)
         }
-        unsafe try arrive(result, key: key, value: value)
+        unsafe try finishMove(result: result, key: key, value: value)
     }
 
     /// Moves to the next row.
     @_lifetime(self: copy self)
-    package mutating func next() throws(StoreError) {
+    package mutating func advance() throws(StoreError) {
         var key = unsafe MDB_val()
         var value = unsafe MDB_val()
         let result = unsafe mdb_cursor_get(cursor.handle, &key, &value, MDB_NEXT)
-        unsafe try arrive(result, key: key, value: value)
+        unsafe try finishMove(result: result, key: key, value: value)
     }
 
     @_lifetime(self: copy self)
-    private mutating func arrive(_ result: Int32, key: MDB_val, value: MDB_val) throws(StoreError) {
+    private mutating func finishMove(result: Int32, key: MDB_val, value: MDB_val) throws(StoreError) {
         isOnRow = result == 0
         unsafe currentKey = unsafe key
         unsafe currentValue = unsafe value
-        guard result == 0 || result == MDB_NOTFOUND else { throw environment.failure(result, "scan") }
+        guard result == 0 || result == MDB_NOTFOUND else {
+            throw environment.error(forResult: result, action: "scan")
+        }
     }
 }
 
-extension Picture {
+extension ReadSnapshot {
     @_lifetime(borrow self)
     package func cursor(of table: Table) throws(StoreError) -> RowCursor {
-        RowCursor(try openCursor(table), environmentOfView, picture: self)
+        RowCursor(cursor: try openCursor(over: table), environment: owningEnvironment, snapshot: self)
     }
 
     /// Returns a cursor at the first row whose key is not below the bound.
@@ -81,8 +85,9 @@ extension Picture {
     package func cursor(
         of table: Table, from bound: Span<UInt8>, isNeeded: Bool = true
     ) throws(StoreError) -> RowCursor {
-        var cursor = RowCursor(try openCursor(table), environmentOfView, picture: self)
-        if isNeeded { try cursor.seek(bound) }
+        var cursor = RowCursor(
+            cursor: try openCursor(over: table), environment: owningEnvironment, snapshot: self)
+        if isNeeded { try cursor.seek(to: bound) }
         return cursor
     }
 }

@@ -6,49 +6,49 @@ internal import Glibc
 /// The sort is stable: rows of one key keep their order.
 enum RowSort {
     /// Fewer rows are compared, because a radix pass visits a table of 256 positions for each byte.
-    private static let dealtMin = 64
+    private static let radixRowsMin = 64
 
     static func sort(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, keysIn bytes: UnsafeRawBufferPointer
     ) {
-        guard rows.count >= dealtMin else { return unsafe compare(rows, bytes, from: 0) }
+        guard rows.count >= radixRowsMin else { return unsafe insertionSort(rows, keysIn: bytes, from: 0) }
         let spare = UnsafeMutableBufferPointer<BatchedRow>.allocate(capacity: rows.count)
         defer { unsafe spare.deallocate() }
         // On the heap, because Swift 6.3.1 misaligns the stack for a temporary of this size.
         let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: 8 * 256)
         defer { unsafe counts.deallocate() }
         unsafe counts.initialize(repeating: 0)
-        unsafe sort(rows, spare: Spare(rows: spare, counts: counts), in: bytes, from: 0)
+        unsafe sort(rows, spare: SortBuffers(spareRows: spare, counts: counts), in: bytes, from: 0)
     }
 
     /// A second buffer for rows, and the counts of each value of each byte.
-    @unsafe private struct Spare {
-        let rows: UnsafeMutableBufferPointer<BatchedRow>
+    @unsafe private struct SortBuffers {
+        let spareRows: UnsafeMutableBufferPointer<BatchedRow>
         let counts: UnsafeMutableBufferPointer<Int>
     }
 
     /// Sorts rows that agree in all bytes before the depth and whose heads start there.
     private static func sort(
-        _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: Spare, in bytes: UnsafeRawBufferPointer,
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers, in bytes: UnsafeRawBufferPointer,
         from depth: Int
     ) {
-        unsafe deal(rows, spare)
+        unsafe sortByPrefix(rows, spare: spare)
         var first = 0
         while first < rows.count {
-            let head = unsafe rows[first].head
+            let head = unsafe rows[first].keyPrefix
             var end = first + 1
-            while unsafe end < rows.count && rows[end].head == head { end += 1 }
+            while unsafe end < rows.count && rows[end].keyPrefix == head { end += 1 }
             if end - first > 1 {
                 let alike = unsafe UnsafeMutableBufferPointer(rebasing: rows[first..<end])
                 let next = depth + 8
-                if unsafe alike.count < dealtMin || !alike.contains(where: { $0.keyBytes > next }) {
-                    unsafe compare(alike, bytes, from: depth)
+                if unsafe alike.count < radixRowsMin || !alike.contains(where: { $0.keyBytes > next }) {
+                    unsafe insertionSort(alike, keysIn: bytes, from: depth)
                 } else {
                     for index in alike.indices {
                         let row = unsafe alike[index]
                         let key = unsafe UnsafeRawBufferPointer(
                             rebasing: bytes[row.start..<row.start + row.keyBytes])
-                        unsafe alike[index].head = unsafe next < key.count ? key.head(at: next) : 0
+                        unsafe alike[index].keyPrefix = unsafe next < key.count ? key.keyPrefix(at: next) : 0
                     }
                     unsafe sort(alike, spare: spare, in: bytes, from: next)
                 }
@@ -58,13 +58,13 @@ enum RowSort {
     }
 
     /// Sorts by insertion.
-    private static func compare(
-        _ rows: UnsafeMutableBufferPointer<BatchedRow>, _ bytes: UnsafeRawBufferPointer, from depth: Int
+    private static func insertionSort(
+        _ rows: UnsafeMutableBufferPointer<BatchedRow>, keysIn bytes: UnsafeRawBufferPointer, from depth: Int
     ) {
         for index in rows.indices.dropFirst() {
             let row = unsafe rows[index]
             var hole = index
-            while hole > 0, unsafe precedes(row, rows[hole - 1], in: bytes, from: depth) {
+            while hole > 0, unsafe precedes(row, rows[hole - 1], keysIn: bytes, from: depth) {
                 unsafe rows[hole] = unsafe rows[hole - 1]
                 hole -= 1
             }
@@ -73,9 +73,9 @@ enum RowSort {
     }
 
     private static func precedes(
-        _ a: BatchedRow, _ b: BatchedRow, in bytes: UnsafeRawBufferPointer, from depth: Int
+        _ a: BatchedRow, _ b: BatchedRow, keysIn bytes: UnsafeRawBufferPointer, from depth: Int
     ) -> Bool {
-        if a.head != b.head { return a.head < b.head }
+        if a.keyPrefix != b.keyPrefix { return a.keyPrefix < b.keyPrefix }
         let common = min(a.keyBytes, b.keyBytes) - depth
         let order =
             common > 0
@@ -85,22 +85,22 @@ enum RowSort {
     }
 
     /// Sorts by the eight bytes of the head, the last byte first. Each pass is stable.
-    private static func deal(_ rows: UnsafeMutableBufferPointer<BatchedRow>, _ spare: Spare) {
+    private static func sortByPrefix(_ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers) {
         let counts = unsafe spare.counts
         unsafe counts.update(repeating: 0)
         for index in rows.indices {
-            var head = unsafe rows[index].head
+            var head = unsafe rows[index].keyPrefix
             for digit in 0..<8 {
                 unsafe counts[256 * digit + Int(head & 0xFF)] += 1
                 head >>= 8
             }
         }
-        var (from, to) = unsafe (rows.baseAddress!, spare.rows.baseAddress!)
+        var (from, to) = unsafe (rows.baseAddress!, spare.spareRows.baseAddress!)
         for digit in 0..<8 {
             let positions = unsafe counts.baseAddress! + 256 * digit
             let shift = UInt64(8 * digit)
             // If all rows agree in this byte, the pass is not needed.
-            if unsafe positions[Int(from[0].head >> shift & 0xFF)] == rows.count { continue }
+            if unsafe positions[Int(from[0].keyPrefix >> shift & 0xFF)] == rows.count { continue }
             var sum = 0
             for value in 0..<256 {
                 let count = unsafe positions[value]
@@ -108,7 +108,7 @@ enum RowSort {
                 sum += count
             }
             for index in rows.indices {
-                let value = unsafe Int(from[index].head >> shift & 0xFF)
+                let value = unsafe Int(from[index].keyPrefix >> shift & 0xFF)
                 unsafe (to + positions[value]).initialize(to: from[index])
                 unsafe positions[value] += 1
             }

@@ -6,11 +6,11 @@ enum SmallFile {
     private static let bytesMax = 4096
 
     /// Returns nil if the file does not exist.
-    static func read(_ path: String) throws(StoreError) -> [UInt8]? {
+    static func read(at path: String) throws(StoreError) -> [UInt8]? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
         if descriptor < 0 {
             if errno == ENOENT { return nil }
-            throw systemError("read", path)
+            throw systemError(action: "read", path: path)
         }
         defer { close(descriptor) }
         var failed = false
@@ -19,16 +19,16 @@ enum SmallFile {
             failed = got < 0
             count = max(0, got)
         }
-        if failed { throw systemError("read", path) }
+        if failed { throw systemError(action: "read", path: path) }
         return bytes
     }
 
     /// Replaces the file atomically: the name has either the old or the new bytes. If `synced`, the new bytes
     /// survive a power cut after the return.
-    static func replace(_ path: String, with bytes: [UInt8], synced: Bool) throws(StoreError) {
+    static func replace(at path: String, with bytes: [UInt8], synced: Bool) throws(StoreError) {
         let next = path + ".next"
         let descriptor = unsafe linux_open(next, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        guard descriptor >= 0 else { throw systemError("create", next) }
+        guard descriptor >= 0 else { throw systemError(action: "create", path: next) }
         let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
         let failure: Int32? =
             written != bytes.count
@@ -37,27 +37,27 @@ enum SmallFile {
         close(descriptor)
         if let failure {
             unsafe unlink(next)
-            throw systemError("write", next, number: failure)
+            throw systemError(action: "write", path: next, number: failure)
         }
-        guard unsafe rename(next, path) == 0 else { throw systemError("rename", next) }
+        guard unsafe rename(next, path) == 0 else { throw systemError(action: "rename", path: next) }
         if synced { try syncDirectory(of: path) }
     }
 
     /// Removes a file. A missing file is not an error.
-    static func remove(_ path: String) throws(StoreError) {
-        if unsafe unlink(path) != 0, errno != ENOENT { throw systemError("remove", path) }
+    static func remove(at path: String) throws(StoreError) {
+        if unsafe unlink(path) != 0, errno != ENOENT { throw systemError(action: "remove", path: path) }
     }
 
     private static func syncDirectory(of path: String) throws(StoreError) {
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         let descriptor = unsafe linux_open(directory, O_RDONLY | O_DIRECTORY, 0)
-        guard descriptor >= 0 else { throw systemError("open", directory) }
+        guard descriptor >= 0 else { throw systemError(action: "open", path: directory) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw systemError("sync", directory) }
+        guard fsync(descriptor) == 0 else { throw systemError(action: "sync", path: directory) }
     }
 }
 
-func systemError(_ action: String, _ path: String, number: Int32 = errno) -> StoreError {
+func systemError(action: String, path: String, number: Int32 = errno) -> StoreError {
     switch number {
     case ENOSPC, EDQUOT, EFBIG: .diskFull(path: path)
     default: .system(action: action, path: path, reason: unsafe String(cString: strerror(number)))

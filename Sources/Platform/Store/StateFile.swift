@@ -13,53 +13,56 @@ package import Telemetry
 ///
 /// The owner's thread writes through it. Any thread may read through `environment`. LMDB has no checksums.
 /// Changes to a closed file are detected at the opening (`TreeCheck`, `TableSums`). A row that the disk
-/// changes later is detected when it is read (`RowCheck`). Two kinds of damage are not detected at once. An
+/// changes later is detected when it is read (`RowChecksum`). Two kinds of damage are not detected at once. An
 /// inner page that changes while the file is open is detected only at the next opening. If an open file is
 /// truncated, SIGBUS ends the process, and the next start detects the truncation.
 package final class StateFile {
-    package let beginning: Beginning
-    package let environment: Environment
+    package let openingState: OpeningState
+    package let environment: LMDBEnvironment
     private let directory: String
     private var lock: DirectoryLock?
-    private var mark: Mark
+    private var mark: StateFileMark
     /// False if the disk did not accept the mark of this process's first commit.
     private var isMarkCurrent = true
 
     package init(
-        _ directory: String, _ terms: Terms, tables: [String], limits: Limits = Limits(), now: WallTime,
+        directory: String, conditions terms: ReuseConditions, tables: [String],
+        limits: EnvironmentLimits = EnvironmentLimits(), now: WallTime,
         boot: BootID
     ) throws(StoreError) {
-        lock = try DirectoryLock(directory)
+        lock = try DirectoryLock(directory: directory)
         self.directory = directory
-        var mark = Mark(condition: .open, schema: terms.schema, origin: terms.origin, boot: boot)
-        var beginning = Beginning.empty
-        switch try StateFileInspection.run(directory, terms, boot: boot) {
+        var mark = StateFileMark(condition: .open, schema: terms.schema, origin: terms.origin, boot: boot)
+        var beginning = OpeningState.empty
+        switch try StateFileInspection.inspect(directory: directory, conditions: terms, boot: boot) {
         case .nothing: break
         case .sound(let deaths):
             beginning = .resumed
-            mark.deaths = deaths
-        case .unsound(let reason): beginning = try Self.discard(directory, because: reason, mark: &mark)
+            mark.crashesBeforeCommit = deaths
+        case .unsound(let reason):
+            beginning = try Self.discardData(in: directory, because: reason, mark: &mark)
         }
-        try SmallFile.replace(directory + "/mark", with: mark.bytes, synced: true)
+        try SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: true)
         let found =
             beginning == .resumed
-            ? try Self.unusable(directory, by: terms, tables: tables, limits: limits, now: now) : nil
-        if let found { beginning = try Self.discard(directory, because: found, mark: &mark) }
-        environment = try Environment(directory: directory, tables: tables, limits: limits)
+            ? try Self.unusableReason(
+                in: directory, conditions: terms, tables: tables, limits: limits, now: now) : nil
+        if let found { beginning = try Self.discardData(in: directory, because: found, mark: &mark) }
+        environment = try LMDBEnvironment(directory: directory, tables: tables, limits: limits)
         self.mark = mark
-        self.beginning = beginning
+        self.openingState = beginning
     }
 
-    package func table(_ name: String) -> Table { environment.table(name) }
+    package func table(named name: String) -> Table { environment.table(named: name) }
 
-    package func read<R>(_ body: (borrowing Picture) throws(StoreError) -> R) throws(StoreError) -> R {
+    package func read<R>(_ body: (borrowing ReadSnapshot) throws(StoreError) -> R) throws(StoreError) -> R {
         try environment.read(body)
     }
 
     /// Writes like `Environment.write` and records the first commit of this process.
     package func write<R>(_ body: (inout WriteTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
         let outcome = try environment.write(body)
-        if !mark.hasCommitted || !isMarkCurrent { noteCommit() }
+        if !mark.hasCommitted || !isMarkCurrent { recordCommit() }
         return outcome
     }
 
@@ -69,44 +72,47 @@ package final class StateFile {
         try environment.sync()
         try environment.close()
         let path = directory + "/data.mdb"
-        guard let size = FileSize.of(path) else { throw systemError("read", path) }
+        guard let size = FileSize.ofFile(at: path) else { throw systemError(action: "read", path: path) }
         mark.condition = .clean(bytes: size, transaction: try TreeCheck.lastTransaction(in: path))
-        mark.deaths = 0
-        try SmallFile.replace(directory + "/mark", with: mark.bytes, synced: true)
+        mark.crashesBeforeCommit = 0
+        try SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: true)
         lock = nil
     }
 
     /// Closes the file. The next opening discards it and reports this reason.
-    package func condemn(_ reason: String) throws(StoreError) {
-        mark.condition = .condemned(reason: reason)
-        try SmallFile.replace(directory + "/mark", with: mark.bytes, synced: true)
+    package func markUnusable(because reason: String) throws(StoreError) {
+        mark.condition = .unusable(reason: reason)
+        try SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: true)
         try environment.close()
         lock = nil
     }
 
     /// Records the commit without a sync, because it matters only if the process dies and the machine does
     /// not.
-    private func noteCommit() {
+    private func recordCommit() {
         mark.hasCommitted = true
-        mark.deaths = 0
-        isMarkCurrent = (try? SmallFile.replace(directory + "/mark", with: mark.bytes, synced: false)) != nil
+        mark.crashesBeforeCommit = 0
+        isMarkCurrent =
+            (try? SmallFile.replace(at: directory + "/mark", with: mark.bytes, synced: false)) != nil
     }
 
-    private static func discard(
-        _ directory: String, because reason: DiscardReason, mark: inout Mark
-    ) throws(StoreError) -> Beginning {
-        for name in ["data.mdb", "data.mdb-lock"] { try SmallFile.remove(directory + "/" + name) }
-        mark.deaths = 0
+    private static func discardData(
+        in directory: String, because reason: DiscardReason, mark: inout StateFileMark
+    ) throws(StoreError) -> OpeningState {
+        for name in ["data.mdb", "data.mdb-lock"] { try SmallFile.remove(at: directory + "/" + name) }
+        mark.crashesBeforeCommit = 0
         return .discarded(reason)
     }
 
     /// Returns a reason that only the tables can show.
-    private static func unusable(
-        _ directory: String, by terms: Terms, tables: [String], limits: Limits, now: WallTime
+    private static func unusableReason(
+        in directory: String, conditions terms: ReuseConditions, tables: [String], limits: EnvironmentLimits,
+        now: WallTime
     ) throws(StoreError) -> DiscardReason? {
         do throws(StoreError) {
-            let environment = try Environment(directory: directory, tables: tables, limits: limits)
-            let oldest = try environment.read { picture throws(StoreError) in try picture.oldestAsOf() }
+            let environment = try LMDBEnvironment(directory: directory, tables: tables, limits: limits)
+            let oldest = try environment.read { picture throws(StoreError) in try picture.oldestCompleteTime()
+            }
             try environment.close()
             guard let oldest else { return nil }
             let age = now.milliseconds - oldest.milliseconds

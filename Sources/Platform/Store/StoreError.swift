@@ -14,14 +14,14 @@ package enum StoreError: Error, Equatable {
     /// The bytes in the file are not a valid table.
     case corrupt(path: String, what: String)
     /// The length of the key is not allowed.
-    case keySize(bytes: Int)
+    case invalidKeySize(bytes: Int)
     /// Any other error of LMDB.
     case refused(path: String, reason: String)
 }
 
 extension StoreError {
     /// Whether the same call can succeed later, when the disk has space or the readers are done.
-    package var passes: Bool {
+    package var isTransient: Bool {
         switch self {
         case .diskFull, .readersBusy: true
         default: false
@@ -29,7 +29,7 @@ extension StoreError {
     }
 
     /// The checksum of a row does not match its bytes.
-    package static func changedRow(_ path: String) -> StoreError {
+    package static func changedRow(path: String) -> StoreError {
         .corrupt(path: path, what: "a row fails its checksum")
     }
 
@@ -55,8 +55,8 @@ extension StoreError: CustomStringConvertible {
             "cannot enlarge \(path): a read has been open for more than \(milliseconds) ms; try again"
         case .corrupt(let path, let what):
             "file \(path) is corrupt: \(what); it is a cache that is discarded and rebuilt"
-        case .keySize(let bytes):
-            "key of \(bytes) bytes cannot be stored: keys have 1 to \(Limits.keyBytesMax) bytes"
+        case .invalidKeySize(let bytes):
+            "key of \(bytes) bytes cannot be stored: keys have 1 to \(EnvironmentLimits.keyBytesMax) bytes"
         case .refused(let path, let reason):
             "cannot use \(path): \(reason)"
         }

@@ -3,5 +3,5 @@
 package struct Table: Sendable, Hashable {
     let number: UInt32
     /// The environment of the table. Numbers are not reused within a process.
-    let environment: Int
+    let environmentID: Int
 }

@@ -7,8 +7,8 @@ struct TableSum: Hashable {
     init() {}
     init(number: UInt64) { self.number = number }
 
-    mutating func add(_ row: UInt32) { number &+= 1 << 32 | UInt64(row) }
-    mutating func remove(_ row: UInt32) { number &-= 1 << 32 | UInt64(row) }
+    mutating func add(rowChecksum row: UInt32) { number &+= 1 << 32 | UInt64(row) }
+    mutating func remove(rowChecksum row: UInt32) { number &-= 1 << 32 | UInt64(row) }
 }
 
 /// The sums of all tables of a file, by table name: one row beside the applied offsets, written in the
@@ -21,12 +21,12 @@ enum TableSums {
 
     static func isKey(_ key: Span<UInt8>) -> Bool { key.count == 1 && key[0] == 0 }
 
-    static func name(_ bytes: Span<UInt8>) -> String {
+    static func name(from bytes: Span<UInt8>) -> String {
         unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     /// Returns the row for the key, with its checksum.
-    static func row(_ names: [String], _ sums: [TableSum]) -> [UInt8] {
+    static func makeRow(names: [String], sums: [TableSum]) -> [UInt8] {
         let size = names.reduce(0) { $0 + 1 + $1.utf8.count + 8 }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
@@ -38,20 +38,20 @@ enum TableSums {
             }
         }
         var row: [UInt8] = []
-        row.reserveCapacity(RowCheck.bytes + size)
-        RowCheck.write(key.span, bytes.span, to: &row)
+        row.reserveCapacity(RowChecksum.byteCount + size)
+        RowChecksum.write(key: key.span, value: bytes.span, to: &row)
         return row
     }
 
     /// Returns nil for anything except the value that `row` writes.
-    static func read(_ bytes: Span<UInt8>) -> [(name: String, sum: TableSum)]? {
+    static func parse(_ bytes: Span<UInt8>) -> [(name: String, sum: TableSum)]? {
         var sums: [(name: String, sum: TableSum)] = []
         sums.reserveCapacity(8)
         var rest = bytes
         while rest.count > 0 {
             let nameBytes = Int(rest[0])
             guard rest.count >= 1 + nameBytes + 8 else { return nil }
-            let name = name(rest.extracting(1..<1 + nameBytes))
+            let name = name(from: rest.extracting(1..<1 + nameBytes))
             let number = Int64(bigEndianBytes: rest.extracting(1 + nameBytes..<1 + nameBytes + 8))
             sums.append((name, TableSum(number: UInt64(bitPattern: number))))
             rest = rest.extracting(1 + nameBytes + 8..<rest.count)

@@ -10,44 +10,44 @@ internal import Glibc
 /// A file that passes can be read, searched and changed, and is the result of one committed transaction.
 struct TreeCheck: ~Copyable {
     struct Damage: Error {
-        let what: String
-        init(_ what: String) { self.what = what }
+        let reason: String
+        init(_ what: String) { self.reason = what }
     }
 
     /// Returns the damage, or nil for an intact file.
     ///
     /// - Parameter last: The number of the last transaction, if it is known.
-    static func damage(in path: String, of last: Int? = nil) throws(StoreError) -> String? {
+    static func damage(in path: String, lastTransaction last: Int? = nil) throws(StoreError) -> String? {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { throw systemError("read", path) }
+        guard descriptor >= 0 else { throw systemError(action: "read", path: path) }
         defer { close(descriptor) }
         do throws(Damage) {
-            guard let size = FileSize.of(path) else { throw Damage("the file is missing") }
+            guard let size = FileSize.ofFile(at: path) else { throw Damage("the file is missing") }
             // LMDB writes its head first. A process can die before that.
             if size == 0 { return nil }
             let pages = PageReader(descriptor: descriptor, fileBytes: size)
-            let head = try Head(pages)
-            if let last, last != head.transaction {
-                throw Damage("its last transaction is \(head.transaction) instead of \(last)")
+            let head = try MetaPage(reader: pages)
+            if let last, last != head.lastTransaction {
+                throw Damage("its last transaction is \(head.lastTransaction) instead of \(last)")
             }
-            var check = TreeCheck(pages: pages.withPageBytes(head.pageBytes), head: head)
-            try check.run()
+            var check = TreeCheck(pages: pages.withPageBytes(of: head.pageBytes), metaPage: head)
+            try check.checkAll()
             return nil
         } catch {
-            return error.what
+            return error.reason
         }
     }
 
     /// Returns the number of the last transaction of a closed file.
     static func lastTransaction(in path: String) throws(StoreError) -> Int {
         let descriptor = unsafe linux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { throw systemError("read", path) }
+        guard descriptor >= 0 else { throw systemError(action: "read", path: path) }
         defer { close(descriptor) }
         do throws(Damage) {
-            let pages = PageReader(descriptor: descriptor, fileBytes: FileSize.of(path) ?? 0)
-            return try Head(pages).transaction
+            let pages = PageReader(descriptor: descriptor, fileBytes: FileSize.ofFile(at: path) ?? 0)
+            return try MetaPage(reader: pages).lastTransaction
         } catch {
-            throw .corrupt(path: path, what: error.what)
+            throw .corrupt(path: path, what: error.reason)
         }
     }
 
@@ -56,104 +56,110 @@ struct TreeCheck: ~Copyable {
     private static let unwrittenPagesMax = 1 << 17
 
     let pages: PageReader
-    let head: Head
+    let metaPage: MetaPage
     /// One bit for each page that belongs to a tree or to the list of free pages.
-    private var taken: [UInt64]
+    private var claimedPages: [UInt64]
     /// The sums that the walk found, and the sums that the last transaction announced.
-    private var found: [String: TableSum] = [:]
-    var announced: [String: TableSum]?
+    private var computedSums: [String: TableSum] = [:]
+    var storedSums: [String: TableSum]?
 
-    private init(pages: PageReader, head: Head) {
+    private init(pages: PageReader, metaPage: MetaPage) {
         self.pages = pages
-        self.head = head
-        taken = Array(
-            repeating: 0, count: min(max(head.lastPage, 0), pages.count + Self.unwrittenPagesMax) / 64 + 1)
+        self.metaPage = metaPage
+        claimedPages = Array(
+            repeating: 0, count: min(max(metaPage.lastPage, 0), pages.count + Self.unwrittenPagesMax) / 64 + 1
+        )
     }
 
-    private mutating func run() throws(Damage) {
-        guard (1...pages.count + Self.unwrittenPagesMax).contains(head.lastPage) else {
-            throw Damage("it has \(pages.count) pages, and its last page is \(head.lastPage)")
+    private mutating func checkAll() throws(Damage) {
+        guard (1...pages.count + Self.unwrittenPagesMax).contains(metaPage.lastPage) else {
+            throw Damage("it has \(pages.count) pages, and its last page is \(metaPage.lastPage)")
         }
-        try take(0, pages: 2)
-        _ = try walk(head.free, .free)
-        _ = try walk(head.main, .names)
+        try claimPages(from: 0, count: 2)
+        _ = try walk(from: metaPage.freeTree, tree: .free)
+        _ = try walk(from: metaPage.mainTree, tree: .tableNames)
         // A process can die before the first transaction, which creates the tables.
-        if head.transaction == 0, head.main.entries == 0 { return }
-        guard found == announced else { throw Damage("its tables do not have the rows that were committed") }
+        if metaPage.lastTransaction == 0, metaPage.mainTree.entryCount == 0 { return }
+        guard computedSums == storedSums else {
+            throw Damage("its tables do not have the rows that were committed")
+        }
     }
 
-    enum Tree {
+    enum TreeKind {
         /// The list of free pages.
         case free
         /// The names and roots of the tables.
-        case names
+        case tableNames
         case applied
-        case rows
+        case tableRows
     }
 
     /// The state that a walk carries from leaf to leaf. An empty key means no key, because no real key is
     /// empty.
-    private struct Progress {
+    private struct WalkProgress {
         var entries = 0
         var sum = TableSum()
-        var last: [UInt8] = []
+        var lastKey: [UInt8] = []
         /// The branch key that is the lower bound of the next leaf's first key.
-        var floor: [UInt8] = []
+        var lowestKey: [UInt8] = []
     }
 
-    mutating func walk(table name: String, _ root: Page.Root) throws(Damage) {
-        found[name] = try walk(root, name == Applied.tableName ? .applied : .rows)
+    mutating func walk(table name: String, root: Page.TreeRoot) throws(Damage) {
+        computedSums[name] = try walk(
+            from: root, tree: name == AppliedProgress.tableName ? .applied : .tableRows)
     }
 
-    private mutating func walk(_ root: Page.Root, _ tree: Tree) throws(Damage) -> TableSum {
-        if root.page == Page.Root.none {
-            guard root.entries == 0 else { throw Damage("a tree of \(root.entries) rows has no pages") }
+    private mutating func walk(from root: Page.TreeRoot, tree: TreeKind) throws(Damage) -> TableSum {
+        if root.page == Page.TreeRoot.none {
+            guard root.entryCount == 0 else { throw Damage("a tree of \(root.entryCount) rows has no pages") }
             return TableSum()
         }
         guard (1...Self.depthMax).contains(root.depth) else { throw Damage("a tree is \(root.depth) deep") }
-        var progress = Progress()
-        try visit(root.page, level: root.depth, of: tree, progress: &progress)
-        guard progress.entries == root.entries else {
-            throw Damage("a tree has \(progress.entries) rows instead of \(root.entries)")
+        var progress = WalkProgress()
+        try visit(page: root.page, level: root.depth, of: tree, progress: &progress)
+        guard progress.entries == root.entryCount else {
+            throw Damage("a tree has \(progress.entries) rows instead of \(root.entryCount)")
         }
         return progress.sum
     }
 
     private mutating func visit(
-        _ number: Int, level: Int, of tree: Tree, progress: inout Progress
+        page number: Int, level: Int, of tree: TreeKind, progress: inout WalkProgress
     ) throws(Damage) {
-        try take(number, pages: 1)
-        let page = try pages.page(number)
-        guard page.number == number, page.kind == (level == 1 ? .leaf : .branch) else {
+        try claimPages(from: number, count: 1)
+        let page = try pages.page(at: number)
+        guard page.number == number, page.flags == (level == 1 ? .leaf : .branch) else {
             throw Damage("page \(number) is not the page that belongs there")
         }
         guard let count = page.nodeCount, count > 0 else { throw Damage("page \(number) has no valid head") }
         var filled = 0
         for index in 0..<count {
-            guard let node = page.node(index) else { throw Damage("page \(number) has a row outside of it") }
+            guard let node = page.node(at: index) else {
+                throw Damage("page \(number) has a row outside of it")
+            }
             filled += node.size
             if level > 1 {
                 if index > 0 {
-                    try checkKey(node, after: progress.last, tree)
-                    progress.floor.replace(with: node.key)
+                    try checkKey(of: node, after: progress.lastKey, in: tree)
+                    progress.lowestKey.replace(with: node.key)
                 }
-                try visit(node.child, level: level - 1, of: tree, progress: &progress)
+                try visit(page: node.child, level: level - 1, of: tree, progress: &progress)
             } else {
-                try checkKey(node, after: progress.last, tree)
-                guard !tree.precedes(node.key, progress.floor.span) else {
+                try checkKey(of: node, after: progress.lastKey, in: tree)
+                guard !tree.precedes(node.key, progress.lowestKey.span) else {
                     throw Damage("page \(number) has a key below its branch")
                 }
-                progress.floor.removeAll(keepingCapacity: true)
-                progress.last.replace(with: node.key)
+                progress.lowestKey.removeAll(keepingCapacity: true)
+                progress.lastKey.replace(with: node.key)
                 progress.entries += 1
-                if let row = try checkValue(node, tree) { progress.sum.add(row) }
+                if let row = try checkValue(of: node, in: tree) { progress.sum.add(rowChecksum: row) }
             }
         }
         // LMDB writes the next row where the head says that the other rows end.
         guard filled == page.nodeBytes else { throw Damage("page \(number) has gaps between its rows") }
     }
 
-    private func checkKey(_ node: Node, after last: [UInt8], _ tree: Tree) throws(Damage) {
+    private func checkKey(of node: PageNode, after last: [UInt8], in tree: TreeKind) throws(Damage) {
         guard (1...511).contains(node.keyBytes), tree != .free || node.keyBytes == 8 else {
             throw Damage("page \(node.page.number) has a key of \(node.keyBytes) bytes")
         }
@@ -162,18 +168,20 @@ struct TreeCheck: ~Copyable {
         }
     }
 
-    mutating func take(_ first: Int, pages count: Int) throws(Damage) {
-        guard first >= 0, count > 0, first <= head.lastPage, head.lastPage - first >= count - 1 else {
+    mutating func claimPages(from first: Int, count: Int) throws(Damage) {
+        guard first >= 0, count > 0, first <= metaPage.lastPage, metaPage.lastPage - first >= count - 1 else {
             throw Damage("page \(first) is beyond the last")
         }
         for page in first..<first + count {
-            guard taken[page / 64] & 1 << (page % 64) == 0 else { throw Damage("page \(page) is used twice") }
-            taken[page / 64] |= 1 << (page % 64)
+            guard claimedPages[page / 64] & 1 << (page % 64) == 0 else {
+                throw Damage("page \(page) is used twice")
+            }
+            claimedPages[page / 64] |= 1 << (page % 64)
         }
     }
 }
 
-extension TreeCheck.Tree {
+extension TreeCheck.TreeKind {
     func precedes(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         // The list of free pages has little-endian numbers as keys.
         if self == .free, a.count == 8, b.count == 8 {

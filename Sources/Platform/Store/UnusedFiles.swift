@@ -7,12 +7,12 @@ package final class UnusedFiles: Sendable {
     package static let intervalMilliseconds = 5_000
 
     private struct File {
-        weak var environment: Environment?
+        weak var environment: LMDBEnvironment?
     }
 
     private let files = Mutex<[File]>([])
 
-    func add(_ environment: Environment) {
+    func add(_ environment: LMDBEnvironment) {
         files.withLock { files in
             files.removeAll { $0.environment == nil }
             files.append(File(environment: environment))
@@ -20,7 +20,7 @@ package final class UnusedFiles: Sendable {
     }
 
     /// Closes the files that were not used since the last call.
-    package func close() {
+    package func closeUnused() {
         let environments = files.withLock { $0.compactMap(\.environment) }
         for environment in environments { environment.closeIfUnused() }
     }

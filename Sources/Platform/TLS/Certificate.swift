@@ -17,7 +17,7 @@ internal import Telemetry
         return unsafe X509_cmp_time(X509_get0_notAfter(pointer), &seconds) < 0
     }
 
-    var validUntil: String { unsafe CertificateProblem.date(X509_get0_notAfter(pointer)) }
+    var validUntil: String { unsafe CertificateProblem.dateText(from: X509_get0_notAfter(pointer)) }
 
     func belongs(to key: KeyPair) -> Bool {
         OpenSSLErrors.clear()

@@ -13,7 +13,7 @@ package struct CertificateAuthority: Sendable {
     private let key: KeyPair
 
     /// A certificate and its key, in PEM form.
-    package struct Identity: Sendable {
+    package struct IssuedCertificate: Sendable {
         /// The certificate, followed by its CA's certificate.
         package let chainPEM: String
         package let keyPEM: String
@@ -35,8 +35,8 @@ package struct CertificateAuthority: Sendable {
 
     /// Loads a CA that was created before.
     package init(certificate: PEMSource, key: PEMSource) throws(PEMError) {
-        self.certificate = try PEM.certificates(certificate)[0]
-        self.key = try PEM.privateKey(key, isPrivate: true)
+        self.certificate = try PEM.certificates(from: certificate)[0]
+        self.key = try PEM.privateKey(from: key, isPrivate: true)
         guard self.certificate.belongs(to: self.key) else {
             throw PEMError("certificate \(certificate.name) does not belong to key \(key.name)")
         }
@@ -47,7 +47,7 @@ package struct CertificateAuthority: Sendable {
     package var keyPEM: String { key.pem }
 
     /// Issues a certificate with a new server key for these names and addresses.
-    package func issue(for names: [String], validity: ClosedRange<WallTime>) -> Identity {
+    package func issue(for names: [String], validity: ClosedRange<WallTime>) -> IssuedCertificate {
         precondition(
             !names.isEmpty && names.allSatisfy(CertificateAuthority.isName), "not a name or an address")
         let leaf = KeyPair.makeP256()
@@ -61,11 +61,12 @@ package struct CertificateAuthority: Sendable {
                 (NID_subject_alt_name, alternatives.joined(separator: ",")),
                 (NID_subject_key_identifier, "hash"), (NID_authority_key_identifier, "keyid:always"),
             ])
-        return Identity(chainPEM: signed.pem + certificate.pem, keyPEM: leaf.pem)
+        return IssuedCertificate(chainPEM: signed.pem + certificate.pem, keyPEM: leaf.pem)
     }
 
     /// Issues a certificate that is valid from an hour ago for this number of days.
-    package func issue(for names: [String], days: Int = 825, at time: WallTime = .now()) -> Identity {
+    package func issue(for names: [String], days: Int = 825, at time: WallTime = .now()) -> IssuedCertificate
+    {
         let from = time.seconds - CertificateAuthority.backdatedSeconds
         let until = time.seconds + Int64(days) * CertificateAuthority.secondsPerDay
         return issue(
@@ -98,8 +99,8 @@ package struct CertificateAuthority: Sendable {
         let made = unsafe Certificate(owning: pointer)
         unsafe X509_set_version(pointer, 2)
         unsafe setSerial(of: pointer)
-        unsafe setTime(X509_getm_notBefore(pointer), validity.lowerBound)
-        unsafe setTime(X509_getm_notAfter(pointer), validity.upperBound)
+        unsafe setTime(X509_getm_notBefore(pointer), seconds: validity.lowerBound)
+        unsafe setTime(X509_getm_notAfter(pointer), seconds: validity.upperBound)
         // A common name has at most 64 characters. The subject alternative name holds a longer name in full.
         let name = unsafe X509_get_subject_name(pointer)
         let common = Array(subject.utf8.prefix(64))
@@ -118,14 +119,14 @@ package struct CertificateAuthority: Sendable {
     }
 
     private static func setSerial(of certificate: OpaquePointer) {
-        var bytes = Random.bytes(16)
+        var bytes = Random.bytes(count: 16)
         bytes[0] = bytes[0] & 0x7F | 0x40
         let number = unsafe BN_bin2bn(bytes, Int32(bytes.count), nil)
         unsafe BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate))
         unsafe BN_free(number)
     }
 
-    private static func setTime(_ field: UnsafeMutablePointer<ASN1_TIME>?, _ seconds: Int64) {
+    private static func setTime(_ field: UnsafeMutablePointer<ASN1_TIME>?, seconds: Int64) {
         unsafe ASN1_TIME_set(field, time_t(seconds))
     }
 }

@@ -11,7 +11,7 @@ struct CertificateProblem {
     private static let namesMax = 4
 
     /// Records the problem. The store is borrowed for the duration of the callback.
-    init(_ store: OpaquePointer) {
+    init(store: OpaquePointer) {
         code = unsafe X509_STORE_CTX_get_error(store)
         guard let certificate = unsafe X509_STORE_CTX_get_current_cert(store) else {
             (names, issuer, validFrom, validUntil) = ([], "unknown", "unknown", "unknown")
@@ -19,8 +19,8 @@ struct CertificateProblem {
         }
         names = unsafe CertificateProblem.names(of: certificate)
         issuer = unsafe CertificateProblem.text(of: X509_get_issuer_name(certificate))
-        validFrom = unsafe CertificateProblem.date(X509_get0_notBefore(certificate))
-        validUntil = unsafe CertificateProblem.date(X509_get0_notAfter(certificate))
+        validFrom = unsafe CertificateProblem.dateText(from: X509_get0_notBefore(certificate))
+        validUntil = unsafe CertificateProblem.dateText(from: X509_get0_notAfter(certificate))
     }
 
     func failure(peer: String) -> TLSFailure {
@@ -42,22 +42,22 @@ struct CertificateProblem {
 
     // MARK: Reading a certificate
 
-    fileprivate final class Names {
+    fileprivate final class NameCollector {
         private(set) var list: [String] = []
 
         func add(_ bytes: [UInt8], isAddress: Bool) {
             guard list.count < CertificateProblem.namesMax else { return }
-            list.append(isAddress ? address(bytes) : printable(bytes))
+            list.append(isAddress ? addressText(from: bytes) : printableText(from: bytes))
         }
     }
 
     static func names(of certificate: OpaquePointer) -> [String] {
-        let names = Names()
+        let names = NameCollector()
         unsafe tls_each_name(certificate, Unmanaged.passUnretained(names).toOpaque(), noteName)
         return names.list.isEmpty ? [unsafe text(of: X509_get_subject_name(certificate))] : names.list
     }
 
-    private static func address(_ bytes: [UInt8]) -> String {
+    private static func addressText(from bytes: [UInt8]) -> String {
         var text = [CChar](repeating: 0, count: 64)
         let family = bytes.count == 4 ? AF_INET : AF_INET6
         guard bytes.count == 4 || bytes.count == 16, unsafe inet_ntop(family, bytes, &text, 64) != nil else {
@@ -75,14 +75,14 @@ struct CertificateProblem {
         var bytes: UnsafeMutablePointer<CChar>?
         let count = unsafe tls_memory_contents(bio, &bytes)
         let text = unsafe UnsafeRawBufferPointer(start: bytes, count: max(0, count))
-        return unsafe printable(Array(text.prefix(200)))
+        return unsafe printableText(from: Array(text.prefix(200)))
     }
 
-    private static func printable(_ bytes: [UInt8]) -> String {
+    private static func printableText(from bytes: [UInt8]) -> String {
         String(decoding: bytes.prefix(200).map { $0 < 0x20 || $0 == 0x7F ? 0x3F : $0 }, as: UTF8.self)
     }
 
-    static func date(_ time: UnsafePointer<ASN1_TIME>?) -> String {
+    static func dateText(from time: UnsafePointer<ASN1_TIME>?) -> String {
         var (year, month, day): (Int32, Int32, Int32) = (0, 0, 0)
         guard unsafe tls_date(time, &year, &month, &day) == 1 else { return "an unreadable date" }
         return "\(year)-\(month < 10 ? "0" : "")\(month)-\(day < 10 ? "0" : "")\(day)"
@@ -93,6 +93,6 @@ private func noteName(
     _ context: UnsafeMutableRawPointer?, _ isAddress: Int32, _ bytes: UnsafePointer<UInt8>?, _ count: Int32
 ) {
     guard let context = unsafe context, count >= 0 else { return }
-    let names = unsafe Unmanaged<CertificateProblem.Names>.fromOpaque(context).takeUnretainedValue()
+    let names = unsafe Unmanaged<CertificateProblem.NameCollector>.fromOpaque(context).takeUnretainedValue()
     names.add(unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))), isAddress: isAddress != 0)
 }

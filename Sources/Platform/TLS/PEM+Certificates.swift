@@ -2,11 +2,11 @@ internal import COpenSSL
 internal import Cryptography
 
 extension PEM {
-    static func certificates(_ source: PEMSource) throws(PEMError) -> [Certificate] {
+    static func certificates(from source: PEMSource) throws(PEMError) -> [Certificate] {
         let text = try source.read()
         let list = unsafe read(text) { bio in
             var list: [Certificate] = []
-            while let pointer = unsafe PEM_read_bio_X509(bio, nil, neverAsk, nil) {
+            while let pointer = unsafe PEM_read_bio_X509(bio, nil, refusePassword, nil) {
                 list.append(unsafe Certificate(owning: pointer))
             }
             return list

@@ -39,7 +39,7 @@ private func readFromSession(_ bio: OpaquePointer?, _ bytes: UnsafeMutablePointe
 {
     unsafe tls_bio_clear_retry(bio)
     guard let session = unsafe SessionBIO.session(of: bio), count > 0 else { return -1 }
-    let taken = unsafe session.takeInput(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)))
+    let taken = unsafe session.copyInput(to: UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)))
     guard taken > 0 else {
         unsafe tls_bio_retry_read(bio)
         return -1

@@ -3,9 +3,9 @@ package import Lifecycle
 /// The reason why a TLS connection ended.
 package enum TLSCloseReason: Sendable, CustomStringConvertible {
     /// The owner closed it.
-    case closedHere
+    case closedLocally
     /// The peer closed it. `inGoodOrder` means that it sent a TLS close alert first.
-    case closedByPeer(inGoodOrder: Bool)
+    case closedByPeer(withCloseAlert: Bool)
     /// TLS failed, in the handshake or later.
     case refused(TLSFailure)
     /// The TCP connection failed or was never established.
@@ -13,7 +13,7 @@ package enum TLSCloseReason: Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .closedHere: "connection closed by this process"
+        case .closedLocally: "connection closed by this process"
         case .closedByPeer(true): "connection closed by the peer"
         case .closedByPeer(false): "connection closed by the peer without a TLS close alert"
         case .refused(let failure): failure.description

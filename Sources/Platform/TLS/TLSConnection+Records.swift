@@ -10,43 +10,43 @@ extension TLSConnection {
         }
     }
 
-    func work() {
+    func processInput() {
         var needsInput = false
         while isAlive, !needsInput {
-            switch session.next() {
+            switch session.nextEvent() {
             case .needsInput:
                 needsInput = true
             case .established(let applicationProtocol):
                 phase = .open
                 timer?.cancel()
-                hook()
+                requestHook()
                 // The delegate may send ahead on another connection, which uses the same scratch.
                 sendOutgoing()
-                delegate?.established(applicationProtocol: applicationProtocol)
+                delegate?.didEstablish(applicationProtocol: applicationProtocol)
             case .plaintext(let bytes):
-                hook()
+                requestHook()
                 sendOutgoing()
-                unsafe delegate?.received(bytes)
+                unsafe delegate?.didReceive(bytes)
                 session.dropPlaintext()
             case .ended:
                 session.shutdown()
-                end(.closedByPeer(inGoodOrder: true))
-                leave()
+                end(because: .closedByPeer(withCloseAlert: true))
+                finishTCP()
             case .failed(let failure):
-                refuse(failure)
+                refuse(because: failure)
             }
         }
         sendOutgoing()
     }
 
     /// Sends the alert that tells the peer the reason, and reads nothing more.
-    func refuse(_ failure: TLSFailure) {
-        end(.refused(failure))
-        leave()
+    func refuse(because failure: TLSFailure) {
+        end(because: .refused(failure))
+        finishTCP()
     }
 
     /// Sends the remaining bytes and then ends the TCP connection.
-    func leave() {
+    func finishTCP() {
         sendOutgoing()
         tcp?.finish()
     }
@@ -56,25 +56,25 @@ extension TLSConnection {
     func sendOutgoing() {
         let bytes = unsafe session.outgoing
         guard unsafe !bytes.isEmpty else { return }
-        if let tcp, unsafe !tcp.sendNow(bytes) { hasRoom = false }
+        if let tcp, unsafe !tcp.sendNow(bytes) { canSend = false }
         session.dropOutgoing()
     }
 
     /// Pulls plaintext and sends it, up to the limit of a turn.
-    func pump() {
+    func sendPlaintext() {
         precondition(unsafe session.outgoing.isEmpty, "ciphertext of an earlier turn waits to be sent")
         var isDry = false
         do throws(TLSFailure) {
-            while hasRoom, !isDry, !scratch.isFull, isAlive { try sendRecord(&isDry) }
+            while canSend, !isDry, !scratch.isFull, isAlive { try sendRecord(&isDry) }
         } catch {
-            return refuse(error)
+            return refuse(because: error)
         }
         sendOutgoing()
-        if !isDry, hasRoom { return hook() }
+        if !isDry, canSend { return requestHook() }
         if isDry, case .finishing = phase {
             session.shutdown()
             phase = .lingering
-            leave()
+            finishTCP()
         }
     }
 
@@ -91,7 +91,7 @@ extension TLSConnection {
                 if isDry { break }
             }
             guard count > 0, isAlive else { return }
-            try unsafe session.write(UnsafeRawBufferPointer(rebasing: record[..<count]))
+            try unsafe session.encrypt(UnsafeRawBufferPointer(rebasing: record[..<count]))
         }
     }
 }

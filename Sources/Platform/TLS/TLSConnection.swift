@@ -4,14 +4,14 @@ package import Lifecycle
 /// socket can take it. So nothing queues here, and newer data can replace older data.
 ///
 /// The plaintext of a turn becomes records of 16 KiB, and their ciphertext becomes one `send` of up to
-/// `TLSScratch.ciphertextBytes`. The rest waits for the next turn. While the socket is full, nothing is
+/// `TLSScratchBuffers.ciphertextBytes`. The rest waits for the next turn. While the socket is full, nothing is
 /// pulled.
 ///
 /// It is confined to its loop, and every method checks this.
-package final class TLSConnection: TCPConnectionDelegate, TurnHook {
+package final class TLSConnection: TCPConnectionDelegate, IterationHook {
     package static let handshakeMillisecondsMax = 10_000
 
-    enum Phase {
+    enum TLSPhase {
         case connecting
         case handshaking
         case open
@@ -26,40 +26,41 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
 
     package let loop: EventLoop
     let session: TLSSession
-    let scratch: TLSScratch
+    let scratch: TLSScratchBuffers
     private let peer: String
     var tcp: TCPConnection?
     var delegate: (any TLSConnectionDelegate)?
-    var phase: Phase
-    private let began: Instant
+    var phase: TLSPhase
+    private let startedAt: Instant
     private var deadline: Instant
     var timer: LoopTimer?
-    private var isHooked = false
-    var hasRoom = true
+    private var isHookRequested = false
+    var canSend = true
 
     private init(
-        _ context: TLSContext, host: String?, peer: String, on loop: EventLoop, deadline: Instant,
-        phase: Phase
+        context: TLSContext, host: String?, peer: String, on loop: EventLoop, deadline: Instant,
+        phase: TLSPhase
     ) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.peer = peer
         self.deadline = deadline
         self.phase = phase
-        began = loop.now
-        scratch = TLSScratch.ofThisThread
-        session = TLSSession(context, host: host, peer: peer, scratch: scratch)
+        startedAt = loop.now
+        scratch = TLSScratchBuffers.forCurrentThread
+        session = TLSSession(context: context, host: host, peer: peer, scratch: scratch)
     }
 
     /// - Parameters:
     /// - host: the host to connect to, for which the certificate must be valid.
     ///   - deadline: the limit for connecting and the handshake.
     package static func connect(
-        _ context: TLSContext, host: String, port: Int, on loop: EventLoop, deadline: Instant,
+        context: TLSContext, host: String, port: Int, on loop: EventLoop, deadline: Instant,
         options: TCPOptions = TCPOptions(), delegate: any TLSConnectionDelegate
     ) -> TLSConnection {
         let connection = TLSConnection(
-            context, host: host, peer: "\(host):\(port)", on: loop, deadline: deadline, phase: .connecting)
+            context: context, host: host, peer: "\(host):\(port)", on: loop, deadline: deadline,
+            phase: .connecting)
         connection.delegate = delegate
         connection.tcp = TCPConnection.connect(
             host: host, port: port, on: loop, deadline: deadline, options: options, delegate: connection)
@@ -69,41 +70,41 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
     /// Accepts a connection for a listener's `accept`, which returns this as the delegate of the TCP
     /// connection.
     package static func accept(
-        _ tcp: TCPConnection, _ context: TLSContext, delegate: (TLSConnection) -> any TLSConnectionDelegate
+        _ tcp: TCPConnection, context: TLSContext, delegate: (TLSConnection) -> any TLSConnectionDelegate
     ) -> TLSConnection {
         let peer = tcp.peer?.description ?? "a disconnected peer"
         let deadline = tcp.loop.now.advanced(byMilliseconds: handshakeMillisecondsMax)
         let connection = TLSConnection(
-            context, host: nil, peer: peer, on: tcp.loop, deadline: deadline, phase: .handshaking)
+            context: context, host: nil, peer: peer, on: tcp.loop, deadline: deadline, phase: .handshaking)
         connection.tcp = tcp
         connection.delegate = delegate(connection)
-        connection.limitHandshake()
+        connection.startHandshakeTimer()
         return connection
     }
 
-    private func limitHandshake() {
-        let timer = LoopTimer(on: loop) { [weak self] in self?.handshakeTimedOut() }
+    private func startHandshakeTimer() {
+        let timer = LoopTimer(on: loop) { [weak self] in self?.handleHandshakeTimeout() }
         timer.schedule(at: deadline)
         self.timer = timer
     }
 
-    private func handshakeTimedOut() {
+    private func handleHandshakeTimeout() {
         guard case .handshaking = phase else { return }
-        refuse(.handshakeTimeout(peer: peer, milliseconds: deadline.milliseconds(since: began)))
+        refuse(because: .handshakeTimeout(peer: peer, milliseconds: deadline.milliseconds(since: startedAt)))
     }
 
     // MARK: Calls from the owner
 
     /// Requests a call of `fill` at the end of this turn. Repeated requests cost almost nothing.
-    package func wantsToSend() {
+    package func requestFill() {
         loop.preconditionOnLoop()
-        hook()
+        requestHook()
     }
 
     /// Calls `fill` now and sends the result. For an owner with much data, not for each small piece.
-    package func sendAhead() {
+    package func fillNow() {
         loop.preconditionOnLoop()
-        if case .open = phase { pump() }
+        if case .open = phase { sendPlaintext() }
     }
 
     /// Stops reading, so that the peer must wait.
@@ -119,98 +120,98 @@ package final class TLSConnection: TCPConnectionDelegate, TurnHook {
         case .connecting, .handshaking: return close()
         case .finishing, .lingering, .ending, .closed: return
         }
-        hook()
+        requestHook()
     }
 
     /// Closes at once. Unsent data is dropped.
     package func close() {
         loop.preconditionOnLoop()
-        end(.closedHere)
+        end(because: .closedLocally)
         tcp?.close()
     }
 
     /// Closes like `close`, and resets the TCP connection, for tests of the peer's reaction.
     package func reset() {
         loop.preconditionOnLoop()
-        end(.closedHere)
+        end(because: .closedLocally)
         tcp?.reset()
     }
 
     // MARK: Calls from TCP
 
-    package func connected() {
+    package func didConnect() {
         guard case .connecting = phase else { return }
         phase = .handshaking
-        limitHandshake()
-        work()
+        startHandshakeTimer()
+        processInput()
     }
 
-    package func received(_ ciphertext: UnsafeRawBufferPointer) {
+    package func didReceive(_ ciphertext: UnsafeRawBufferPointer) {
         guard isAlive else { return }
-        unsafe session.take(ciphertext)
-        work()
+        unsafe session.provideInput(ciphertext)
+        processInput()
     }
 
-    package func writable() {
-        hasRoom = true
-        hook()
+    package func didBecomeWritable() {
+        canSend = true
+        requestHook()
     }
 
-    package func closed(_ reason: TCPCloseReason) {
+    package func didClose(reason: TCPCloseReason) {
         tcp = nil
         switch phase {
         case .closed: return
-        case .ending(let known): tell(known)
-        case .lingering: tell(.closedHere)
-        case .connecting: tell(.transport(reason))
-        case .handshaking: tell(handshakeEnded(reason))
+        case .ending(let known): reportClose(reason: known)
+        case .lingering: reportClose(reason: .closedLocally)
+        case .connecting: reportClose(reason: .transport(reason))
+        case .handshaking: reportClose(reason: closeReason(duringHandshake: reason))
         case .open, .finishing:
             if case .closedByPeer = reason {
-                tell(.closedByPeer(inGoodOrder: false))
+                reportClose(reason: .closedByPeer(withCloseAlert: false))
             } else {
-                tell(.transport(reason))
+                reportClose(reason: .transport(reason))
             }
         }
     }
 
-    private func handshakeEnded(_ reason: TCPCloseReason) -> TLSCloseReason {
+    private func closeReason(duringHandshake reason: TCPCloseReason) -> TLSCloseReason {
         switch reason {
         case .closedByPeer: .refused(.endedInHandshake(peer: peer))
         case .broken(let error): .refused(.handshake(peer: peer, reason: error.description))
-        case .closedHere, .notConnected, .outboundFull: .transport(reason)
+        case .closedLocally, .notConnected, .outboundLimitReached: .transport(reason)
         }
     }
 
     // MARK: End
 
-    func end(_ reason: TLSCloseReason) {
+    func end(because reason: TLSCloseReason) {
         switch phase {
         case .ending, .closed: return
         case .connecting, .handshaking, .open, .finishing, .lingering: phase = .ending(reason)
         }
         timer?.cancel()
-        hook()
+        requestHook()
     }
 
-    private func tell(_ reason: TLSCloseReason) {
+    private func reportClose(reason: TLSCloseReason) {
         phase = .closed
         timer?.cancel()
         let delegate = delegate
         self.delegate = nil
-        delegate?.closed(reason)
+        delegate?.didClose(reason: reason)
     }
 
-    func hook() {
-        guard !isHooked else { return }
-        isHooked = true
-        loop.atEndOfTurn(self)
+    func requestHook() {
+        guard !isHookRequested else { return }
+        isHookRequested = true
+        loop.callAtEndOfIteration(self)
     }
 
-    package func endOfTurn() {
-        isHooked = false
+    package func iterationWillEnd() {
+        isHookRequested = false
         switch phase {
-        case .open, .finishing: pump()
-        case .ending(let reason): tell(reason)
+        case .open, .finishing: sendPlaintext()
+        case .ending(let reason): reportClose(reason: reason)
         case .connecting, .handshaking, .lingering, .closed: break
         }
     }

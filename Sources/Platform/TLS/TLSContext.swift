@@ -19,16 +19,16 @@ package enum TLSTrust: Sendable {
 @safe package final class TLSContext: Sendable {
     package let protocols: [String]
     let isClient: Bool
-    let takesPeersWithoutALPN: Bool
+    let acceptsPeersWithoutALPN: Bool
     nonisolated(unsafe) let reference: OpaquePointer
     /// Length-prefixed protocol names, in the wire format of ALPN.
     fileprivate let wireProtocols: [UInt8]
 
     private init(
-        isClient: Bool, protocols: [String], takesPeersWithoutALPN: Bool = false
+        isClient: Bool, protocols: [String], acceptsPeersWithoutALPN: Bool = false
     ) throws(PEMError) {
         self.isClient = isClient
-        self.takesPeersWithoutALPN = takesPeersWithoutALPN
+        self.acceptsPeersWithoutALPN = acceptsPeersWithoutALPN
         self.protocols = protocols
         wireProtocols = protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
         precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "bad protocol name length")
@@ -61,7 +61,7 @@ package enum TLSTrust: Sendable {
         }
         switch trust {
         case .system: unsafe SSL_CTX_set_default_verify_paths(context.reference)
-        case .authorities(let source): try context.trustOnly(source)
+        case .authorities(let source): try context.trustOnly(authoritiesFrom: source)
         }
         return context
     }
@@ -71,13 +71,13 @@ package enum TLSTrust: Sendable {
     ///   - takesPeersWithoutALPN: accepts a peer that offers no protocol at all.
     ///   - time: the time at which the certificate must not be expired.
     package static func server(
-        chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], takesPeersWithoutALPN: Bool = false,
+        chain: PEMSource, key: PEMSource, protocols: [String] = ["h2"], acceptsPeersWithoutALPN: Bool = false,
         at time: WallTime = .now()
     ) throws(PEMError) -> TLSContext {
         let context = try TLSContext(
-            isClient: false, protocols: protocols, takesPeersWithoutALPN: takesPeersWithoutALPN)
-        let certificates = try PEM.certificates(chain)
-        let key = (try PEM.privateKey(key, isPrivate: false), name: key.name)
+            isClient: false, protocols: protocols, acceptsPeersWithoutALPN: acceptsPeersWithoutALPN)
+        let certificates = try PEM.certificates(from: chain)
+        let key = (try PEM.privateKey(from: key, isPrivate: false), name: key.name)
         guard certificates[0].belongs(to: key.0) else {
             throw PEMError(
                 "certificate \(chain.name) does not belong to key \(key.name): use the key that it was made with, "
@@ -87,7 +87,7 @@ package enum TLSTrust: Sendable {
             throw PEMError(
                 "certificate \(chain.name) expired on \(certificates[0].validUntil): renew it")
         }
-        try context.present(certificates, key.0, name: chain.name)
+        try context.useCertificate(chain: certificates, key: key.0, name: chain.name)
         if !protocols.isEmpty {
             let owner = unsafe Unmanaged.passUnretained(context).toOpaque()
             unsafe SSL_CTX_set_alpn_select_cb(context.reference, chooseProtocol, owner)
@@ -95,14 +95,14 @@ package enum TLSTrust: Sendable {
         return context
     }
 
-    private func trustOnly(_ source: PEMSource) throws(PEMError) {
+    private func trustOnly(authoritiesFrom source: PEMSource) throws(PEMError) {
         let store = unsafe SSL_CTX_get_cert_store(reference)
-        for certificate in try PEM.certificates(source) {
+        for certificate in try PEM.certificates(from: source) {
             unsafe X509_STORE_add_cert(store, certificate.pointer)
         }
     }
 
-    private func present(_ chain: [Certificate], _ key: KeyPair, name: String) throws(PEMError) {
+    private func useCertificate(chain: [Certificate], key: KeyPair, name: String) throws(PEMError) {
         OpenSSLErrors.clear()
         var isGood = unsafe SSL_CTX_use_certificate(reference, chain[0].pointer) == 1
         for certificate in chain.dropFirst() {
@@ -116,7 +116,7 @@ package enum TLSTrust: Sendable {
 
     /// Returns the first of this side's protocols that the peer offers too, as a range of the offer, which
     /// OpenSSL retains.
-    fileprivate func choose(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+    fileprivate func selectProtocol(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         for wanted in protocols {
             var index = 0
             while index < offer.count {
@@ -138,7 +138,7 @@ private func chooseProtocol(
     guard let context = unsafe context, let offer = unsafe offer else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let owner = unsafe Unmanaged<TLSContext>.fromOpaque(context).takeUnretainedValue()
     let offered = unsafe UnsafeBufferPointer(start: offer, count: Int(offerCount))
-    guard let name = unsafe owner.choose(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    guard let name = unsafe owner.selectProtocol(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     unsafe chosen?.pointee = offer + name.lowerBound
     unsafe chosenCount?.pointee = UInt8(name.count)
     return SSL_TLSEXT_ERR_OK

@@ -7,9 +7,9 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
     case unknownAuthority(peer: String, issuer: String)
     case badCertificate(peer: String, reason: String)
     /// The peers have no application protocol in common.
-    case noProtocol(peer: String, offered: [String])
+    case noCommonProtocol(peer: String, offered: [String])
     case plainText(peer: String)
-    case oldVersion(peer: String)
+    case unsupportedVersion(peer: String)
     case handshake(peer: String, reason: String)
     case handshakeTimeout(peer: String, milliseconds: Int)
     case endedInHandshake(peer: String)
@@ -18,7 +18,7 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .wrongHost(let peer, let names):
-            "certificate of \(peer) is for \(list(names)): the host name is wrong, or another server answers"
+            "certificate of \(peer) is for \(joined(names)): the host name is wrong, or another server answers"
         case .expired(let peer, let date):
             "certificate of \(peer) expired on \(date): its operator must renew it, or this machine's clock is wrong"
         case .notYetValid(let peer, let date):
@@ -28,11 +28,11 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
                 + "certificate as a file, or install ca-certificates"
         case .badCertificate(let peer, let reason):
             "certificate of \(peer) is refused: \(reason)"
-        case .noProtocol(let peer, let offered):
-            "\(peer) does not speak \(list(offered)): ALPN agreed on no protocol; check host and port"
+        case .noCommonProtocol(let peer, let offered):
+            "\(peer) does not speak \(joined(offered)): ALPN agreed on no protocol; check host and port"
         case .plainText(let peer):
             "\(peer) speaks plain text where TLS is expected; check the port"
-        case .oldVersion(let peer):
+        case .unsupportedVersion(let peer):
             "\(peer) speaks only TLS 1.1 or older: TLS 1.2 or newer is required"
         case .handshake(let peer, let reason):
             "TLS handshake with \(peer) failed: \(reason)"
@@ -45,7 +45,7 @@ package enum TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    private func list(_ names: [String]) -> String {
+    private func joined(_ names: [String]) -> String {
         names.isEmpty ? "no name" : names.joined(separator: ", ")
     }
 }

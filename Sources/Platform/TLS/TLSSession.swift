@@ -20,7 +20,7 @@ internal import Cryptography
 /// It owns an `SSL` and is confined to one thread: not Sendable. It neither returns nor accepts plaintext
 /// before the peer's certificate and protocol are verified.
 @safe package final class TLSSession {
-    private enum Phase {
+    private enum SessionPhase {
         case handshaking
         case open
         /// The peer has sent its close alert, and `ended` is not reported yet.
@@ -29,12 +29,12 @@ internal import Cryptography
         case failed(TLSFailure)
     }
 
-    let scratch: TLSScratch
+    let scratch: TLSScratchBuffers
     private let context: TLSContext
     private let peer: String
     private let ssl: OpaquePointer
     private var input: UnsafeRawBufferPointer
-    private var phase = Phase.handshaking
+    private var phase = SessionPhase.handshaking
     private var hasSeenBytes = false
     private var problem: CertificateProblem?
     private var isShutDown = false
@@ -42,7 +42,7 @@ internal import Cryptography
     /// - Parameters:
     /// - host: the name or address that the certificate must be for. Nil on the server's side.
     ///   - peer: the name of the other side in messages.
-    package init(_ context: TLSContext, host: String?, peer: String, scratch: TLSScratch) {
+    package init(context: TLSContext, host: String?, peer: String, scratch: TLSScratchBuffers) {
         self.context = context
         self.peer = peer
         self.scratch = scratch
@@ -56,7 +56,7 @@ internal import Cryptography
         precondition(
             (host != nil) == context.isClient, "only a client context needs a host")
         if let host {
-            expect(host)
+            verifyHost(host)
             unsafe SSL_set_connect_state(ssl)
         } else {
             unsafe SSL_set_accept_state(ssl)
@@ -66,7 +66,7 @@ internal import Cryptography
     deinit { unsafe SSL_free(ssl) }
 
     /// Sends the host name to the server and requires a certificate for it.
-    private func expect(_ host: String) {
+    private func verifyHost(_ host: String) {
         let parameters = unsafe SSL_get0_param(ssl)
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
             unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
@@ -80,7 +80,7 @@ internal import Cryptography
     // MARK: In
 
     /// Lends ciphertext from the peer to the session, until `next` has returned `needsInput`.
-    package func take(_ ciphertext: UnsafeRawBufferPointer) {
+    package func provideInput(_ ciphertext: UnsafeRawBufferPointer) {
         precondition(unsafe input.isEmpty, "new input was lent before the last was used up")
         unsafe input = ciphertext
         guard !hasSeenBytes, let first = unsafe ciphertext.first else { return }
@@ -97,7 +97,7 @@ internal import Cryptography
     /// Ends the loan of the plaintext that `next` returned. Its caller has used the plaintext.
     package func dropPlaintext() { scratch.endPlaintext(of: self) }
 
-    func takeInput(_ target: UnsafeMutableRawBufferPointer) -> Int {
+    func copyInput(to target: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe min(target.count, input.count)
         guard count > 0 else { return 0 }
         unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: input[..<count]))
@@ -107,23 +107,23 @@ internal import Cryptography
 
     /// Processes input and returns the next event. A client also begins with this call, which writes its
     /// hello.
-    package func next() -> TLSEvent {
+    package func nextEvent() -> TLSEvent {
         switch phase {
         case .handshaking: handshake()
         case .open: decrypt()
-        case .ending: ended()
-        case .ended: drop(.needsInput)
-        case .failed(let failure): drop(.failed(failure))
+        case .ending: reportEnd()
+        case .ended: discardInput(returning: .needsInput)
+        case .failed(let failure): discardInput(returning: .failed(failure))
         }
     }
 
-    private func ended() -> TLSEvent {
+    private func reportEnd() -> TLSEvent {
         phase = .ended
-        return drop(.ended)
+        return discardInput(returning: .ended)
     }
 
     /// Drops the remaining input, because data after the end has no meaning.
-    private func drop(_ event: TLSEvent) -> TLSEvent {
+    private func discardInput(returning event: TLSEvent) -> TLSEvent {
         unsafe input = UnsafeRawBufferPointer(start: nil, count: 0)
         return event
     }
@@ -133,7 +133,7 @@ internal import Cryptography
         let code = unsafe SSL_do_handshake(ssl)
         if code == 1 { return checkProtocol() }
         guard unsafe SSL_get_error(ssl, code) != SSL_ERROR_WANT_READ else { return .needsInput }
-        return fail(handshakeFailure())
+        return fail(with: handshakeFailure())
     }
 
     private func checkProtocol() -> TLSEvent {
@@ -142,9 +142,9 @@ internal import Cryptography
         unsafe SSL_get0_alpn_selected(ssl, &bytes, &count)
         let chosen = unsafe String(
             decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
-        let isUnnamed = chosen.isEmpty && context.takesPeersWithoutALPN
+        let isUnnamed = chosen.isEmpty && context.acceptsPeersWithoutALPN
         guard context.protocols.isEmpty || context.protocols.contains(chosen) || isUnnamed else {
-            return fail(.noProtocol(peer: peer, offered: context.protocols))
+            return fail(with: .noCommonProtocol(peer: peer, offered: context.protocols))
         }
         phase = .open
         return .established(protocol: chosen)
@@ -155,7 +155,7 @@ internal import Cryptography
         var count = 0
         let plaintext = unsafe scratch.lendPlaintext(to: self)
         OpenSSLErrors.clear()
-        while plaintext.count - count >= TLSScratch.recordBytes {
+        while plaintext.count - count >= TLSScratchBuffers.recordBytes {
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: plaintext[count...])
             let read = unsafe SSL_read(ssl, target.baseAddress, Int32(clamping: target.count))
             if read > 0 {
@@ -174,18 +174,19 @@ internal import Cryptography
         }
         scratch.endPlaintext(of: self)
         switch phase {
-        case .ending, .ended: return ended()
-        case .failed(let failure): return drop(.failed(failure))
+        case .ending, .ended: return reportEnd()
+        case .failed(let failure): return discardInput(returning: .failed(failure))
         case .handshaking, .open: return .needsInput
         }
     }
 
     // MARK: Out
 
-    /// Encrypts at most `TLSScratch.recordBytes`, so that each call makes one record.
-    package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSFailure) {
+    /// Encrypts at most `TLSScratchBuffers.recordBytes`, so that each call makes one record.
+    package func encrypt(_ plaintext: UnsafeRawBufferPointer) throws(TLSFailure) {
         guard case .open = phase, unsafe !plaintext.isEmpty, !isShutDown else { return }
-        precondition(plaintext.count <= TLSScratch.recordBytes, "the plaintext is longer than a record")
+        precondition(
+            plaintext.count <= TLSScratchBuffers.recordBytes, "the plaintext is longer than a record")
         OpenSSLErrors.clear()
         let written = unsafe SSL_write(ssl, plaintext.baseAddress, Int32(plaintext.count))
         guard written == plaintext.count else {
@@ -205,13 +206,13 @@ internal import Cryptography
 
     // MARK: Failure
 
-    fileprivate func note(_ store: OpaquePointer) {
-        if problem == nil { problem = unsafe CertificateProblem(store) }
+    fileprivate func recordProblem(from store: OpaquePointer) {
+        if problem == nil { problem = unsafe CertificateProblem(store: store) }
     }
 
-    private func fail(_ failure: TLSFailure) -> TLSEvent {
+    private func fail(with failure: TLSFailure) -> TLSEvent {
         phase = .failed(failure)
-        return drop(.failed(failure))
+        return discardInput(returning: .failed(failure))
     }
 
     private func handshakeFailure() -> TLSFailure {
@@ -219,9 +220,9 @@ internal import Cryptography
         if let problem { return problem.failure(peer: peer) }
         switch reason {
         case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_VERSION_TOO_LOW:
-            return .oldVersion(peer: peer)
+            return .unsupportedVersion(peer: peer)
         case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, SSL_R_NO_APPLICATION_PROTOCOL:
-            return .noProtocol(peer: peer, offered: context.protocols)
+            return .noCommonProtocol(peer: peer, offered: context.protocols)
         case SSL_R_TLSV1_ALERT_UNKNOWN_CA, SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
             SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
             return .handshake(peer: peer, reason: "it does not trust our certificate (\(text))")
@@ -236,6 +237,6 @@ private func noteProblem(_ isGood: Int32, _ store: OpaquePointer?) -> Int32 {
     guard isGood == 0, let store = unsafe store, let owner = unsafe tls_owner_of_store(store) else {
         return isGood
     }
-    unsafe Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue().note(store)
+    unsafe Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue().recordProblem(from: store)
     return isGood
 }

@@ -11,28 +11,28 @@ package struct LogField: Sendable {
     package let name: StaticString
     package let value: Value
 
-    package init(_ name: StaticString, _ value: Value) {
+    package init(name: StaticString, value: Value) {
         self.name = name
         self.value = value
     }
 
     package static func field(_ name: StaticString, _ value: String) -> LogField {
-        LogField(name, .string(value))
+        LogField(name: name, value: .string(value))
     }
 
     package static func field(_ name: StaticString, _ value: some BinaryInteger) -> LogField {
-        LogField(name, .integer(Int(clamping: value)))
+        LogField(name: name, value: .integer(Int(clamping: value)))
     }
 
     package static func field(_ name: StaticString, _ value: Double) -> LogField {
-        LogField(name, .number(value))
+        LogField(name: name, value: .number(value))
     }
 
     package static func field(_ name: StaticString, _ value: Bool) -> LogField {
-        LogField(name, .boolean(value))
+        LogField(name: name, value: .boolean(value))
     }
 
     package static func field(_ name: StaticString, _ value: any Error) -> LogField {
-        LogField(name, .string("\(value)"))
+        LogField(name: name, value: .string("\(value)"))
     }
 }

@@ -89,12 +89,12 @@ private func appendQuoted(_ text: String, to out: inout [UInt8]) {
         case 0x0A: out += [0x5C, 0x6E]
         case 0x00..<0x20, 0x7F:
             out += Array("\\u00".utf8)
-            out.append(hexDigit(byte >> 4))
-            out.append(hexDigit(byte & 15))
+            out.append(hexDigit(for: byte >> 4))
+            out.append(hexDigit(for: byte & 15))
         default: out.append(byte)
         }
     }
     out.append(0x22)
 }
 
-private func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+private func hexDigit(for value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }

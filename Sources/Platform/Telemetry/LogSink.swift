@@ -14,23 +14,23 @@ package final class LogSink: Sendable {
     /// The maximum number of different errors that are remembered.
     static let rememberedErrorsMax = 32
 
-    private struct State {
+    private struct SinkState {
         var lines: [[UInt8]] = []
         var waitingBytes = 0
         var dropped = 0
         var writing = false
-        var equalLines: [Kind: Window] = [:]
+        var equalLines: [LineKind: RateWindow] = [:]
         var errors: [LoggedError] = []
     }
 
     /// The identity of equal lines. Their fields may differ.
-    private struct Kind: Hashable {
+    private struct LineKind: Hashable {
         let level: LogLevel
         /// The address of the constant message.
         let message: UInt
     }
 
-    private struct Window {
+    private struct RateWindow {
         var startedAt: Int64
         var written = 0
         var suppressed = 0
@@ -39,9 +39,9 @@ package final class LogSink: Sendable {
     package let level: LogLevel
     private let format: LogFormat
     private let descriptor: Int32
-    private let wakeUp: Int32
+    private let wakeupDescriptor: Int32
     private let now: @Sendable () -> WallTime
-    private let state = Mutex(State())
+    private let state = Mutex(SinkState())
 
     /// - Parameter descriptor: an open file that the caller keeps open. -1 discards every line.
     package init(
@@ -52,17 +52,17 @@ package final class LogSink: Sendable {
         self.format = format
         self.descriptor = descriptor
         self.now = now
-        wakeUp = descriptor < 0 ? -1 : eventfd(0, Int32(EFD_CLOEXEC))
+        wakeupDescriptor = descriptor < 0 ? -1 : eventfd(0, Int32(EFD_CLOEXEC))
         if descriptor >= 0 { startWriter() }
     }
 
-    func write(_ level: LogLevel, component: String, _ message: StaticString, fields: [LogField]) {
+    func write(_ level: LogLevel, component: String, message: StaticString, fields: [LogField]) {
         guard level >= self.level, descriptor >= 0 else { return }
-        if level == .error { remember(component, message) }
+        if level == .error { rememberError(component: component, message: message) }
         let time = now()
         var fields = fields
         if level >= .warning {
-            guard let suppressed = admit(level, message, at: time) else { return }
+            guard let suppressed = admit(level: level, message: message, at: time) else { return }
             if suppressed > 0 { fields.append(.field("suppressed", suppressed)) }
         }
         let line = format.line(
@@ -76,13 +76,13 @@ package final class LogSink: Sendable {
             state.waitingBytes += line.count
             return state.lines.count == 1
         }
-        if wake { eventfd_write(wakeUp, 1) }
+        if wake { eventfd_write(wakeupDescriptor, 1) }
     }
 
     /// The errors since the start of the process, in the order of their first lines.
     var errors: [LoggedError] { state.withLock { $0.errors } }
 
-    private func remember(_ component: String, _ message: StaticString) {
+    private func rememberError(component: String, message: StaticString) {
         let message = message.description
         state.withLock { state in
             if let index = state.errors.firstIndex(where: {
@@ -97,14 +97,14 @@ package final class LogSink: Sendable {
 
     /// Returns the number of equal lines that were suppressed before this line, or nil if this line is
     /// suppressed too.
-    private func admit(_ level: LogLevel, _ message: StaticString, at time: WallTime) -> Int? {
-        let kind = unsafe Kind(level: level, message: UInt(bitPattern: message.utf8Start))
+    private func admit(level: LogLevel, message: StaticString, at time: WallTime) -> Int? {
+        let kind = unsafe LineKind(level: level, message: UInt(bitPattern: message.utf8Start))
         return state.withLock { state in
-            var window = state.equalLines[kind] ?? Window(startedAt: time.seconds)
+            var window = state.equalLines[kind] ?? RateWindow(startedAt: time.seconds)
             defer { state.equalLines[kind] = window }
             if time.seconds - window.startedAt >= Self.equalLinesWindowSeconds {
                 let suppressed = window.suppressed
-                window = Window(startedAt: time.seconds, written: 1)
+                window = RateWindow(startedAt: time.seconds, written: 1)
                 return suppressed
             }
             if window.written < Self.equalLinesPerWindow {
@@ -137,7 +137,7 @@ package final class LogSink: Sendable {
     fileprivate func writeForever() {
         while true {
             var count: UInt64 = 0
-            if unsafe read(wakeUp, &count, 8) < 0 && errno != EINTR { return }
+            if unsafe read(wakeupDescriptor, &count, 8) < 0 && errno != EINTR { return }
             let (lines, dropped) = state.withLock { state in
                 defer {
                     state.lines = []
@@ -147,9 +147,9 @@ package final class LogSink: Sendable {
                 }
                 return (state.lines, state.dropped)
             }
-            for line in lines { writeWhole(line) }
+            for line in lines { writeFully(line) }
             if dropped > 0 {
-                writeWhole(
+                writeFully(
                     format.line(
                         time: now(), level: .warning, component: "log",
                         message: "lines dropped: the reader of the log is too slow",
@@ -159,7 +159,7 @@ package final class LogSink: Sendable {
         }
     }
 
-    private func writeWhole(_ line: [UInt8]) {
+    private func writeFully(_ line: [UInt8]) {
         unsafe line.withUnsafeBytes { bytes in
             var offset = 0
             while offset < bytes.count {

@@ -1,10 +1,10 @@
 /// One metric name with its series, one per combination of label values.
-struct Family {
-    enum Kind: String { case counter, gauge, histogram }
+struct MetricFamily {
+    enum MetricType: String { case counter, gauge, histogram }
 
     let name: String
     let help: String
-    let kind: Kind
+    let type: MetricType
     /// The series by their rendered labels, `app="x",code="200"`.
     private var series: [String: Series] = [:]
 
@@ -13,10 +13,10 @@ struct Family {
         let instrument: Instrument
     }
 
-    init(name: String, help: String, kind: Kind) {
+    init(name: String, help: String, type: MetricType) {
         self.name = name
         self.help = help
-        self.kind = kind
+        self.type = type
     }
 
     static func isName(_ name: String) -> Bool {
@@ -24,7 +24,7 @@ struct Family {
             && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
     }
 
-    mutating func instrument(_ labels: [(String, String)], make: () -> Instrument) -> Instrument {
+    mutating func instrument(labels: [(String, String)], make: () -> Instrument) -> Instrument {
         var (key, labels) = (Self.rendered(labels), labels)
         if series[key] == nil, series.count >= Metrics.seriesPerNameMax {
             labels = labels.map { ($0.0, "other") }
@@ -38,12 +38,12 @@ struct Family {
     }
 
     /// The present values of its gauges and counters.
-    var values: [Metrics.Value] {
+    var values: [Metrics.SeriesValue] {
         series.sorted { $0.key < $1.key }.compactMap { _, one in
             switch one.instrument {
-            case .counter(let counter): Metrics.Value(labels: one.labels, number: Double(counter.value))
-            case .gauge(let gauge): Metrics.Value(labels: one.labels, number: gauge.value)
-            case .reading(let read): Metrics.Value(labels: one.labels, number: read())
+            case .counter(let counter): Metrics.SeriesValue(labels: one.labels, number: Double(counter.value))
+            case .gauge(let gauge): Metrics.SeriesValue(labels: one.labels, number: gauge.value)
+            case .callback(let read): Metrics.SeriesValue(labels: one.labels, number: read())
             case .histogram: nil
             }
         }
@@ -67,18 +67,18 @@ struct Family {
     }
 
     func render(to out: inout String) {
-        out += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+        out += "# HELP \(name) \(help)\n# TYPE \(name) \(type.rawValue)\n"
         for (labels, one) in series.sorted(by: { $0.key < $1.key }) {
             switch one.instrument {
             case .counter(let counter): out += line(name, labels: labels, value: Double(counter.value))
             case .gauge(let gauge): out += line(name, labels: labels, value: gauge.value)
-            case .reading(let read): out += line(name, labels: labels, value: read())
-            case .histogram(let histogram): render(histogram, labels, to: &out)
+            case .callback(let read): out += line(name, labels: labels, value: read())
+            case .histogram(let histogram): render(histogram, labels: labels, to: &out)
             }
         }
     }
 
-    private func render(_ histogram: Histogram, _ labels: String, to out: inout String) {
+    private func render(_ histogram: Histogram, labels: String, to out: inout String) {
         let snapshot = histogram.snapshot
         let prefix = labels.isEmpty ? "" : labels + ","
         var cumulative = 0
@@ -108,7 +108,7 @@ struct Family {
 enum Instrument {
     case counter(Counter)
     case gauge(Gauge)
-    case reading(@Sendable () -> Double)
+    case callback(@Sendable () -> Double)
     case histogram(Histogram)
 
     var counter: Counter {

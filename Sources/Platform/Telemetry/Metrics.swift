@@ -9,7 +9,7 @@ package final class Metrics: Sendable {
     /// label that grows with the data cannot fill the memory.
     package static let seriesPerNameMax = 1000
 
-    private let families = Mutex<[String: Family]>([:])
+    private let families = Mutex<[String: MetricFamily]>([:])
 
     package init() {}
 
@@ -17,12 +17,13 @@ package final class Metrics: Sendable {
     package func counter(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter
     {
         precondition(name.hasSuffix("_total"), "a counter's name ends in _total: \(name)")
-        return series(name, help: help, kind: .counter, labels: labels) { .counter(Counter()) }.counter
+        return makeInstrument(named: name, help: help, type: .counter, labels: labels) { .counter(Counter()) }
+            .counter
     }
 
     /// Returns a value that goes up and down.
     package func gauge(_ name: String, help: String, labels: KeyValuePairs<String, String> = [:]) -> Gauge {
-        series(name, help: help, kind: .gauge, labels: labels) { .gauge(Gauge()) }.gauge
+        makeInstrument(named: name, help: help, type: .gauge, labels: labels) { .gauge(Gauge()) }.gauge
     }
 
     /// Registers a value that is read for each scrape. The closure must be quick and must not block.
@@ -30,7 +31,7 @@ package final class Metrics: Sendable {
         _ name: String, help: String, labels: KeyValuePairs<String, String> = [:],
         read: @escaping @Sendable () -> Double
     ) {
-        _ = series(name, help: help, kind: .gauge, labels: labels) { .reading(read) }
+        _ = makeInstrument(named: name, help: help, type: .gauge, labels: labels) { .callback(read) }
     }
 
     /// Returns a distribution of values, with bounds in the unit of the name.
@@ -38,32 +39,36 @@ package final class Metrics: Sendable {
         _ name: String, help: String, bounds: [Double] = Histogram.secondsBounds,
         labels: KeyValuePairs<String, String> = [:]
     ) -> Histogram {
-        series(name, help: help, kind: .histogram, labels: labels) { .histogram(Histogram(bounds: bounds)) }
-            .histogram
+        makeInstrument(named: name, help: help, type: .histogram, labels: labels) {
+            .histogram(Histogram(bounds: bounds))
+        }
+        .histogram
     }
 
-    private func series(
-        _ name: String, help: String, kind: Family.Kind, labels: KeyValuePairs<String, String>,
+    private func makeInstrument(
+        named name: String, help: String, type: MetricFamily.MetricType,
+        labels: KeyValuePairs<String, String>,
         make: () -> Instrument
     ) -> Instrument {
-        precondition(Family.isName(name), "metric names are flotilla_ or process_ and lower case: \(name)")
+        precondition(
+            MetricFamily.isName(name), "metric names are flotilla_ or process_ and lower case: \(name)")
         precondition(!help.isEmpty, "a metric without help: \(name)")
         return families.withLock { families in
-            var family = families[name] ?? Family(name: name, help: help, kind: kind)
-            precondition(family.kind == kind, "\(name) is registered as a \(family.kind.rawValue)")
+            var family = families[name] ?? MetricFamily(name: name, help: help, type: type)
+            precondition(family.type == type, "\(name) is registered as a \(family.type.rawValue)")
             defer { families[name] = family }
-            return family.instrument(labels.map { ($0.key, $0.value) }, make: make)
+            return family.instrument(labels: labels.map { ($0.key, $0.value) }, make: make)
         }
     }
 
     /// The present value of one series.
-    package struct Value: Sendable, Hashable {
+    package struct SeriesValue: Sendable, Hashable {
         package let labels: [String: String]
         package let number: Double
     }
 
     /// Returns the present values of a name's series, or nothing for a histogram.
-    package func values(of name: String) -> [Value] {
+    package func values(of name: String) -> [SeriesValue] {
         families.withLock { $0[name] }?.values ?? []
     }
 

@@ -20,7 +20,7 @@ package enum Redaction {
         var copied = 0
         var index = 0
         while index < bytes.count {
-            let length = secretLength(bytes, at: index)
+            let length = secretLength(in: bytes, at: index)
             if length == 0 {
                 index += 1
                 continue
@@ -36,36 +36,38 @@ package enum Redaction {
     }
 
     /// Returns the length of the secret that begins at `index`, or 0.
-    private static func secretLength(_ bytes: [UInt8], at index: Int) -> Int {
-        let startsWord = index == 0 || !isWord(bytes[index - 1])
+    private static func secretLength(in bytes: [UInt8], at index: Int) -> Int {
+        let startsWord = index == 0 || !isWordCharacter(bytes[index - 1])
         guard startsWord else { return 0 }
         if isHex(bytes[index]) {
-            let digits = run(bytes, from: index, while: isHex)
+            let digits = runLength(in: bytes, from: index, while: isHex)
             if digits >= hexDigitsMin { return digits }
         }
-        if starts(bytes, at: index, with: "eyJ") {
-            let token = run(bytes, from: index, while: isTokenCharacter)
+        if isWord(in: bytes, at: index, equalTo: "eyJ") {
+            let token = runLength(in: bytes, from: index, while: isTokenCharacter)
             if token >= 20 { return token }
         }
-        if starts(bytes, at: index, with: "bearer ") || starts(bytes, at: index, with: "Bearer ") {
-            let credential = run(bytes, from: index + 7, while: { $0 > 32 && $0 != 0x22 })
+        if isWord(in: bytes, at: index, equalTo: "bearer ")
+            || isWord(in: bytes, at: index, equalTo: "Bearer ")
+        {
+            let credential = runLength(in: bytes, from: index + 7, while: { $0 > 32 && $0 != 0x22 })
             if credential > 0 { return 7 + credential }
         }
-        if starts(bytes, at: index, with: "flotilla_") {
-            let key = run(bytes, from: index, while: isTokenCharacter)
+        if isWord(in: bytes, at: index, equalTo: "flotilla_") {
+            let key = runLength(in: bytes, from: index, while: isTokenCharacter)
             if key >= apiKeyCharactersMin { return key }
         }
-        if starts(bytes, at: index, with: "-----BEGIN ") { return bytes.count - index }
+        if isWord(in: bytes, at: index, equalTo: "-----BEGIN ") { return bytes.count - index }
         return 0
     }
 
-    private static func run(_ bytes: [UInt8], from start: Int, while holds: (UInt8) -> Bool) -> Int {
+    private static func runLength(in bytes: [UInt8], from start: Int, while holds: (UInt8) -> Bool) -> Int {
         var end = start
         while end < bytes.count, holds(bytes[end]) { end += 1 }
         return end - start
     }
 
-    private static func starts(_ bytes: [UInt8], at index: Int, with word: StaticString) -> Bool {
+    private static func isWord(in bytes: [UInt8], at index: Int, equalTo word: StaticString) -> Bool {
         guard bytes.count - index >= word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { word in
             for offset in word.indices where unsafe bytes[index + offset] != word[offset] { return false }
@@ -77,11 +79,11 @@ package enum Redaction {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
     }
 
-    private static func isWord(_ byte: UInt8) -> Bool {
+    private static func isWordCharacter(_ byte: UInt8) -> Bool {
         isHex(byte) || (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte)
     }
 
     private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        isWord(byte) || byte == 0x2E || byte == 0x2D || byte == 0x5F
+        isWordCharacter(byte) || byte == 0x2E || byte == 0x2D || byte == 0x5F
     }
 }

@@ -24,38 +24,38 @@ package struct WallTime: Sendable, Hashable, Comparable {
     }
 
     package func appendRFC3339(to out: inout [UInt8]) {
-        let total = floorDivide(nanoseconds, 1_000_000)
-        let milliseconds = total - floorDivide(total, 1000) * 1000
-        let second = floorDivide(total, 1000)
-        let day = floorDivide(second, 86400)
+        let total = floorDivide(nanoseconds, by: 1_000_000)
+        let milliseconds = total - floorDivide(total, by: 1000) * 1000
+        let second = floorDivide(total, by: 1000)
+        let day = floorDivide(second, by: 86400)
         let inDay = second - day * 86400
-        let (year, month, dayOfMonth) = civil(fromDays: day)
-        appendDigits(year, 4, to: &out)
+        let (year, month, dayOfMonth) = civilDate(fromDays: day)
+        appendDigits(of: year, width: 4, to: &out)
         out.append(0x2D)
-        appendDigits(month, 2, to: &out)
+        appendDigits(of: month, width: 2, to: &out)
         out.append(0x2D)
-        appendDigits(dayOfMonth, 2, to: &out)
+        appendDigits(of: dayOfMonth, width: 2, to: &out)
         out.append(0x54)
-        appendDigits(inDay / 3600, 2, to: &out)
+        appendDigits(of: inDay / 3600, width: 2, to: &out)
         out.append(0x3A)
-        appendDigits(inDay / 60 % 60, 2, to: &out)
+        appendDigits(of: inDay / 60 % 60, width: 2, to: &out)
         out.append(0x3A)
-        appendDigits(inDay % 60, 2, to: &out)
+        appendDigits(of: inDay % 60, width: 2, to: &out)
         out.append(0x2E)
-        appendDigits(milliseconds, 3, to: &out)
+        appendDigits(of: milliseconds, width: 3, to: &out)
         out.append(0x5A)
     }
 }
 
-private func floorDivide(_ a: Int64, _ b: Int64) -> Int64 {
+private func floorDivide(_ a: Int64, by b: Int64) -> Int64 {
     a >= 0 ? a / b : -((-a + b - 1) / b)
 }
 
 /// Returns year, month and day of a day number since 1970 in the Gregorian calendar. Years are counted from
 /// March, so that the leap day is the last of its year and needs no special case.
-private func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
+private func civilDate(fromDays days: Int64) -> (Int64, Int64, Int64) {
     let shifted = days + 719_468
-    let era = floorDivide(shifted, 146_097)
+    let era = floorDivide(shifted, by: 146_097)
     let dayOfEra = shifted - era * 146_097
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -66,7 +66,7 @@ private func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
     return (year, month, day)
 }
 
-private func appendDigits(_ value: Int64, _ width: Int, to out: inout [UInt8]) {
+private func appendDigits(of value: Int64, width: Int, to out: inout [UInt8]) {
     var divisor: Int64 = 1
     for _ in 1..<width { divisor *= 10 }
     while divisor > 0 {

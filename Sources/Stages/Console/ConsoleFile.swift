@@ -6,16 +6,16 @@ package struct ConsoleFile: Sendable {
     package let name: String
     package let bytes: [UInt8]
     /// The entity tag of the bytes. A browser with a copy asks whether the file has changed.
-    package let tag: String
+    package let entityTag: String
 
     private init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
-        tag = "\"\(Base64URL.encode(Array(SHA256.digest(bytes).prefix(Self.tagBytes))))\""
+        entityTag = "\"\(Base64URL.encode(Array(SHA256.digest(of: bytes).prefix(Self.entityTagBytes))))\""
     }
 
-    private static let tagBytes = 12
-    package static let index = "index.html"
+    private static let entityTagBytes = 12
+    package static let indexName = "index.html"
 
     /// All files by name.
     package static let all: [String: ConsoleFile] = {

@@ -13,16 +13,17 @@ package enum ConsolePages {
     ].joined(separator: "; ")
 
     package static func add(to routes: inout HTTPRoutes) {
-        routes.on(.get, path) { answer(ConsoleFile.index, to: $0) }
-        routes.on(.get, path + "/{file}") { answer($0.parameters["file"] ?? "", to: $0) }
+        routes.on(.get, path: path) { response(file: ConsoleFile.indexName, to: $0) }
+        routes.on(.get, path: path + "/{file}") { response(file: $0.parameters["file"] ?? "", to: $0) }
     }
 
-    static func answer(_ name: String, to request: HTTPRequest) -> HTTPResponse {
+    static func response(file name: String, to request: HTTPRequest) -> HTTPResponse {
         guard let file = ConsoleFile.all[name] else {
-            return .error(404, "file_unknown", message: "the console has no such file; open \(path)")
+            return .error(
+                status: 404, code: "file_unknown", message: "the console has no such file; open \(path)")
         }
         var headers: HTTPHeaders = [
-            "ETag": file.tag,
+            "ETag": file.entityTag,
             // Browsers keep the file but revalidate it each time, so that files of two versions never mix
             // after an update.
             "Cache-Control": "no-cache",
@@ -32,8 +33,10 @@ package enum ConsolePages {
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
         ]
-        if request.headers["if-none-match"] == file.tag { return HTTPResponse(status: 304, headers: headers) }
-        headers.add("Content-Type", file.contentType)
+        if request.headers["if-none-match"] == file.entityTag {
+            return HTTPResponse(status: 304, headers: headers)
+        }
+        headers.add("Content-Type", value: file.contentType)
         return HTTPResponse(headers: headers, body: file.bytes)
     }
 }

@@ -8,7 +8,7 @@ package import Topics
 package final class FanOutService: LoopStage {
     package static let name = "fan-out"
     package static let summary = "turns each send into one job for each token"
-    package static let descriptors = StageDescriptors(clients: 10, filesOfLane: 3)
+    package static let fileDescriptors = StageFileDescriptors(clients: 10, filesPerLane: 3)
     package static let topics: [TopicName] = [
         .catalog, .sends, .sendsTimed, .groups, .superseded, .expansionsUrgent, .expansions, .progress,
         .schedulesAuto, .registry, .starts, .jobsUrgent, .jobs, .deadLetters,
@@ -64,7 +64,7 @@ package final class FanOutService: LoopStage {
             }
         }
         threads = StageThreads(made) {
-            FreedMemory.keep(keptBytes: Self.keptBytes, mappedBytes: Self.mappedBytes)
+            AllocatorSettings.keepFreedMemory(keptBytes: Self.keptBytes, mappedBytes: Self.mappedBytes)
         }
     }
 }

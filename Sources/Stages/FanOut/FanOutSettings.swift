@@ -29,7 +29,7 @@ package struct FanOutSettings: OperatorSettings {
     /// The most jobs on one sheet.
     package var jobsPerSheet = 256
     package var sessionMilliseconds = 10_000
-    package var viewLimits = Limits()
+    package var viewLimits = EnvironmentLimits()
 
     package init() {}
 

@@ -6,12 +6,12 @@ enum Gathering {
     static let recordsMin = 64
     /// The time from the start of one transaction to the start of the next, as a multiple of the first one's
     /// duration. So transactions take only a share of the time. `millisecondsMax` limits the pause.
-    private static let times = 3
+    private static let durationMultiple = 3
     private static let millisecondsMax = 120
 
     /// Returns the pause after a transaction.
     static func pauseMilliseconds(after records: Int, taking milliseconds: Int) -> Int {
         guard records >= recordsMin else { return 0 }
-        return max(0, min(millisecondsMax, times * milliseconds) - milliseconds)
+        return max(0, min(millisecondsMax, durationMultiple * milliseconds) - milliseconds)
     }
 }

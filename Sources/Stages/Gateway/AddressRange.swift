@@ -9,12 +9,12 @@ package struct IPAddress: Sendable, Hashable {
 
     package init?(_ text: some StringProtocol) {
         let text = String(text)
-        var short = in_addr()
-        var long = in6_addr()
-        if unsafe inet_pton(AF_INET, text, &short) == 1 {
-            bytes = unsafe withUnsafeBytes(of: &short) { unsafe Array($0) }
-        } else if unsafe inet_pton(AF_INET6, text, &long) == 1 {
-            let all = unsafe withUnsafeBytes(of: &long) { unsafe Array($0) }
+        var ipv4 = in_addr()
+        var ipv6 = in6_addr()
+        if unsafe inet_pton(AF_INET, text, &ipv4) == 1 {
+            bytes = unsafe withUnsafeBytes(of: &ipv4) { unsafe Array($0) }
+        } else if unsafe inet_pton(AF_INET6, text, &ipv6) == 1 {
+            let all = unsafe withUnsafeBytes(of: &ipv6) { unsafe Array($0) }
             bytes = all.starts(with: Self.mappedPrefix) ? Array(all.suffix(4)) : all
         } else {
             return nil
@@ -50,7 +50,7 @@ package struct AddressRange: Sendable, Hashable {
 }
 
 extension AddressRange: SettingValue {
-    package static var kind: String { "an address or a network, such as 10.1.2.3 or 10.0.0.0/8" }
+    package static var typeDescription: String { "an address or a network, such as 10.1.2.3 or 10.0.0.0/8" }
     package init?(settingText: String) { self.init(settingText) }
     package var settingText: String { text }
 }

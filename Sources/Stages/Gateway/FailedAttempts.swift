@@ -9,30 +9,30 @@ package struct FailedAttempts: Sendable {
     package static let windowMilliseconds = 60_000
     package static let peersMax = 10_000
     /// The attempts that are answered at once. They allow for typing errors and for phones with an old build.
-    package static let freeMax = 10
+    package static let undelayedMax = 10
     package static let firstDelayMilliseconds = 100
     package static let delayMillisecondsMax = 3200
 
     private var recent: [String: Int] = [:]
     private var older: [String: Int] = [:]
-    private var turnedAt: Instant
+    private var rotatedAt: Instant
 
-    package init(now: Instant) { turnedAt = now }
+    package init(now: Instant) { rotatedAt = now }
 
     /// Counts a failure and returns the delay of its refusal in milliseconds.
-    package mutating func failed(_ peer: String, now: Instant) -> Int {
-        let age = now.milliseconds(since: turnedAt)
+    package mutating func recordFailure(of peer: String, now: Instant) -> Int {
+        let age = now.milliseconds(since: rotatedAt)
         if age >= Self.windowMilliseconds || recent.count >= Self.peersMax {
             older = age >= 2 * Self.windowMilliseconds ? [:] : recent
             recent = [:]
-            turnedAt = now
+            rotatedAt = now
         }
         let count = (recent[peer] ?? older[peer] ?? 0) + 1
         recent[peer] = count
-        let excess = count - Self.freeMax
+        let excess = count - Self.undelayedMax
         if excess <= 0 { return 0 }
         return min(Self.delayMillisecondsMax, Self.firstDelayMilliseconds << min(16, excess - 1))
     }
 
-    package var peers: Int { recent.count + older.count }
+    package var peerCount: Int { recent.count + older.count }
 }

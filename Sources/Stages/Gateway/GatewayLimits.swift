@@ -22,25 +22,25 @@ package struct GatewayLimits: Sendable {
     /// Time for one lookup. Then the answer is 503, or the answer has the part that was found.
     package static let lookupMilliseconds = 3000
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
-    package static let letterCallsWaitingMax = 10
+    package static let deadLetterCallsWaitingMax = 10
     /// Time for the scheduler to reply to a stored order. Then the answer says that the order is under way.
     package static let replyMilliseconds = 2000
     /// Waiting queries to the insight stage. Beyond it the answer is 503.
-    package static let questionsWaitingMax = 200
+    package static let queriesWaitingMax = 200
     /// Time for one insight process to answer. Then the gateway asks another one.
-    package static let questionTryMilliseconds = 5000
+    package static let queryAttemptMilliseconds = 5000
     /// Insight processes that the gateway asks one after the other.
-    package static let questionTriesMax = 3
+    package static let queryAttemptsMax = 3
     /// Time for all of these attempts. Then the answer is 503.
-    package static let questionMilliseconds = 10_000
+    package static let queryMilliseconds = 10_000
     /// Problems that the answer lists for one report. Further ones are omitted.
     package static let problemsPerReportMax = 8
 
     /// Refusals of unknown keys that are delayed at the same time. Beyond it a refusal is sent at once
     /// and closes its connection.
-    package static let heldBackMax = 1000
+    package static let delayedRefusalsMax = 1000
     /// Time without any response from Kafka. Beyond it requests are refused at once.
-    package static let silenceMillisecondsMax = 15_000
+    package static let kafkaSilenceMillisecondsMax = 15_000
 
     /// Requests of one key in a second at this process, and in one burst after a pause. Beyond it the answer
     /// is 429.

@@ -5,49 +5,49 @@ struct GatewayMetrics: Sendable {
     let accepted: Counter
     let refused: Counter
     let unstored: Counter
-    let seconds: Histogram
+    let batchSeconds: Histogram
     private let oldestReports: Gauge
     private let oldestRequests: Gauge
-    private let requests: [RequestKind: [RequestOutcome: Counter]]
-    private let limited: [String: Counter]
+    private let requestCounters: [RequestKind: [RequestOutcome: Counter]]
+    private let limitedCounters: [String: Counter]
     let turnedAway: Counter
     private let metrics: Metrics
 
     init(_ metrics: Metrics) {
-        func records(_ outcome: String) -> Counter {
+        func recordCounter(outcome: String) -> Counter {
             metrics.counter(
                 "flotilla_gateway_records_total",
                 help:
                     "Reports: accepted (acknowledged by Kafka), refused (invalid), unstored (503, the client retries).",
                 labels: ["outcome": outcome])
         }
-        func turnedAway(_ reason: String) -> Counter {
+        func turnedAwayCounter(reason: String) -> Counter {
             metrics.counter(
                 "flotilla_gateway_requests_turned_away_total",
                 help:
                     "Requests turned away unread: over a rate limit, or while unavailable. For installations, reports.",
                 labels: ["reason": reason])
         }
-        accepted = records("accepted")
-        refused = records("refused")
-        unstored = records("unstored")
+        accepted = recordCounter(outcome: "accepted")
+        refused = recordCounter(outcome: "refused")
+        unstored = recordCounter(outcome: "unstored")
         var limited: [String: Counter] = [:]
         for limit in [
             RateLimit.key(perSecond: 0), .peer(perSecond: 0), .installation(perMinute: 0),
-        ] { limited[limit.name] = turnedAway(limit.name) }
-        self.limited = limited
-        self.turnedAway = turnedAway("unavailable")
-        seconds = metrics.histogram(
+        ] { limited[limit.name] = turnedAwayCounter(reason: limit.name) }
+        self.limitedCounters = limited
+        self.turnedAway = turnedAwayCounter(reason: "unavailable")
+        batchSeconds = metrics.histogram(
             "flotilla_gateway_batch_seconds",
             help: "Seconds from a complete request to Kafka's acknowledgement.")
-        func oldest(_ kind: String) -> Gauge {
+        func oldestGauge(kind: String) -> Gauge {
             metrics.gauge(
                 "flotilla_gateway_oldest_seconds", help: "Age of the oldest request that waits for Kafka.",
                 labels: ["kind": kind])
         }
-        oldestReports = oldest("report")
-        oldestRequests = oldest("request")
-        func counter(_ kind: RequestKind, _ outcome: RequestOutcome) -> Counter {
+        oldestReports = oldestGauge(kind: "report")
+        oldestRequests = oldestGauge(kind: "request")
+        func requestCounter(kind: RequestKind, outcome: RequestOutcome) -> Counter {
             metrics.counter(
                 "flotilla_gateway_requests_total",
                 help:
@@ -57,31 +57,31 @@ struct GatewayMetrics: Sendable {
         var all: [RequestKind: [RequestOutcome: Counter]] = [:]
         for kind in RequestKind.allCases {
             for outcome in RequestOutcome.allCases {
-                all[kind, default: [:]][outcome] = counter(kind, outcome)
+                all[kind, default: [:]][outcome] = requestCounter(kind: kind, outcome: outcome)
             }
         }
-        requests = all
+        requestCounters = all
         self.metrics = metrics
     }
 
-    enum Waiting { case reports, requests }
+    enum PendingKind { case reports, requests }
 
-    func oldest(of waiting: Waiting, seconds: Double) {
+    func setOldest(of waiting: PendingKind, seconds: Double) {
         (waiting == .reports ? oldestReports : oldestRequests).set(seconds)
     }
 
-    func ended(_ kind: RequestKind, _ outcome: RequestOutcome) { requests[kind]?[outcome]?.add() }
+    func countRequest(kind: RequestKind, outcome: RequestOutcome) { requestCounters[kind]?[outcome]?.add() }
 
-    func watch(_ waitingRoom: WaitingRoom) {
+    func observePending(of pendingLimit: PendingRequestLimit) {
         metrics.gauge(
             "flotilla_gateway_in_flight", help: "Requests that wait for Kafka."
-        ) { Double(waitingRoom.requests) }
+        ) { Double(pendingLimit.pendingCount) }
     }
 
-    func limited(_ limit: RateLimit) { limited[limit.name]?.add() }
+    func countLimited(by limit: RateLimit) { limitedCounters[limit.name]?.add() }
 
     /// Counts a refused key. The reason is one of five constants, so the label stays bounded.
-    func refusedKey(_ reason: StaticString) {
+    func countRefusedKey(reason: StaticString) {
         metrics.counter(
             "flotilla_gateway_refused_keys_total", help: "Requests refused because of their key.",
             labels: ["reason": "\(reason)"]

@@ -11,21 +11,21 @@ package import Topics
 /// The stage that SDKs and backends call: it accepts HTTP and writes to Kafka. It keeps no state, so any
 /// number of gateways can run side by side.
 package final class GatewayService: Stage {
-    private struct Parts {
+    private struct RunningParts {
         let server: HTTPServer
         let writer: ReportWriter
         let worker: RequestWorker
         let lookup: SendLookup
-        let letters: LetterDesk
+        let deadLetters: DeadLetterService
         let relay: InsightRelay
         let replies: ReplyReader
-        let reach: KafkaReach
+        let kafkaHealth: KafkaHealth
         let routes: [String]
     }
 
     package static let name = "gateway"
     package static let summary = "takes reports and sends over HTTP"
-    package static let descriptors = StageDescriptors(clients: 5)
+    package static let fileDescriptors = StageFileDescriptors(clients: 5)
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
         .deadLetters, .members,
@@ -33,7 +33,7 @@ package final class GatewayService: Stage {
 
     private let settings: GatewaySettings
     private let environment: StageEnvironment
-    private let started = Started<Parts>()
+    private let running = StartedParts<RunningParts>()
 
     private let clock: GatewayClock
 
@@ -48,77 +48,82 @@ package final class GatewayService: Stage {
     }
 
     /// The address that the server is bound to while it serves.
-    package var address: SocketAddress? { started.parts?.server.address }
+    package var address: SocketAddress? { running.parts?.server.address }
 
-    package var obstacles: [String] {
-        guard let parts = started.parts else { return ["the gateway is starting or stopping"] }
-        return Self.obstacles(
-            environment, parts.reach, hasStored: parts.worker.hasStored, hears: parts.replies.hasBegun)
+    package var readinessProblems: [String] {
+        guard let parts = running.parts else { return ["the gateway is starting or stopping"] }
+        return Self.readinessProblems(
+            environment: environment, kafkaHealth: parts.kafkaHealth, hasStored: parts.worker.hasStored,
+            isReadingReplies: parts.replies.isReading)
     }
 
-    private static func obstacles(
-        _ environment: StageEnvironment, _ reach: KafkaReach, hasStored: Bool, hears: Bool
+    private static func readinessProblems(
+        environment: StageEnvironment, kafkaHealth reach: KafkaHealth, hasStored: Bool, isReadingReplies: Bool
     ) -> [String] {
-        var obstacles: [String] = []
+        var problems: [String] = []
         if environment.catalog == nil {
-            obstacles.append("the catalog has not been read to its end yet")
+            problems.append("the catalog has not been read to its end yet")
         }
-        if !reach.isReachable(at: .now()) { obstacles.append("kafka does not answer") }
+        if !reach.isReachable(at: .now()) { problems.append("kafka does not answer") }
         if !hasStored {
-            obstacles.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
+            problems.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
         }
-        if !hears { obstacles.append("the scheduler's replies cannot be read yet") }
-        return obstacles
+        if !isReadingReplies { problems.append("the scheduler's replies cannot be read yet") }
+        return problems
     }
 
     /// The routes, such as `POST /v1/sends`.
-    var routes: [String] { started.parts?.routes ?? [] }
+    var routes: [String] { running.parts?.routes ?? [] }
 
     package func start(_ context: ServiceContext) async throws {
         let metrics = GatewayMetrics(context.metrics)
-        let waitingRoom = WaitingRoom(settings.limits)
-        metrics.watch(waitingRoom)
+        let pendingLimit = PendingRequestLimit(limits: settings.limits)
+        metrics.observePending(of: pendingLimit)
         var undo: [() async -> Void] = []
         do {
-            let reach = try KafkaReach(
-                environment.cluster.settings, topic: environment.layout.name(.reports),
+            let kafkaHealth = try KafkaHealth(
+                settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
                 metrics: context.metrics)
-            undo.append { reach.stop() }
+            undo.append { kafkaHealth.stop() }
             let writer = try ReportWriter(
-                environment.cluster.settings, topic: environment.layout.name(.reports),
-                sealingKeys: environment.sealingKeys, limits: settings.limits, waitingRoom: waitingRoom,
+                environment.cluster.settings, topic: environment.layout.name(of: .reports),
+                sealingKeys: environment.sealingKeys, limits: settings.limits, pendingLimit: pendingLimit,
                 context: context, metrics: metrics, clock: clock,
-                seen: { reach.seen(at: .now()) })
+                seen: { kafkaHealth.recordAnswer(at: .now()) })
             undo.append { await writer.stop(by: .now()) }
             let worker = try RequestWorker(
-                environment, limits: settings.limits, waitingRoom: waitingRoom, context: context,
-                metrics: metrics, clock: clock, seen: { reach.seen(at: .now()) })
+                environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
+                metrics: metrics, clock: clock, seen: { kafkaHealth.recordAnswer(at: .now()) })
             undo.append { await worker.stop(by: .now()) }
             let lookup = try SendLookup(
-                environment.cluster, layout: environment.layout, context: context)
+                cluster: environment.cluster, layout: environment.layout, context: context)
             undo.append { lookup.stop() }
-            let letters = try LetterDesk(environment, log: context.log)
-            undo.append { letters.stop() }
-            let relay = try InsightRelay(environment, context: context)
+            let deadLetters = try DeadLetterService(in: environment, log: context.log)
+            undo.append { deadLetters.stop() }
+            let relay = try InsightRelay(in: environment, context: context)
             undo.append { relay.stop() }
-            let replies = try ReplyReader(environment, context: context) { worker.heard($0) }
+            let replies = try ReplyReader(environment, context: context) { worker.handle($0) }
             undo.append { replies.stop() }
-            let entrance = Entrance(
-                environment, reach: reach, clock: clock, heldBack: HeldBackRefusals(on: writer.loop),
-                limits: settings.limits, clients: ClientAddress(proxies: settings.proxies),
+            let authorization = Authorization(
+                in: environment, kafkaHealth: kafkaHealth, clock: clock,
+                delayedRefusals: DelayedRefusals(on: writer.loop),
+                limits: settings.limits, clients: ClientAddressResolver(proxies: settings.proxies),
                 metrics: metrics, log: context.log)
-            let routes = routes(
-                entrance, reports: writer, requests: worker, lookup: lookup, letters: letters, relay: relay,
+            let routes = makeRoutes(
+                authorization: authorization, reports: writer, requests: worker, lookup: lookup,
+                deadLetters: deadLetters, relay: relay,
                 metrics: context.metrics
             ) { [environment] in
-                Self.obstacles(
-                    environment, reach, hasStored: worker.hasStored, hears: replies.hasBegun)
+                Self.readinessProblems(
+                    environment: environment, kafkaHealth: kafkaHealth, hasStored: worker.hasStored,
+                    isReadingReplies: replies.isReading)
             }
-            let server = try serve(routes, context)
-            started.put(
-                Parts(
+            let server = try serve(routes, context: context)
+            running.set(
+                RunningParts(
                     server: server, writer: writer, worker: worker, lookup: lookup,
-                    letters: letters, relay: relay, replies: replies, reach: reach, routes: routes.patterns))
+                    deadLetters: deadLetters, relay: relay, replies: replies, kafkaHealth: kafkaHealth,
+                    routes: routes.patterns))
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -126,50 +131,50 @@ package final class GatewayService: Stage {
         }
     }
 
-    private func routes(
-        _ entrance: Entrance, reports writer: ReportWriter, requests worker: RequestWorker,
-        lookup: SendLookup, letters: LetterDesk, relay: InsightRelay, metrics: Metrics,
-        obstacles: @escaping @Sendable () -> [String]
+    private func makeRoutes(
+        authorization entrance: Authorization, reports writer: ReportWriter, requests worker: RequestWorker,
+        lookup: SendLookup, deadLetters: DeadLetterService, relay: InsightRelay, metrics: Metrics,
+        readinessProblems: @escaping @Sendable () -> [String]
     ) -> HTTPRoutes {
         var routes = HTTPRoutes()
-        AdminEndpoints(metrics: metrics, obstacles: obstacles).addHealth(to: &routes)
+        AdminEndpoints(metrics: metrics, readinessProblems: readinessProblems).addHealth(to: &routes)
         let lanes = environment.layout.lanes
-        ReportsEndpoint(entrance: entrance, writer: writer).add(to: &routes)
-        SendsEndpoint(entrance: entrance, worker: worker, lookup: lookup, relay: relay, lanes: lanes)
+        ReportsEndpoint(authorization: entrance, writer: writer).add(to: &routes)
+        SendsEndpoint(authorization: entrance, worker: worker, lookup: lookup, relay: relay, lanes: lanes)
             .add(to: &routes)
-        InsightEndpoint(entrance: entrance, relay: relay).add(to: &routes)
-        SchedulesEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
-        UsersEndpoint(entrance: entrance, worker: worker).add(to: &routes)
-        CatalogEndpoint(entrance: entrance, worker: worker).add(to: &routes)
-        NetmeraEndpoint(entrance: entrance, worker: worker, lanes: lanes).add(to: &routes)
-        LettersEndpoint(entrance: entrance, desk: letters).add(to: &routes)
-        SessionEndpoint(entrance: entrance, worker: worker, environment: environment, clock: clock).add(
+        InsightEndpoint(authorization: entrance, relay: relay).add(to: &routes)
+        SchedulesEndpoint(authorization: entrance, worker: worker, lanes: lanes).add(to: &routes)
+        UsersEndpoint(authorization: entrance, worker: worker).add(to: &routes)
+        CatalogEndpoint(authorization: entrance, worker: worker).add(to: &routes)
+        NetmeraEndpoint(authorization: entrance, worker: worker, lanes: lanes).add(to: &routes)
+        DeadLettersEndpoint(authorization: entrance, service: deadLetters).add(to: &routes)
+        SessionEndpoint(authorization: entrance, worker: worker, environment: environment, clock: clock).add(
             to: &routes)
         ConsolePages.add(to: &routes)
         OpenAPI.add(to: &routes)
         return routes
     }
 
-    private func serve(_ routes: HTTPRoutes, _ context: ServiceContext) throws -> HTTPServer {
+    private func serve(_ routes: HTTPRoutes, context: ServiceContext) throws -> HTTPServer {
         var http = settings.http
         // Every outcome is known within this time, also after a read of the catalog. So the server never
         // gives up first.
         http.answerMilliseconds =
-            2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readOnMillisecondsMax + 5000
+            2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readToEndMillisecondsMax + 5000
         return try HTTPServer(
             name: Self.name, host: settings.listen.host, port: settings.listen.port, limits: http,
             routes: routes, metrics: context.metrics)
     }
 
     package func stop(by deadline: Instant) async {
-        guard let parts = started.take() else { return }
+        guard let parts = running.take() else { return }
         await parts.server.stop(by: deadline)
         parts.replies.stop()
         await parts.worker.stop(by: deadline)
         await parts.writer.stop(by: deadline)
         parts.lookup.stop()
-        parts.letters.stop()
+        parts.deadLetters.stop()
         parts.relay.stop()
-        parts.reach.stop()
+        parts.kafkaHealth.stop()
     }
 }

@@ -11,7 +11,7 @@ package struct GatewaySettings: OperatorSettings {
 
     package init() {}
 
-    package static let declared = SettingsGroup("gateway", defaults: GatewaySettings()) { declare in
+    package static let declared = SettingsGroup(prefix: "gateway", defaults: GatewaySettings()) { declare in
         declare(
             "listen", sets: \.listen,
             "address at which the gateway serves /v1 without TLS; beyond loopback put a TLS proxy before it; port 0 lets the system choose"
@@ -38,7 +38,7 @@ package struct GatewaySettings: OperatorSettings {
             "proxies before the gateway, as addresses or networks such as 10.0.0.0/8; the client address comes from their X-Forwarded-For"
         )
         declare(
-            "bodies", sets: \.http.bodiesBytesMax, as: Bytes.self, in: 1 << 20...16 << 30,
+            "bodies", sets: \.http.bodiesBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
             "memory for incoming bodies of all connections together; beyond it 503")
         declare(
             "waiting", sets: \.limits.requestsWaitingMax, in: 1...60_000,

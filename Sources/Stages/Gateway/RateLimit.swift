@@ -5,7 +5,7 @@ package enum RateLimit: Sendable, Equatable {
     case installation(perMinute: Int)
 
     /// The error code of all limits. Only the message names the limit.
-    static let code = "rate_limited"
+    static let errorCode = "rate_limited"
 
     /// The label in metrics.
     var name: String {
@@ -17,7 +17,7 @@ package enum RateLimit: Sendable, Equatable {
     }
 
     /// The error message. It names the setting, so that an operator can find it.
-    package var sentence: String {
+    package var message: String {
         switch self {
         case .key(let count):
             "gateway.key-rate: this key may make \(count) requests per second at this gateway; send several reports in one body"

@@ -3,16 +3,16 @@ internal import LiveActivity
 
 /// `POST /v1/reports`.
 struct ReportsEndpoint: Sendable {
-    let entrance: Entrance
+    let authorization: Authorization
     let writer: ReportWriter
 
     func add(to routes: inout HTTPRoutes) {
-        let (entrance, writer) = (entrance, writer)
-        routes.onJudged(.post, "/v1/reports", bodyBytesMax: GatewayLimits.bodyBytesMax) { request in
-            entrance.judge(request, for: .report) { incoming in
-                writer.take(
-                    incoming.request.body, for: incoming.visitor.app, as: incoming.visitor.key.role,
-                    incoming.reply)
+        let (authorization, writer) = (authorization, writer)
+        routes.onAdmission(.post, path: "/v1/reports", bodyBytesMax: GatewayLimits.bodyBytesMax) { request in
+            authorization.admit(request, for: .report) { incoming in
+                writer.accept(
+                    incoming.request.body, for: incoming.caller.app, role: incoming.caller.key.role,
+                    reply: incoming.reply)
             }
         }
     }

@@ -7,17 +7,17 @@ extension Installation {
     mutating func move(from old: Installation, at time: Int64, now: Int64) {
         guard recipient != old.recipient else { return }
         let present = recipient
-        moved.removeAll { $0.recipient == present }
+        formerRecipients.removeAll { $0.recipient == present }
         guard RegistryRows(of: old).hasTokens else { return }
-        moved.append(
-            Moved(
-                recipient: old.recipient, since: old.movedAt, at: time,
-                until: now + Retention.movedMilliseconds))
+        formerRecipients.append(
+            FormerRecipient(
+                recipient: old.recipient, joinedAt: old.movedAt, at: time,
+                rowsKeptUntil: now + Retention.movedRowsMilliseconds))
         movedAt = time
     }
 
     /// The time of the newest report about a value that a segment can test.
-    var profileHeardAt: ReportTime? {
+    var profileReportedAt: ReportTime? {
         var newest = tags?.at
         func consider(_ time: ReportTime?) {
             if let time, newest.map({ $0 < time }) ?? true { newest = time }

@@ -27,30 +27,34 @@ package struct RegistryChange: Sendable, Hashable {
     ///
     /// - Parameter touched: The rows that can differ.
     static func between(
-        _ old: Installation?, _ new: Installation, touched: Touched, merge: Merge
+        _ old: Installation?, and new: Installation, affectedRows: AffectedRows, merger: ReportMerger
     ) -> [RegistryChange] {
         let before = old ?? Installation(app: new.app, subject: new.subject)
-        guard old == nil || before.staysUnderItsRecipient(as: new) else {
-            return between(RegistryRows(of: old), RegistryRows(of: new), grain: merge.grain)
+        guard old == nil || before.keepsRecipient(in: new) else {
+            return between(RegistryRows(of: old), and: RegistryRows(of: new), interval: merger.writeInterval)
         }
-        var changes = PresentChanges(from: before, to: new, merge: merge)
-        changes.find(touched)
+        var changes = SameRecipientChanges(from: before, to: new, merger: merger)
+        changes.findChanges(in: affectedRows)
         return changes.list
     }
 
-    static func between(_ old: RegistryRows, _ new: RegistryRows, grain: Grain) -> [RegistryChange] {
+    static func between(_ old: RegistryRows, and new: RegistryRows, interval: WriteInterval)
+        -> [RegistryChange]
+    {
         var changes: [RegistryChange] = []
         var kept = 0
         for index in new.entries.indices {
             let known = old.index(of: new.entries[index].entry, near: index)
-            let isSame = known.map { !isNews(new.entries[index].row, after: old.entries[$0].row, grain) }
+            let isSame = known.map {
+                !mustWrite(new.entries[index].row, after: old.entries[$0].row, interval: interval)
+            }
             if known != nil { kept += 1 }
-            for lane in new.lanes where isSame != true || !old.lanes.contains(lane) {
+            for lane in new.owners where isSame != true || !old.owners.contains(lane) {
                 changes.append(
-                    RegistryChange(key: new.key(of: index, in: lane), row: new.row(index, in: lane)))
+                    RegistryChange(key: new.key(at: index, of: lane), row: new.row(at: index, of: lane)))
             }
         }
-        if kept < old.entries.count || old.lanes != new.lanes {
+        if kept < old.entries.count || old.owners != new.owners {
             appendTombstones(of: old, without: new, to: &changes)
         }
         return changes
@@ -59,28 +63,33 @@ package struct RegistryChange: Sendable, Hashable {
     private static func appendTombstones(
         of old: RegistryRows, without new: RegistryRows, to changes: inout [RegistryChange]
     ) {
-        for lane in old.lanes {
-            let isKept = new.lanes.contains { $0.recipient == lane.recipient }
+        for lane in old.owners {
+            let isKept = new.owners.contains { $0.recipient == lane.recipient }
             for index in old.entries.indices
             where !isKept || new.index(of: old.entries[index].entry, near: index) == nil {
-                changes.append(RegistryChange(key: old.key(of: index, in: lane), row: nil))
+                changes.append(RegistryChange(key: old.key(at: index, of: lane), row: nil))
             }
         }
     }
 
-    private static func isNews(_ new: RegistryRow, after old: RegistryRow, _ grain: Grain) -> Bool {
+    private static func mustWrite(_ new: RegistryRow, after old: RegistryRow, interval grain: WriteInterval)
+        -> Bool
+    {
         switch (new, old) {
-        case (.token(let new), .token(let old)): return isNews(new, after: old, grain)
+        case (.token(let new), .token(let old)): return mustWrite(new, after: old, interval: grain)
         case (.profile(let new), .profile(var old)):
             let updated = old.updatedAt
             old.updatedAt = new.updatedAt
             return new != old || !new.isSpelled(as: old)
-                || Grain.isCrossed(Grain.heartbeatMilliseconds, from: updated, to: new.updatedAt)
+                || WriteInterval.isBoundaryCrossed(
+                    every: WriteInterval.heartbeatMilliseconds, from: updated, to: new.updatedAt)
         case (.token, .profile), (.profile, .token): return true
         }
     }
 
-    static func isNews(_ new: TokenRow, after old: consuming TokenRow, _ grain: Grain) -> Bool {
+    static func mustWrite(_ new: TokenRow, after old: consuming TokenRow, interval grain: WriteInterval)
+        -> Bool
+    {
         let (registered, expires) = (old.registeredAt, old.expiresAt)
         old.registeredAt = new.registeredAt
         old.expiresAt = new.expiresAt
@@ -88,23 +97,28 @@ package struct RegistryChange: Sendable, Hashable {
             return true
         }
         guard let next = new.expiresAt else {
-            return Grain.isCrossed(Grain.heartbeatMilliseconds, from: registered, to: new.registeredAt)
+            return WriteInterval.isBoundaryCrossed(
+                every: WriteInterval.heartbeatMilliseconds, from: registered, to: new.registeredAt)
         }
-        return Grain.isCrossed(grain.updateMilliseconds, from: registered, to: new.registeredAt)
-            || Grain.isCrossed(grain.updateMilliseconds, from: expires, to: next)
+        return WriteInterval.isBoundaryCrossed(
+            every: grain.updateTokenMilliseconds, from: registered, to: new.registeredAt)
+            || WriteInterval.isBoundaryCrossed(every: grain.updateTokenMilliseconds, from: expires, to: next)
     }
 }
 
 extension TokenRow {
     fileprivate func isSpelled(as old: TokenRow) -> Bool {
-        attributesType.isExactly(old.attributesType) && group.isExactly(old.group) && os.isExactly(old.os)
-            && channel.isExactly(old.channel) && (exceptTypes ?? []).isExactly(old.exceptTypes ?? [])
+        attributesType.isExactlyEqual(to: old.attributesType) && group.isExactlyEqual(to: old.group)
+            && os.isExactlyEqual(to: old.os)
+            && channel.isExactlyEqual(to: old.channel)
+            && (unregisteredTypes ?? []).isExactlyEqual(to: old.unregisteredTypes ?? [])
     }
 }
 
 extension ProfileRow {
     fileprivate func isSpelled(as old: ProfileRow) -> Bool {
-        tags.isExactly(old.tags) && locale.isExactly(old.locale) && timeZone.isExactly(old.timeZone)
-            && os.isExactly(old.os) && appBuild.isExactly(old.appBuild)
+        tags.isExactlyEqual(to: old.tags) && locale.isExactlyEqual(to: old.locale)
+            && timeZone.isExactlyEqual(to: old.timeZone)
+            && os.isExactlyEqual(to: old.os) && appBuild.isExactlyEqual(to: old.appBuild)
     }
 }

@@ -4,7 +4,7 @@ package import LiveActivity
 /// contradict the record. A lost row can be written again from it.
 package struct RegistryRows {
     /// A recipient that owns the rows: the present one, or one that the installation left.
-    struct Lane: Equatable {
+    struct Owner: Equatable {
         var recipient: Recipient
         var movedAt: Int64?
         var movedTo: Recipient?
@@ -15,12 +15,12 @@ package struct RegistryRows {
     private let installation: String?
     let entries: [(entry: RegistryKey.Entry, row: RegistryRow)]
     /// The present recipient is the first lane.
-    let lanes: [Lane]
+    let owners: [Owner]
 
     package init(of installation: Installation?) {
         guard let installation else {
             (app, self.installation) = ("", nil)
-            (entries, lanes) = ([], [])
+            (entries, owners) = ([], [])
             return
         }
         app = installation.app
@@ -32,39 +32,39 @@ package struct RegistryRows {
             self.installation = nil
         }
         let present = installation.recipient
-        var lanes = [Lane(recipient: present, movedAt: installation.movedAt)]
+        var owners = [Owner(recipient: present, movedAt: installation.movedAt)]
         // A profile without tokens is useless to an earlier start, because there is no token to start with.
         if !entries.isEmpty {
-            for moved in installation.moved {
-                lanes.append(
-                    Lane(
+            for moved in installation.formerRecipients {
+                owners.append(
+                    Owner(
                         recipient: moved.recipient, movedAt: moved.at, movedTo: present,
-                        movedInAt: moved.since))
+                        movedInAt: moved.joinedAt))
             }
         }
         if let profile = installation.profileRow { entries.append((.profile, .profile(profile))) }
-        (self.entries, self.lanes) = (entries, lanes)
+        (self.entries, self.owners) = (entries, owners)
     }
 
     /// Whether there is a token that a start or an update can use.
     var hasTokens: Bool { entries.first.map { $0.entry != .profile } ?? false }
 
     package var list: [(key: RegistryKey, row: RegistryRow)] {
-        lanes.flatMap { lane in entries.indices.map { (key(of: $0, in: lane), row($0, in: lane)) } }
+        owners.flatMap { lane in entries.indices.map { (key(at: $0, of: lane), row(at: $0, of: lane)) } }
     }
 
-    func key(of index: Int, in lane: Lane) -> RegistryKey {
+    func key(at index: Int, of owner: Owner) -> RegistryKey {
         RegistryKey(
-            app: app, recipient: lane.recipient, installation: installation, entry: entries[index].entry)
+            app: app, recipient: owner.recipient, installation: installation, entry: entries[index].entry)
     }
 
-    func row(_ index: Int, in lane: Lane) -> RegistryRow {
-        guard let time = lane.movedAt, case .token(var row) = entries[index].row else {
+    func row(at index: Int, of owner: Owner) -> RegistryRow {
+        guard let time = owner.movedAt, case .token(var row) = entries[index].row else {
             return entries[index].row
         }
         row.movedAt = time
-        row.movedTo = lane.movedTo
-        row.movedInAt = lane.movedInAt
+        row.movedTo = owner.movedTo
+        row.arrivedAt = owner.movedInAt
         return .token(row)
     }
 
@@ -78,23 +78,23 @@ package struct RegistryRows {
 extension Installation {
     fileprivate var tokenRows: [(RegistryKey.Entry, RegistryRow)] {
         var rows: [(RegistryKey.Entry, RegistryRow)] = []
-        rows.reserveCapacity(starts.count + activities.count + 1)
-        for start in starts {
-            guard let row = row(start) else { continue }
+        rows.reserveCapacity(startTokens.count + activities.count + 1)
+        for start in startTokens {
+            guard let row = row(for: start) else { continue }
             rows.append((.start(type: start.type), .token(row)))
         }
         for activity in activities {
-            guard let row = row(activity) else { continue }
+            guard let row = row(for: activity) else { continue }
             rows.append((.update(activity: activity.id), .token(row)))
         }
         return rows
     }
 
-    func row(_ start: Start) -> TokenRow? {
+    func row(for start: StartToken) -> TokenRow? {
         guard let token = start.token, isUsable(start) else { return nil }
         return TokenRow(
             environment: token.environment, token: token.sealed, tokenHash: token.hash,
-            attributesType: start.type, exceptTypes: start.type == nil ? unwantedTypes : nil,
+            attributesType: start.type, unregisteredTypes: start.type == nil ? unwantedTypes : nil,
             registeredAt: token.at.received, os: os?.value,
             frequentPushesEnabled: frequentPushesEnabled?.value,
             activitiesEnabled: activitiesEnabled?.value)
@@ -102,39 +102,39 @@ extension Installation {
 
     /// The types that a token for all types must not start.
     private var unwantedTypes: [String]? {
-        let types = starts.filter(\.isUnwanted).compactMap(\.type)
-        return types.isEmpty ? nil : types.sorted { $1.outranks($0) }
+        let types = startTokens.filter(\.isUnregistered).compactMap(\.type)
+        return types.isEmpty ? nil : types.sorted { $1.takesPrecedence(over: $0) }
     }
 
     /// Returns the dismissal unless an erasure covers it. An erased dismissal must not appear in a row.
     private func dismissal(of activity: Activity) -> ReportTime? {
         guard let at = activity.closing?.dismissedByPersonAt else { return nil }
-        if let erasedAt, at <= erasedAt { return nil }
+        if let erasedUpTo, at <= erasedUpTo { return nil }
         return at
     }
 
-    func hasRow(_ activity: Activity) -> Bool {
+    func hasRow(for activity: Activity) -> Bool {
         if dismissal(of: activity) != nil { return true }
         guard let token = activity.token, !activity.isExpired else { return false }
-        return isUsable(token) && overBy(activity) == nil
+        return isUsable(token) && endCause(of: activity) == nil
     }
 
-    func row(_ activity: Activity) -> TokenRow? {
-        guard hasRow(activity) else { return nil }
+    func row(for activity: Activity) -> TokenRow? {
+        guard hasRow(for: activity) else { return nil }
         if let dismissed = dismissal(of: activity) {
             return TokenRow(
                 environment: environment?.value ?? .production, token: nil, tokenHash: nil,
                 attributesType: activity.type?.value, group: activity.group?.value,
                 registeredAt: dismissed.received,
-                expiresAt: activity.lastWordAt
-                    + Retention.activity(tokenMilliseconds: activity.tokenMilliseconds),
+                expiresAt: activity.lastReportAt
+                    + Retention.activityMilliseconds(tokenMilliseconds: activity.tokenLifetimeMilliseconds),
                 dismissedAt: dismissed.received)
         }
         guard let token = activity.token else { return nil }
         return TokenRow(
             environment: token.environment, token: token.sealed, tokenHash: token.hash,
             attributesType: activity.type?.value, group: activity.group?.value,
-            registeredAt: token.at.received, expiresAt: expiresAt(activity), os: os?.value,
+            registeredAt: token.at.received, expiresAt: expirationTime(of: activity), os: os?.value,
             frequentPushesEnabled: frequentPushesEnabled?.value,
             activitiesEnabled: activitiesEnabled?.value,
             channel: activity.channel?.value)
@@ -142,8 +142,8 @@ extension Installation {
 
     /// Nil if no report contained a profile value that the token rows lack.
     var profileUpdatedAt: Int64? {
-        let heard = max(profileHeardAt?.received ?? -1, appBuild?.at.received ?? -1)
-        return heard >= 0 ? heard : nil
+        let time = max(profileReportedAt?.received ?? -1, appBuild?.at.received ?? -1)
+        return time >= 0 ? time : nil
     }
 
     var profileRow: ProfileRow? {

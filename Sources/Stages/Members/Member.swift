@@ -62,6 +62,6 @@ package struct Member: Announcement, Hashable {
         self.init(
             stage: record["stage"].name(), process: record["process"].name(), host: record["host"].name(),
             port: record["port"].int(in: 1...65_535), secret: record["secret"].name(), lanes: lanes,
-            startedAt: record["startedAt"].time(), at: record["at"].time())
+            startedAt: record["startedAt"].timeMilliseconds(), at: record["at"].timeMilliseconds())
     }
 }

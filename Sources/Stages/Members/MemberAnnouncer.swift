@@ -9,21 +9,21 @@ package final class MemberAnnouncer {
     /// The interval between repetitions. They preserve the record although the topic deletes records after a
     /// day, and they replace a lost record.
     package static let repeatMilliseconds = 10_000
-    private static let lastWordMilliseconds = 2000
+    private static let deletionMilliseconds = 2000
 
     private let producer: Producer
     private let topic: Topic
     private let loop: EventLoop
-    private var make: (() -> any Announcement)?
+    private var makeRecord: (() -> any Announcement)?
     private var key: [UInt8]?
     private var timer: LoopTimer?
     private var deliveries: [Delivery] = []
 
     package init(
-        _ settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics
+        settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics
     ) throws {
-        producer = try Producer(settings, name: "members", log: log, metrics: metrics)
-        self.topic = try producer.topic(topic)
+        producer = try Producer(settings: settings, name: "members", log: log, metrics: metrics)
+        self.topic = try producer.topic(named: topic)
         self.loop = loop
     }
 
@@ -31,24 +31,24 @@ package final class MemberAnnouncer {
     ///
     /// - Parameter make: called for each repetition.
     package func announce(_ make: @escaping () -> any Announcement) {
-        self.make = make
-        say()
+        self.makeRecord = make
+        writeRecord()
     }
 
-    private func say() {
-        guard var said = make?() else { return }
-        said.at = WallTime.now().milliseconds
-        let (key, value) = (said.key, said.encoded())
+    private func writeRecord() {
+        guard var record = makeRecord?() else { return }
+        record.at = WallTime.now().milliseconds
+        let (key, value) = (record.key, record.encoded())
         self.key = key
         _ = producer.send(to: topic, key: key.span, value: value.span, tag: 0)
         collect()
-        let timer = self.timer ?? LoopTimer(on: loop) { [unowned self] in say() }
+        let timer = self.timer ?? LoopTimer(on: loop) { [unowned self] in writeRecord() }
         self.timer = timer
         timer.schedule(at: Instant.now().advanced(byMilliseconds: Self.repeatMilliseconds))
     }
 
     private func collect() {
-        _ = producer.collect(into: &deliveries)
+        _ = producer.collectDeliveries(into: &deliveries)
         deliveries.removeAll(keepingCapacity: true)
     }
 
@@ -56,9 +56,9 @@ package final class MemberAnnouncer {
     package func end() {
         timer?.cancel()
         // The closure may retain the object that answers queries, so it is released.
-        make = nil
+        makeRecord = nil
         guard let key else { return }
         _ = producer.send(to: topic, key: key.span, value: nil, tag: 0)
-        _ = producer.flush(withinMilliseconds: Self.lastWordMilliseconds, into: &deliveries)
+        _ = producer.flush(withinMilliseconds: Self.deletionMilliseconds, into: &deliveries)
     }
 }

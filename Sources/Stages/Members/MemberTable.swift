@@ -11,8 +11,8 @@ package struct MemberTable: Sendable, Hashable {
     /// Applies a record. An unreadable record comes from a newer program and is ignored.
     ///
     /// - Parameter value: nil if the member has ended.
-    package mutating func apply(_ key: [UInt8], _ value: [UInt8]?, with reader: JSONReader) {
-        if RecordKey.split(key)?.first == ProcessFacts.word {
+    package mutating func apply(key: [UInt8], value: [UInt8]?, with reader: JSONReader) {
+        if RecordKey.split(key)?.first == ProcessFacts.keyPrefix {
             facts[key] = value.flatMap { try? ProcessFacts.decode($0, with: reader) }
         } else {
             members[key] = value.flatMap { try? Member.decode($0, with: reader) }

@@ -15,9 +15,9 @@ package final class MembersReader: EventHandler {
 
     package private(set) var table = MemberTable()
     /// The table of a new consumer that has not reached the end. Until then the previous table stays valid.
-    private var unfinished: MemberTable?
+    private var incompleteTable: MemberTable?
     private let settings: KafkaSettings
-    private let place: TopicPartition
+    private let partition: TopicPartition
     private let loop: EventLoop
     private let log: Log
     private let metrics: Metrics
@@ -26,85 +26,88 @@ package final class MembersReader: EventHandler {
     private var batch = RecordBatch()
     private var timer: LoopTimer?
     /// Whether a failure was logged since the last successful read.
-    private var isTroubled = false
+    private var hasLoggedFailure = false
     /// Gets what processes say of themselves, in the order of the topic.
     package var onFacts: ((ProcessFacts) -> Void)?
 
-    package init(_ settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
+    package init(settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
         self.settings = settings
-        place = TopicPartition(topic, 0)
+        partition = TopicPartition(topic, 0)
         self.loop = loop
         self.log = log
         self.metrics = metrics
     }
 
     /// Starts to read. Must be called on the loop.
-    package func begin() {
-        timer = LoopTimer(on: loop) { [unowned self] in ready(.readable) }
+    package func start() {
+        timer = LoopTimer(on: loop) { [unowned self] in didBecomeReady(.readable) }
         timer?.schedule(at: loop.now)
     }
 
-    package func ready(_ readiness: Readiness) {
+    package func didBecomeReady(_ readiness: Readiness) {
         var pause = Self.pollMilliseconds
         do {
-            let consumer = try connected()
+            let consumer = try openConsumer()
             let events = consumer.poll(into: &batch, waitMilliseconds: 0)
-            if !batch.isEmpty { isTroubled = false }
-            for index in 0..<batch.count { hear(batch[index]) }
+            if !batch.isEmpty { hasLoggedFailure = false }
+            for index in 0..<batch.count { apply(batch[index]) }
             batch.clear()
             for event in events {
                 switch event {
-                case .end:
-                    if let unfinished { table = unfinished }
-                    unfinished = nil
-                    isTroubled = false
+                case .reachedEnd:
+                    if let incompleteTable { table = incompleteTable }
+                    incompleteTable = nil
+                    hasLoggedFailure = false
                 case .failed(.rebuild(let error)): throw error
-                case .failed(let failure): tell("\(failure)")
-                case .offered, .revoked, .lost, .suspended, .committed, .answered: break
+                case .failed(let failure): logFailure("\(failure)")
+                case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
                 }
             }
         } catch {
-            tell("\(error)")
-            drop()
+            logFailure("\(error)")
+            disconnect()
             pause = Self.pauseMilliseconds
         }
         timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
     }
 
-    private func tell(_ trouble: String) {
-        if isTroubled { return }
-        isTroubled = true
+    private func logFailure(_ trouble: String) {
+        if hasLoggedFailure { return }
+        hasLoggedFailure = true
         log.warning("cannot read the owners of lanes from members", .field("error", trouble))
     }
 
-    private func hear(_ record: borrowing Kafka.Record) {
+    private func apply(_ record: borrowing Kafka.Record) {
         guard let key = [UInt8](copying: record.key) else { return }
         let value = [UInt8](copying: record.value)
-        if let onFacts, let value, RecordKey.split(key)?.first == ProcessFacts.word,
+        if let onFacts, let value, RecordKey.split(key)?.first == ProcessFacts.keyPrefix,
             let facts = try? ProcessFacts.decode(value, with: reader)
         {
             onFacts(facts)
         }
-        if unfinished?.apply(key, value, with: reader) == nil { table.apply(key, value, with: reader) }
+        if incompleteTable?.apply(key: key, value: value, with: reader) == nil {
+            table.apply(key: key, value: value, with: reader)
+        }
     }
 
-    private func connected() throws -> Consumer {
+    private func openConsumer() throws -> Consumer {
         if let consumer { return consumer }
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         // A compacted topic keeps the newest record of each key, wherever it begins.
         options.outOfRange = .earliest
         options.prefetchKibibytesMax = 1024
         // New records come at once, but there may be none for hours.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
-        let made = try Consumer(settings, options, name: "members", log: log, metrics: metrics)
-        if table != MemberTable() { unfinished = MemberTable() }
-        try made.assign([PartitionStart(place, .beginning)])
-        try loop.register(made.descriptor, for: .readable, self)
-        consumer = made
-        return made
+        let newConsumer = try Consumer(
+            settings: settings, options: options, name: "members", log: log, metrics: metrics)
+        if table != MemberTable() { incompleteTable = MemberTable() }
+        try newConsumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
+        try loop.register(newConsumer.descriptor, for: .readable, handler: self)
+        consumer = newConsumer
+        return newConsumer
     }
 
-    private func drop() {
+    private func disconnect() {
         batch.clear()
         guard let consumer else { return }
         loop.deregister(consumer.descriptor)
@@ -112,9 +115,9 @@ package final class MembersReader: EventHandler {
         self.consumer = nil
     }
 
-    package func loopEnds() {
+    package func loopWillEnd() {
         timer?.cancel()
         timer = nil
-        drop()
+        disconnect()
     }
 }

@@ -6,7 +6,7 @@ internal import LiveActivity
 package struct ProcessFacts: Announcement, Hashable {
     package static let schemaVersion = 1
     /// The first part of the key, where a member has its stage.
-    static let word = "process"
+    static let keyPrefix = "process"
     private static let stagesMax = 100
     private static let settingsMax = 1000
     /// The maximum number of open breakers in one record.
@@ -62,7 +62,7 @@ package struct ProcessFacts: Announcement, Hashable {
         self.startedAt = startedAt
     }
 
-    package var key: [UInt8] { RecordKey.join(Self.word, process) }
+    package var key: [UInt8] { RecordKey.join(Self.keyPrefix, process) }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("process", process)
@@ -88,7 +88,7 @@ package struct ProcessFacts: Announcement, Hashable {
             process: record["process"].name(), host: record["host"].optional?.string() ?? "",
             instance: record["instance"].optional?.string() ?? "", version: record["version"].name(),
             stages: record["stages"].strings(countMax: Self.stagesMax), settings: [],
-            startedAt: record["startedAt"].time())
+            startedAt: record["startedAt"].timeMilliseconds())
         var list = record["settings"].array(countMax: Self.settingsMax)
         while let element = list.next() {
             let object = element.object()
@@ -101,6 +101,6 @@ package struct ProcessFacts: Announcement, Hashable {
                 Breaker(app: object["app"].name(), environment: object["environment"].name()))
         }
         suspectTokens = record["suspectTokens"].optional?.int(in: 0...Int.max)
-        at = record["at"].time()
+        at = record["at"].timeMilliseconds()
     }
 }

@@ -7,7 +7,7 @@ package import Topics
 package final class SchedulerService: LoopStage {
     package static let name = "scheduler"
     package static let summary = "writes scheduled sends when they are due, once each"
-    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 1)
+    package static let fileDescriptors = StageFileDescriptors(clients: 4, filesPerLane: 1)
     package static let topics: [TopicName] = [
         .schedules, .schedulesAuto, .timers, .sendsTimed, .progress, .replies, .deadLetters,
     ]

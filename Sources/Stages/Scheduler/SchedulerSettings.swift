@@ -18,7 +18,7 @@ package struct SchedulerSettings: OperatorSettings {
     /// The most bytes of these timers. Above it the loop stops reading orders.
     package var overlayBytesMax = 16 << 20
     package var sessionMilliseconds = 10_000
-    package var viewLimits = Limits()
+    package var viewLimits = EnvironmentLimits()
 
     package init() {}
 

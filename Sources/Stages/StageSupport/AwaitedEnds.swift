@@ -18,7 +18,7 @@ package struct AwaitedEnds {
 
     private enum Wait: Equatable {
         case due(Instant)
-        case asked(QuestionID, at: Instant)
+        case asked(OffsetQueryID, at: Instant)
     }
 
     private var waits: [TopicPartition: Wait] = [:]
@@ -41,12 +41,12 @@ package struct AwaitedEnds {
 
     /// Asks for all partitions that are due, in one question.
     package mutating func ask<Failure: Error>(
-        at now: Instant, _ ask: (KafkaQuestion) throws(Failure) -> QuestionID
+        at now: Instant, _ ask: (OffsetQuery) throws(Failure) -> OffsetQueryID
     ) throws(Failure) {
         if waits.isEmpty { return }
         let due = waits.filter { isDue($0.value, at: now) }.map(\.key)
         if due.isEmpty { return }
-        let question = try ask(.ends(due))
+        let question = try ask(.watermarks(due))
         for partition in due { waits[partition] = .asked(question, at: now) }
     }
 
@@ -58,9 +58,11 @@ package struct AwaitedEnds {
     }
 
     /// Takes the answer to a question. Returns the ends of partitions that wait for this answer.
-    package mutating func take(_ answer: KafkaAnswer, to question: QuestionID, at now: Instant) -> [Found] {
+    package mutating func take(_ answer: OffsetQueryResult, to question: OffsetQueryID, at now: Instant)
+        -> [Found]
+    {
         switch answer {
-        case .ends(let ends):
+        case .watermarks(let ends):
             var found: [Found] = []
             for (partition, ends) in ends {
                 guard case .asked(question, let time) = waits[partition] else { continue }
@@ -74,7 +76,7 @@ package struct AwaitedEnds {
                 waits[partition] = .due(now.advanced(byMilliseconds: Self.againMilliseconds))
             }
             return []
-        case .committed, .records: return []
+        case .committedOffsets, .firstRecords: return []
         }
     }
 }

@@ -15,7 +15,7 @@ package struct SendAge {
 
     private let seconds: Histogram
 
-    package init(_ metrics: Metrics, at step: Step) {
+    package init(metrics: Metrics, step: Step) {
         seconds = metrics.histogram(
             "flotilla_send_age_seconds",
             help: "from a send's acceptance until its jobs reached the step, one count for each job",

@@ -15,14 +15,14 @@ package protocol Stage: Service {
     /// starts.
     static var topics: [TopicName] { get }
     /// The file descriptors that it needs.
-    static var descriptors: StageDescriptors { get }
+    static var fileDescriptors: StageFileDescriptors { get }
 
     /// Makes the stage without any connection. `start` connects.
     init(_ settings: Settings, in environment: StageEnvironment)
 
     /// The reasons why no work flows now, one line each, for `/readyz`. Empty if work flows. Called from
     /// any thread.
-    var obstacles: [String] { get }
+    var readinessProblems: [String] { get }
 }
 
 extension Stage {

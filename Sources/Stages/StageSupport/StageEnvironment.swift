@@ -9,51 +9,54 @@ package struct StageEnvironment: Sendable {
     package let cluster: Cluster
     package let layout: TopicLayout
     /// The identity of this process to Kafka, and the directory of its state.
-    package let slot: Slot
+    package let slot: ProcessSlot
     /// The keys that seal tokens. Nil if tokens travel in plain text.
     package let sealingKeys: SealingKeys?
     /// The simulated APNs of this process. Nil if the sender pushes to the hosts of its settings.
-    package let standIn: APNsStandIn?
-    private let readCatalog: @Sendable () -> KnownCatalog?
-    private let readCatalogOn: @Sendable (@escaping @Sendable (KnownCatalog?) -> Void) -> Void
+    package let embeddedSimulator: EmbeddedAPNsSimulator?
+    private let readCatalog: @Sendable () -> CatalogSnapshot?
+    private let requestCatalogRefresh: @Sendable (@escaping @Sendable (CatalogSnapshot?) -> Void) -> Void
 
     /// - Parameter catalog: the process's one reader of the catalog.
     package init(
-        cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?, catalog: CatalogReader,
-        standIn: APNsStandIn? = nil
+        cluster: Cluster, layout: TopicLayout, slot: ProcessSlot, sealingKeys: SealingKeys?,
+        catalog: CatalogReader,
+        standIn: EmbeddedAPNsSimulator? = nil
     ) {
         self.cluster = cluster
         self.layout = layout
         self.slot = slot
         self.sealingKeys = sealingKeys
-        self.standIn = standIn
+        self.embeddedSimulator = standIn
         readCatalog = { catalog.catalog }
-        readCatalogOn = { then in catalog.readOn(then: then) }
+        requestCatalogRefresh = { then in catalog.readToCurrentEnd(then: then) }
     }
 
     /// - Parameters:
     ///   - catalog: returns the known catalog, for a stage without a catalog reader.
     /// - readOn: reads newer catalog records. Nil for a fixed catalog.
     package init(
-        cluster: Cluster, layout: TopicLayout, slot: Slot, sealingKeys: SealingKeys?,
-        catalog: @escaping @Sendable () -> KnownCatalog?,
-        readOn: (@Sendable (@escaping @Sendable (KnownCatalog?) -> Void) -> Void)? = nil
+        cluster: Cluster, layout: TopicLayout, slot: ProcessSlot, sealingKeys: SealingKeys?,
+        catalog: @escaping @Sendable () -> CatalogSnapshot?,
+        readOn: (@Sendable (@escaping @Sendable (CatalogSnapshot?) -> Void) -> Void)? = nil
     ) {
         self.cluster = cluster
         self.layout = layout
         self.slot = slot
         self.sealingKeys = sealingKeys
-        standIn = nil
+        embeddedSimulator = nil
         readCatalog = catalog
-        readCatalogOn = readOn ?? { then in then(catalog()) }
+        requestCatalogRefresh = readOn ?? { then in then(catalog()) }
     }
 
     /// The current apps and keys. Nil until they are known.
-    package var catalog: KnownCatalog? { readCatalog() }
+    package var catalog: CatalogSnapshot? { readCatalog() }
 
     /// Calls `then` when the reader knows everything that was acknowledged before this call. After some
     /// seconds it calls `then` with the known catalog in any case. It may call from any thread.
-    package func readCatalogOn(then: @escaping @Sendable (KnownCatalog?) -> Void) { readCatalogOn(then) }
+    package func refreshCatalog(then: @escaping @Sendable (CatalogSnapshot?) -> Void) {
+        requestCatalogRefresh(then)
+    }
 
     /// The Kafka identity of a stage's loop: the id of its group member and of its transactions.
     package func identity(of stage: String, loop: Int = 0) -> String {

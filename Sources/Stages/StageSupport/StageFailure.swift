@@ -1,7 +1,7 @@
 package import Lifecycle
 
 /// The reason why a stage ends. A supervisor starts it again if that helps.
-package enum StageFailure: Fatal {
+package enum StageFailure: FatalError {
     /// A client cannot be used any more, or the cluster refuses this process.
     case client(String)
     /// A newer program version has written a record that this version must understand but cannot.

@@ -10,16 +10,16 @@ package protocol ThreadLoop: AnyObject {
 package final class StageThread: Sendable {
     private let name: String
     private let state = LoopState()
-    private let started = Started<WorkerThread>()
+    private let started = StartedParts<WorkerThread>()
 
     package init(name: String) { self.name = name }
 
-    package var obstacles: [String] { state.obstacles }
+    package var readinessProblems: [String] { state.readinessProblems }
 
     /// Returns when the loop is made, and throws if it cannot be made. A later failure of the loop ends
     /// the process.
     package func start(
-        _ context: ServiceContext, _ make: @escaping @Sendable (LoopState) throws -> any ThreadLoop
+        in context: ServiceContext, makeLoop make: @escaping @Sendable (LoopState) throws -> any ThreadLoop
     ) async throws {
         let (name, state, started) = (name, state, started)
         try await withCheckedThrowingContinuation { (ready: CheckedContinuation<Void, any Error>) in
@@ -35,10 +35,10 @@ package final class StageThread: Sendable {
                     do {
                         try loop.run()
                     } catch {
-                        context.fail(error)
+                        context.fail(with: error)
                     }
                 }
-                started.put(worker)
+                started.set(worker)
             } catch {
                 ready.resume(throwing: error)
             }
@@ -47,7 +47,7 @@ package final class StageThread: Sendable {
 
     /// Asks the loop to stop and does not wait. A stage with several loops asks all of them before it
     /// joins the first.
-    package func askToStop() { state.stop() }
+    package func requestStop() { state.requestStop() }
 
     package func join() { started.take()?.join() }
 }

@@ -19,12 +19,12 @@ struct ComparedJSONTests {
     ])
     func `a pointer finds the value that RFC 6901 defines`(pointer: String, found: String?) throws {
         let value = try #require(ComparedJSON(raw(#"{"a":{"b/c":[1,{"~":2}]},"":3}"#)))
-        let pointer = try #require(JSONPointer(pointer))
+        let pointer = try #require(JSONPointer(parsing: pointer))
         #expect(value[pointer] == found.flatMap { ComparedJSON(raw($0)) })
     }
 
     @Test(arguments: ["a", "/~", "/~2", "a/b"])
     func `an invalid pointer is rejected`(text: String) {
-        #expect(JSONPointer(text) == nil)
+        #expect(JSONPointer(parsing: text) == nil)
     }
 }

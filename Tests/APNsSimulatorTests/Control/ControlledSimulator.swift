@@ -13,7 +13,7 @@ import Testing
 
 /// A whole simulator with its control API, called with `curl`. It runs as long as this object lives.
 final class ControlledSimulator: Sendable {
-    let serving: ServingSimulator
+    let serving: SimulatorConnectionInfo
     let trust: TLSContext
     let loop: EventLoop
     private let service: SimulatorService
@@ -24,8 +24,8 @@ final class ControlledSimulator: Sendable {
         directory = try TemporaryDirectory()
         var settings = SimulatorServiceSettings(directory: directory.path)
         change(&settings)
-        let told = Mutex<ServingSimulator?>(nil)
-        service = SimulatorService(settings) { serving in told.withLock { $0 = serving } }
+        let told = Mutex<SimulatorConnectionInfo?>(nil)
+        service = SimulatorService(settings: settings) { serving in told.withLock { $0 = serving } }
         try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
         serving = try #require(told.withLock { $0 })
         trust = try TLSContext.client(trust: .authorities(.file(serving.authorityFile)))

@@ -188,7 +188,7 @@ struct PhoneClockTests {
             try await eventually("the end of the activity") {
                 try server.reports().contains { $0.state == .dismissed }
             }
-            for (state, hours) in [(Report.State.ended, 8), (.dismissed, 12)] {
+            for (state, hours) in [(Report.ActivityState.ended, 8), (.dismissed, 12)] {
                 let report = try #require(try server.reports().first { $0.state == state })
                 let time = try #require(report.eventTime)
                 #expect(time == began + Int64(hours) * 3_600_000, "\(state)")

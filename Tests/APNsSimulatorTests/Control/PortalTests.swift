@@ -95,8 +95,10 @@ struct PortalTests {
 
     @Test func `the keys of a portal survive the process, in the layout that senders expect`() async throws {
         let directory = try TemporaryDirectory()
-        let first = try SimulatorCredentials.key("SANDBOX001", of: "TEAM000001", in: directory.path)
-        let again = try SimulatorCredentials.key("SANDBOX001", of: "TEAM000001", in: directory.path)
+        let first = try SimulatorCredentials.loadKey(
+            id: "SANDBOX001", teamID: "TEAM000001", directory: directory.path)
+        let again = try SimulatorCredentials.loadKey(
+            id: "SANDBOX001", teamID: "TEAM000001", directory: directory.path)
         #expect(first.pem == again.pem)
         let file = try SigningKey(file: directory.path + "/TEAM000001/AuthKey_SANDBOX001.p8")
         #expect(file.pem == first.pem)
@@ -117,7 +119,7 @@ struct PortalTests {
     func `an error in a portal file is reported with its path`(text: String, complaint: String) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("portal.json", text)
-        let error = try #require(throws: GivenFileError.self) { try GivenFile.portal(file) }
+        let error = try #require(throws: InputFileError.self) { try InputFile.readPortal(at: file) }
         #expect(error.description.contains(complaint), "\(error)")
     }
 }

@@ -15,7 +15,7 @@ struct ScriptedFaultTests {
         _ script: String, _ body: (ControlledSimulator) async throws -> Void
     ) async throws {
         let manyStreams = { (settings: inout SimulatorServiceSettings) in
-            settings.simulator.streams.atFirst = 1_000
+            settings.simulator.streams.initialStreams = 1_000
         }
         try await withSimulator(manyStreams) { simulator in
             let answer = try await simulator.control("PUT", "/v1/script", script)
@@ -68,13 +68,13 @@ struct ScriptedFaultTests {
     ])
     func `each answer waits as long as its distribution says`(delay: String) async throws {
         let text = #"{"seed":11,"rules":[{"delay":\#(delay)}]}"#
-        let script = try Script(Array(text.utf8), with: JSONReader())
+        let script = try FaultScript(Array(text.utf8), with: JSONReader())
         var rule = RunningRule(script.rules[0], at: 0, seed: script.seed)
         let distribution = try #require(script.rules[0].effect.delay)
         let drawn = (0..<20).map { _ in
-            let isChosen = rule.isChosen()
+            let isChosen = rule.shouldActOnNextMatch()
             #expect(isChosen)
-            return rule.draw(distribution)
+            return rule.drawMilliseconds(from: distribution)
         }
         try await withScript(text) { simulator in
             #expect(await sendAll(1...20, simulator.client(), simulator).allSatisfy { $0.status == 200 })
@@ -137,7 +137,7 @@ struct ScriptedFaultTests {
             #expect(await client.send(simulator.push(0)).status == 200)
             let body = ReasonTests.padded(4_000)
             let all = Task {
-                await withTaskGroup(of: RequestOutcome.End.self) { group in
+                await withTaskGroup(of: RequestOutcome.EndReason.self) { group in
                     for number in 1...300 {
                         group.addTask { await client.send(simulator.push(number).with(body: body)).end }
                     }
@@ -197,11 +197,11 @@ struct ScriptedFaultTests {
     }
 
     @Test(arguments: [
-        ("REFUSED_STREAM", ErrorCode.refusedStream), ("INTERNAL_ERROR", .internalError),
-        ("ENHANCE_YOUR_CALM", .enhanceYourCalm), ("CANCEL", .cancel), ("77", ErrorCode(rawValue: 77)),
+        ("REFUSED_STREAM", HTTP2ErrorCode.refusedStream), ("INTERNAL_ERROR", .internalError),
+        ("ENHANCE_YOUR_CALM", .enhanceYourCalm), ("CANCEL", .cancel), ("77", HTTP2ErrorCode(rawValue: 77)),
     ])
     func `a stream is reset with the scripted code, before or after the phone gets the push`(
-        name: String, code: ErrorCode
+        name: String, code: HTTP2ErrorCode
     ) async throws {
         let written = Int(name) == nil ? "\"\(name)\"" : name
         let script = """

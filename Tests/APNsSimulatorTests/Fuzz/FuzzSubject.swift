@@ -22,8 +22,8 @@ final class FuzzSubject: @unchecked Sendable {
     private let journal: FuzzJournal
 
     private static let phoneCount = 20
-    private static let standings: [(String, TokenStanding)] = [
-        ("aa", .unknown), ("ab", .gone(since: 1)), ("ac", .expired(since: 2)), ("ad", .ofAnotherTopic),
+    private static let standings: [(String, TokenStatus)] = [
+        ("aa", .unknown), ("ab", .unregistered(since: 1)), ("ac", .expired(since: 2)), ("ad", .wrongTopic),
     ]
 
     private struct Parts: @unchecked Sendable {
@@ -49,43 +49,44 @@ final class FuzzSubject: @unchecked Sendable {
 
     private static func parts(_ credentials: SimulatorCredentials, on loop: EventLoop) -> Parts {
         var settings = SimulatorSettings()
-        settings.streams.atFirst = 8
-        settings.streams.most = 16
+        settings.streams.initialStreams = 8
+        settings.streams.streamsMax = 16
         settings.streams.pointsPerHalving = 4
         settings.channelsMax = 3
-        settings.pace = PaceSettings(burst: 5)
+        settings.rateLimit = RateLimitSettings(burst: 5)
         var phoneSettings = PhoneSettings()
         phoneSettings.startTokenRotationShare = 0.1
         phoneSettings.updateBudget = .init(pushes: 15, milliseconds: 3_600_000)
         phoneSettings.throttling = .delay(milliseconds: 60_000)
-        let phones = Phones(phoneSettings)
+        let phones = Phones(settings: phoneSettings)
         var population = Population(
             of: PhoneApp(id: "shop", bundleID: RunningSimulator.app, types: [PhonesFixture.type("Match")]),
             phones: phoneCount)
         population.awayShare = 0.2
         population.switchedOffShare = 0.1
         phones.add(population, at: WallTime.now().milliseconds)
-        let known = TokenStandings(before: phones)
-        for (hex, standing) in standings { _ = PushToken(hex: hex).map { known.say(standing, of: $0) } }
+        let known = TokenStatusOverrides(phones: phones)
+        for (hex, standing) in standings { _ = PushToken(hex: hex).map { known.setStatus(standing, of: $0) } }
         let journal = FuzzJournal(on: loop)
         let simulator = Simulator(
-            settings, credentials: credentials, on: loop, phones: known, mischief: RandomRulings(),
+            settings: settings, credentials: credentials, on: loop, phones: known,
+            faultInjector: RandomRulings(),
             journal: journal)
         return Parts(simulator: simulator, phones: phones, journal: journal)
     }
 
     var tally: FuzzJournal.Tally {
         var tally = journal.tally
-        tally.made = simulator.requestsMade
+        tally.made = simulator.requestsReceived
         return tally
     }
 
     /// Returns a token that some phone has or had.
     func token(_ random: inout SeededGenerator) -> PushToken {
         let number = random.below(Self.phoneCount)
-        let indices = phones.indices(of: number)
-        if !indices.isEmpty, random.below(3) > 0 { return phones.updateToken(of: indices[0]) }
-        return phones.startToken(0, of: number)
+        let indices = phones.activityIndices(ofPhone: number)
+        if !indices.isEmpty, random.below(3) > 0 { return phones.updateToken(ofActivity: indices[0]) }
+        return phones.startToken(slot: 0, ofPhone: number)
     }
 }
 
@@ -115,35 +116,35 @@ final class FuzzJournal: JournalSink {
         Tally(ended: ended, different: numbers.count, summed: journal.summary.requests)
     }
 
-    func ended(_ entry: JournalEntry) {
+    func didEnd(_ entry: JournalEntry) {
         ended += 1
         numbers.insert(entry.facts.request)
-        journal.ended(entry)
+        journal.didEnd(entry)
         guard ended.isMultiple(of: 8) else { return }
         json.removeAll()
-        JournalRing.Numbered(number: ended, entry: entry).write(to: &json, showsPayload: true)
+        JournalRing.NumberedEntry(number: ended, entry: entry).write(to: &json, showsPayload: true)
     }
 }
 
 /// Judges half of the requests. The other half gets random rulings.
-private final class RandomRulings: Mischief, Sendable {
-    func ruling(for request: RequestFacts) -> Ruling {
+private final class RandomRulings: FaultInjector, Sendable {
+    func fault(for request: RequestFacts) -> InjectedFault {
         var random = SeededGenerator(request.connection &* 7_919 &+ request.requestOfConnection)
-        var ruling = Ruling()
+        var ruling = InjectedFault()
         if random.below(2) == 0 { return ruling }
-        ruling.course = course(&random)
-        ruling.connection = fault(&random)
+        ruling.requestFault = course(&random)
+        ruling.connectionFault = fault(&random)
         ruling.delayMilliseconds = random.below(4) == 0 ? random.below(5) : 0
         return ruling
     }
 
-    private func course(_ random: inout SeededGenerator) -> Ruling.Course {
+    private func course(_ random: inout SeededGenerator) -> InjectedFault.RequestFault {
         let status = random.below(700)
         switch random.below(5) {
-        case 0: return .judge
+        case 0: return .none
         case 1: return .silence(processed: random.below(2) == 0)
         case 2:
-            return .reset(ErrorCode(rawValue: UInt32(random.below(20))), processed: random.below(2) == 0)
+            return .reset(HTTP2ErrorCode(rawValue: UInt32(random.below(20))), processed: random.below(2) == 0)
         case 3:
             return .answer(
                 status: status, reason: "Reason\(random.below(3))\"\n",
@@ -152,13 +153,13 @@ private final class RandomRulings: Mischief, Sendable {
         }
     }
 
-    private func fault(_ random: inout SeededGenerator) -> Ruling.ConnectionFault? {
+    private func fault(_ random: inout SeededGenerator) -> InjectedFault.ConnectionFault? {
         switch random.below(8) {
         case 0: return .settings(streamsMax: random.below(20))
         case 1: return .stall(milliseconds: random.below(3))
         case 2:
             return .goaway(
-                ErrorCode(rawValue: UInt32(random.below(20))), streamsBack: random.below(12),
+                HTTP2ErrorCode(rawValue: UInt32(random.below(20))), streamsBack: random.below(12),
                 reason: random.below(2) == 0 ? nil : "Why", thenClose: random.below(2) == 0)
         case 3: return .starveWindows
         case 4: return .resetAfter(bytes: random.below(100))
@@ -167,5 +168,5 @@ private final class RandomRulings: Mischief, Sendable {
         }
     }
 
-    func connectionOpened(_ number: Int) -> [Ruling.ConnectionFault] { [] }
+    func faults(forOpenedConnection number: Int) -> [InjectedFault.ConnectionFault] { [] }
 }

@@ -53,7 +53,7 @@ import Testing
 
         init(_ loop: EventLoop) { self.loop = loop }
 
-        func wantsToSend() {}
+        func requestFill() {}
         func pauseReading() {}
         func resumeReading() {}
         func finish() { isOver = true }
@@ -65,10 +65,11 @@ import Testing
         var random = SeededGenerator(seed)
         let transport = NoTransport(subject.loop)
         let port = ServedPort(
-            kind: random.below(4) == 0 ? .channels : .push,
+            service: random.below(4) == 0 ? .channels : .push,
             environment: random.below(4) == 0 ? .sandbox : .production)
-        let connection = ServedConnection(transport, simulator: subject.simulator, port: port, number: seed)
-        connection.established(applicationProtocol: "h2")
+        let connection = ServedConnection(
+            transport: transport, simulator: subject.simulator, port: port, number: seed)
+        connection.didEstablish(applicationProtocol: "h2")
         var limits = ClientLimits()
         limits.streamsBeforeSettings = requestsMax
         limits.streamsMax = requestsMax
@@ -80,11 +81,11 @@ import Testing
             feed(bytes, to: connection, &random)
             if !transport.isOver { give(pulled { connection.fill($0) }, to: client) }
         }
-        connection.closed(.closedHere)
+        connection.didClose(reason: .closedLocally)
         client.end()
         // Advance by up to an hour, so that phones age.
         if random.below(40) == 0 {
-            _ = subject.simulator.putForward(milliseconds: Int64(random.below(3_600_000)))
+            _ = subject.simulator.advanceClock(milliseconds: Int64(random.below(3_600_000)))
         }
     }
 
@@ -92,11 +93,12 @@ import Testing
         guard
             let template = try? RequestTemplate(
                 method: request.method, authority: "localhost",
-                headers: request.headers.map { HeaderField($0.0, $0.1) })
+                headers: request.headers.map { HeaderField(name: $0.0, value: $0.1) })
         else { return }
         let body = Array(request.body.utf8)
         client.submit(
-            template, path: Array(request.path.utf8).span, body: body.isEmpty ? nil : SharedBody(body.span),
+            template: template, path: Array(request.path.utf8).span,
+            body: body.isEmpty ? nil : SharedBody(copying: body.span),
             tag: tag)
     }
 
@@ -128,7 +130,7 @@ import Testing
             var at = 0
             while at < bytes.count {
                 let end = min(bytes.count, at + 1 + random.below(1_200))
-                connection.received(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
+                connection.didReceive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
                 at = end
             }
         }

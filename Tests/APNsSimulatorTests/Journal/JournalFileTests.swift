@@ -16,8 +16,8 @@ struct JournalFileTests {
         }
     }
 
-    private func entries(_ numbers: ClosedRange<Int>) -> [JournalRing.Numbered] {
-        numbers.map { JournalRing.Numbered(number: $0, entry: journalEntry($0)) }
+    private func entries(_ numbers: ClosedRange<Int>) -> [JournalRing.NumberedEntry] {
+        numbers.map { JournalRing.NumberedEntry(number: $0, entry: journalEntry($0)) }
     }
 
     @Test(arguments: [false, true])
@@ -25,13 +25,13 @@ struct JournalFileTests {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
         for round in 0..<2 {
-            let file = try JournalFile(path, syncs: syncs, limits: JournalLimits(), log: .silent)
+            let file = try JournalFile(path: path, syncs: syncs, limits: JournalLimits(), log: .silent)
             for batch in 0..<20 {
                 let first = 1 + 1_000 * round + 50 * batch
                 file.append(entries(first...first + 49))
             }
             file.stop()
-            #expect(file.leftOut == 0)
+            #expect(file.omittedEntries == 0)
         }
         #expect(try numbers(path) == Array(1...2_000))
     }
@@ -39,12 +39,13 @@ struct JournalFileTests {
     @Test func `no line contains a token or a credential`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("journal.jsonl")
-        let file = try JournalFile(path, syncs: false, limits: JournalLimits(), log: .silent)
+        let file = try JournalFile(path: path, syncs: false, limits: JournalLimits(), log: .silent)
         let headers = [("authorization", "bearer abc.def.ghi")]
         let entry = journalEntry(1, headers: headers)
         let malformed = journalEntry(1, headers: headers) { $0.target = nil }
         file.append([
-            JournalRing.Numbered(number: 1, entry: entry), JournalRing.Numbered(number: 2, entry: malformed),
+            JournalRing.NumberedEntry(number: 1, entry: entry),
+            JournalRing.NumberedEntry(number: 2, entry: malformed),
         ])
         file.stop()
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -59,7 +60,7 @@ struct JournalFileTests {
         let path = directory.file("journal.jsonl")
         var limits = JournalLimits()
         limits.fileBytesMax = 20_000
-        let file = try JournalFile(path, syncs: false, limits: limits, log: .silent)
+        let file = try JournalFile(path: path, syncs: false, limits: limits, log: .silent)
         for number in 1...200 { file.append(entries(number...number)) }
         file.stop()
         let kept = try numbers(path + ".1") + numbers(path)
@@ -72,16 +73,16 @@ struct JournalFileTests {
         let directory = try TemporaryDirectory()
         var limits = JournalLimits()
         limits.waitingMax = 10
-        let file = try JournalFile(directory.file("a"), syncs: false, limits: limits, log: .silent)
+        let file = try JournalFile(path: directory.file("a"), syncs: false, limits: limits, log: .silent)
         file.append(entries(1...11))
         file.stop()
-        #expect(file.leftOut == 11)
-        let full = try JournalFile("/dev/full", syncs: false, limits: JournalLimits(), log: .silent)
+        #expect(file.omittedEntries == 11)
+        let full = try JournalFile(path: "/dev/full", syncs: false, limits: JournalLimits(), log: .silent)
         full.append(entries(1...3))
         full.stop()
-        #expect(full.leftOut == 3)
+        #expect(full.omittedEntries == 3)
         #expect(throws: SystemError.self) {
-            try JournalFile("/nonexistent/journal", syncs: false, limits: limits, log: .silent)
+            try JournalFile(path: "/nonexistent/journal", syncs: false, limits: limits, log: .silent)
         }
     }
 }

@@ -19,7 +19,7 @@ struct JournalRingTests {
                 let limit = 1 + random.below(10)
                 var filter = JournalRing.Filter()
                 if random.below(2) == 0 { filter.connection = 1 + random.below(3) }
-                let page = ring.page(after: after, filter, limit: limit)
+                let page = ring.page(after: after, matching: filter, limit: limit)
                 let oldest = max(1, number - entriesMax + 1)
                 let wanted = (1...number).filter {
                     $0 >= oldest && $0 > after
@@ -46,7 +46,7 @@ struct JournalRingTests {
         var found: [Int] = []
         var pages = 0
         while after < ring.newest {
-            let page = ring.page(after: after, JournalRing.Filter(tokens: tokens), limit: 10)
+            let page = ring.page(after: after, matching: JournalRing.Filter(tokens: tokens), limit: 10)
             found += page.entries.map(\.number)
             after = page.after
             pages += 1
@@ -66,12 +66,12 @@ struct JournalRingTests {
 
     @Test func `a filter finds an id, a status and a channel`() {
         let broadcast = journalEntry(1) { $0.target = .channel("c2hhbm5lbA==") }
-        let refused = journalEntry(2, end: .answered(status: 410, reason: "Unregistered", left: true))
+        let refused = journalEntry(2, end: .answered(status: 410, reason: "Unregistered", isSent: true))
         let other = journalEntry(3, end: .silence)
         var ring = JournalRing(entriesMax: 10, bytesMax: .max)
         for entry in [broadcast, refused, other] { _ = ring.append(entry) }
         func numbers(_ filter: JournalRing.Filter) -> [Int] {
-            ring.page(after: 0, filter, limit: 10).entries.map(\.number)
+            ring.page(after: 0, matching: filter, limit: 10).entries.map(\.number)
         }
         #expect(numbers(JournalRing.Filter(channel: "c2hhbm5lbA==")) == [1])
         #expect(numbers(JournalRing.Filter(status: 410)) == [2])

@@ -6,7 +6,8 @@ import LiveActivity
 
 /// Returns an entry as the simulator would write it.
 func journalEntry(
-    _ number: Int, token: Int = 0, id: PushID? = nil, end: JournalEntry.End? = nil, delivered: Bool = true,
+    _ number: Int, token: Int = 0, id: PushID? = nil, end: JournalEntry.Outcome? = nil,
+    delivered: Bool = true,
     headers: [(String, String)] = [], changing change: (inout RequestFacts) -> Void = { _ in }
 ) -> JournalEntry {
     let path = "/3/device/" + String(decoding: ScriptSamples.token(token).hex, as: UTF8.self)
@@ -24,7 +25,7 @@ func journalEntry(
         facts: facts,
         request: recordedRequest(usual + headers, body: [UInt8](repeating: 7, count: 600)),
         id: id ?? PushID(high: 0, low: UInt64(number)),
-        end: end ?? .answered(status: 200, reason: nil, left: true), isDelivered: delivered,
+        end: end ?? .answered(status: 200, reason: nil, isSent: true), isDelivered: delivered,
         endedAt: 1_700_000_000_005 + Int64(number))
 }
 

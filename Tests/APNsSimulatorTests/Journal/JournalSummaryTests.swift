@@ -11,25 +11,25 @@ struct JournalSummaryTests {
     @Test func `the summary matches a plain count of the entries`() {
         for seed in 0..<trials(30) {
             var random = SeededGenerator(seed)
-            var tally = JournalTally(JournalLimits())
+            var tally = JournalTotals(limits: JournalLimits())
             var accepted: [PushID: Int] = [:]
             var tokens: [Int: Int] = [:]
-            var answered: [JournalSummary.Answered: Int] = [:]
+            var answered: [JournalSummary.AnswerKind: Int] = [:]
             var resets = 0
             for number in 1...2_000 {
                 let token = random.below(20)
                 let id = PushID(high: 0, low: UInt64(random.below(1_500)))
-                let end: JournalEntry.End =
+                let end: JournalEntry.Outcome =
                     switch random.below(4) {
                     case 0: .reset(.refusedStream)
-                    case 1: .answered(status: 429, reason: "TooManyRequests", left: random.below(2) == 0)
-                    default: .answered(status: 200, reason: nil, left: true)
+                    case 1: .answered(status: 429, reason: "TooManyRequests", isSent: random.below(2) == 0)
+                    default: .answered(status: 200, reason: nil, isSent: true)
                     }
                 tally.add(journalEntry(number, token: token, id: id, end: end))
                 switch end {
                 case .reset: resets += 1
                 case .answered(let status, let reason, _):
-                    answered[JournalSummary.Answered(status: status, reason: reason), default: 0] += 1
+                    answered[JournalSummary.AnswerKind(status: status, reason: reason), default: 0] += 1
                     guard status == 200 else { continue }
                     accepted[id, default: 0] += 1
                     tokens[token, default: 0] += 1
@@ -40,9 +40,9 @@ struct JournalSummaryTests {
             #expect(summary.requests == 2_000 && summary.delivered == 2_000)
             #expect(summary.answered == answered && summary.resets == [.refusedStream: resets])
             let doubled = accepted.filter { $0.value > 1 }
-            #expect(summary.doubledIDs == doubled.count, "seed \(seed)")
-            #expect(summary.doubledPushes == doubled.reduce(0) { $0 + $1.value - 1 })
-            #expect(summary.doubledListed.allSatisfy { doubled[$0.id] == $0.times })
+            #expect(summary.duplicateIDs == doubled.count, "seed \(seed)")
+            #expect(summary.duplicatePushes == doubled.reduce(0) { $0 + $1.value - 1 })
+            #expect(summary.duplicatesListed.allSatisfy { doubled[$0.id] == $0.times })
             #expect(summary.pushesPerTargetMax == tokens.values.max())
             #expect(summary.targetsSeen == tokens.count)
         }
@@ -52,29 +52,29 @@ struct JournalSummaryTests {
         var limits = JournalLimits()
         limits.idsMax = 10
         limits.targetsMax = 2
-        var tally = JournalTally(limits)
+        var tally = JournalTotals(limits: limits)
         for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
         for number in 1...20 { tally.add(journalEntry(number, token: number % 4)) }
         var summary = tally.summary
-        #expect(summary.doubledIDs == 10 && summary.idsNotFollowed == 20)
-        #expect(summary.targetsSeen == 2 && summary.targetsNotFollowed == 20)
+        #expect(summary.duplicateIDs == 10 && summary.idsNotTracked == 20)
+        #expect(summary.targetsSeen == 2 && summary.targetsNotTracked == 20)
         for status in 0..<700 {
-            tally.add(journalEntry(1, end: .answered(status: 400, reason: "made up \(status)", left: true)))
+            tally.add(journalEntry(1, end: .answered(status: 400, reason: "made up \(status)", isSent: true)))
         }
         summary = tally.summary
-        #expect(summary.answered.count == JournalSummary.kindsMax && summary.others == 201)
+        #expect(summary.answered.count == JournalSummary.kindsMax && summary.otherOutcomes == 201)
     }
 
     @Test func `a table counts each of many keys`() {
         var table = CountTable(keysMax: 100_000)
         for round in 1...3 {
             for key in 0..<30_000 {
-                let seen = table.add(Key128("key \(key)"))
+                let seen = table.increment(Key128("key \(key)"))
                 if seen != round { Issue.record("key \(key) was seen \(seen ?? -1) times in round \(round)") }
             }
         }
         #expect(table.count == 30_000)
-        #expect(table.seen(Key128("key 7")) == 3 && table.seen(Key128("nobody")) == 0)
+        #expect(table.count(of: Key128("key 7")) == 3 && table.count(of: Key128("nobody")) == 0)
     }
 
     @Test func `keys of similar ids and texts are spread out`() {

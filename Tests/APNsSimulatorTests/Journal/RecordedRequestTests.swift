@@ -25,7 +25,7 @@ struct RecordedRequestTests {
             #expect(record.path == (index == 3 ? "/x" : request.path))
             let body = index == 3 ? "" : request.body
             #expect(record.bodyBytes == body.utf8.count)
-            #expect(record.bodyHash == SHA256.digest(Array(body.utf8)))
+            #expect(record.bodyHash == SHA256.digest(of: Array(body.utf8)))
             let others = record.headers.filter { $0.name != "authorization" }.map { [$0.name, $0.value] }
             for (name, value) in request.headers where name != "authorization" {
                 #expect(others.contains([name, value]), "\(name) of request \(index)")
@@ -46,14 +46,14 @@ struct RecordedRequestTests {
     @Test func `an id is parsed only from its canonical text, and written the same`() {
         let text = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
         #expect(PushID(canonical: text)?.description == text)
-        #expect(PushID(canonical: text)?.withText { Text.string($0) } == text)
+        #expect(PushID(canonical: text)?.withText { ASCIIText.string(from: $0) } == text)
         for wrong in [
             "", text.uppercased(), String(text.dropLast()), text + "0", text.replacing("-", with: "0"),
             "eabeae5-414a8-11e5-b60b-1697f925ec7b", "gabeae54-14a8-11e5-b60b-1697f925ec7b",
         ] {
             #expect(PushID(canonical: wrong) == nil, "\(wrong)")
         }
-        var ids = RequestIDs()
+        var ids = RequestIDGenerator()
         let made = (0..<1_000).map { _ in ids.next().description }
         #expect(Set(made).count == 1_000)
         #expect(made.allSatisfy { PushID(canonical: $0) != nil && $0.contains(/^.{14}4.{4}[89ab]/) })

@@ -13,12 +13,13 @@ import Testing
 struct RequestRecordTests {
     private func records(_ path: String) throws -> [RequestRecord] {
         var records: [RequestRecord] = []
-        try RequestRecordReader(path).read { records.append($0) }
+        try RequestRecordReader(path: path).forEachRecord { records.append($0) }
         return records
     }
 
     /// Writes records through a journal, as the simulator does.
-    private func keep(_ file: RequestRecords, _ body: @escaping @Sendable (Journal) throws -> Void) throws {
+    private func keep(_ file: RequestRecordFile, _ body: @escaping @Sendable (Journal) throws -> Void) throws
+    {
         let loop = try EventLoop(name: "journal")
         try loop.start()
         defer { loop.stop() }
@@ -35,16 +36,17 @@ struct RequestRecordTests {
         let path = directory.file("records")
         let entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil) { $0.timestamp = 1_763_632_800 }
         for round in 0..<3 {
-            let file = try RequestRecords(path, log: .silent)
+            let file = try RequestRecordFile(path: path, log: .silent)
             try keep(file) { journal throws in
                 var answered = entry
-                answered.end = .answered(status: 410, reason: "Unregistered", left: false)
-                journal.answering(&answered)
-                #expect(try records(path).last?.end == .answered, "the record is written before its answer")
+                answered.outcome = .answered(status: 410, reason: "Unregistered", isSent: false)
+                journal.willAnswer(&answered)
+                #expect(
+                    try records(path).last?.outcome == .answered, "the record is written before its answer")
                 #expect(try records(path).last?.endedAt == entry.facts.receivedAt + 5)
-                answered.end = .answered(status: 410, reason: "Unregistered", left: true)
+                answered.outcome = .answered(status: 410, reason: "Unregistered", isSent: true)
                 answered.endedAt += 7
-                journal.ended(answered)
+                journal.didEnd(answered)
                 #expect(try records(path).count == round + 1)
             }
             file.close()
@@ -55,45 +57,48 @@ struct RequestRecordTests {
         #expect(found.map(\.number) == [1, 2, 3])
         for record in found {
             #expect(record.id == PushID(high: 1, low: 2) && record.timestamp == 1_763_632_800)
-            #expect(record.status == 410 && record.reason == "Unregistered" && record.end == .left)
+            #expect(record.status == 410 && record.reason == "Unregistered" && record.outcome == .sent)
             #expect(record.kind == .push && record.event == .update && record.isDelivered)
             #expect(!record.isSandbox && record.connection == 2 && record.stream == 3)
             #expect(record.endedAt == entry.endedAt + 7 && record.receivedAt == entry.facts.receivedAt)
-            let hash = SHA256.digest(ScriptSamples.token(0).bytes).prefix(8)
+            let hash = SHA256.digest(of: ScriptSamples.token(0).bytes).prefix(8)
             #expect(record.targetHigh == hash.reduce(0) { $0 << 8 | UInt64($1) })
         }
     }
 
     @Test(arguments: [
-        (JournalEntry.End.answered(status: 200, reason: nil, left: false), RequestRecord.End.lost),
-        (.answered(status: 200, reason: nil, left: true), .left), (.notProcessed, .notProcessed),
+        (
+            JournalEntry.Outcome.answered(status: 200, reason: nil, isSent: false),
+            RequestRecord.RecordOutcome.lost
+        ),
+        (.answered(status: 200, reason: nil, isSent: true), .sent), (.notProcessed, .notProcessed),
         (.reset(.refusedStream), .reset), (.silence, .silence),
     ])
-    func `every end has a record`(end: JournalEntry.End, expected: RequestRecord.End) throws {
+    func `every end has a record`(end: JournalEntry.Outcome, expected: RequestRecord.RecordOutcome) throws {
         let directory = try TemporaryDirectory()
-        let file = try RequestRecords(directory.file("records"), log: .silent)
+        let file = try RequestRecordFile(path: directory.file("records"), log: .silent)
         try keep(file) { journal in
             var entry = journalEntry(1, end: end, delivered: false)
-            if case .answered = end { journal.answering(&entry) }
-            journal.ended(entry)
+            if case .answered = end { journal.willAnswer(&entry) }
+            journal.didEnd(entry)
         }
         file.close()
         let found = try records(directory.file("records"))
-        #expect(found.map(\.end) == [expected] && found.first?.isDelivered == false)
+        #expect(found.map(\.outcome) == [expected] && found.first?.isDelivered == false)
         #expect(found.first?.resetCode == (expected == .reset ? 7 : 0))
     }
 
     @Test func `a file that was not closed continues after its last record`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("records")
-        let killed = try RequestRecords(path, log: .silent)
+        let killed = try RequestRecordFile(path: path, log: .silent)
         for number in 1...1_000 { _ = killed.append(RequestRecord(journalEntry(number))) }
         #expect(try records(path).count == 1_000, "a reader sees records while they are written")
-        let next = try RequestRecords(path, log: .silent)
+        let next = try RequestRecordFile(path: path, log: .silent)
         #expect(next.count == 1_000)
-        next.noteBeginning(at: 77)
+        next.appendStart(at: 77)
         let last = try #require(try records(path).last)
-        #expect(last.number == 1_001 && last.kind == .began && last.receivedAt == 77)
+        #expect(last.number == 1_001 && last.kind == .simulatorStarted && last.receivedAt == 77)
         next.close()
         #expect(try records(path).count == 1_001)
     }
@@ -102,7 +107,7 @@ struct RequestRecordTests {
         let directory = try TemporaryDirectory()
         for text in ["{}\n", String(repeating: "x", count: 128), String(repeating: "x", count: 300)] {
             let path = try directory.write("records", text)
-            #expect(throws: GivenFileError.self) { try RequestRecords(path, log: .silent) }
+            #expect(throws: InputFileError.self) { try RequestRecordFile(path: path, log: .silent) }
             #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
         }
     }
@@ -125,7 +130,7 @@ struct RequestRecordTests {
         process.send(signal: SIGKILL)
         _ = try await process.exitStatus()
         let found = try records(path)
-        #expect(found.map(\.kind) == [.began] + Array(repeating: .push, count: 5))
+        #expect(found.map(\.kind) == [.simulatorStarted] + Array(repeating: .push, count: 5))
         #expect(found.dropFirst().allSatisfy { $0.status == 200 && $0.timestamp == 1_763_632_800 })
         for record in found.dropFirst() {
             #expect(many.output.contains("apns-id: \(record.id)"), "\(many.output)")

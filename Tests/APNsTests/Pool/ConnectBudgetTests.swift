@@ -10,12 +10,14 @@ private func at(_ milliseconds: Int) -> Instant {
 @Suite struct ConnectBudgetTests {
     @Test func `a pool without a connection goes before a pool that wants one more`() {
         var budget = ConnectBudget()
-        let first = ConnectAsk(isFirst: true)
-        let more = ConnectAsk(isFirst: false)
+        let first = ConnectRequest(isForFirstConnection: true)
+        let more = ConnectRequest(isForFirstConnection: false)
         let taken = [
-            budget.take(for: 1, more, at: at(0)), budget.take(for: 2, first, at: at(500)),
-            budget.take(for: 1, more, at: at(1_000)), budget.take(for: 2, first, at: at(1_050)),
-            budget.take(for: 1, more, at: at(2_049)), budget.take(for: 1, more, at: at(2_050)),
+            budget.take(for: 1, request: more, at: at(0)), budget.take(for: 2, request: first, at: at(500)),
+            budget.take(for: 1, request: more, at: at(1_000)),
+            budget.take(for: 2, request: first, at: at(1_050)),
+            budget.take(for: 1, request: more, at: at(2_049)),
+            budget.take(for: 1, request: more, at: at(2_050)),
         ]
         #expect(taken == [true, false, false, true, false, true])
     }
@@ -27,8 +29,9 @@ private func at(_ milliseconds: Int) -> Instant {
         for time in stride(from: 0, to: 60_000, by: 50) {
             for app in 0...200 {
                 // App 200 works and asks for as many connections as possible.
-                let ask = ConnectAsk(isFirst: app < 200, failures: app < 200 ? 5 : 0, lastAt: last[app])
-                guard budget.take(for: UInt64(app), ask, at: at(time)) else { continue }
+                let ask = ConnectRequest(
+                    isForFirstConnection: app < 200, failures: app < 200 ? 5 : 0, lastConnectAt: last[app])
+                guard budget.take(for: UInt64(app), request: ask, at: at(time)) else { continue }
                 given[app, default: 0] += 1
                 last[app] = at(time)
             }
@@ -44,8 +47,8 @@ private func at(_ milliseconds: Int) -> Instant {
         var last: [Int: Instant] = [:]
         for time in stride(from: 0, to: 10_000, by: 50) {
             for app in 0..<5 {
-                let ask = ConnectAsk(isFirst: true, lastAt: last[app])
-                guard budget.take(for: UInt64(app), ask, at: at(time)) else { continue }
+                let ask = ConnectRequest(isForFirstConnection: true, lastConnectAt: last[app])
+                guard budget.take(for: UInt64(app), request: ask, at: at(time)) else { continue }
                 given[app, default: 0] += 1
                 last[app] = at(time)
             }
@@ -56,12 +59,12 @@ private func at(_ milliseconds: Int) -> Instant {
     @Test func `a pool that has stopped asking delays the others by at most two seconds`() {
         var budget = ConnectBudget()
         let taken = [
-            budget.take(for: 1, ConnectAsk(isFirst: true), at: at(0)),
-            budget.take(for: 2, ConnectAsk(isFirst: true), at: at(900)),
+            budget.take(for: 1, request: ConnectRequest(isForFirstConnection: true), at: at(0)),
+            budget.take(for: 2, request: ConnectRequest(isForFirstConnection: true), at: at(900)),
         ]
         #expect(taken == [true, false])
         let takenAt = stride(from: 1_000, to: 5_000, by: 50).first {
-            budget.take(for: 3, ConnectAsk(isFirst: false), at: at($0))
+            budget.take(for: 3, request: ConnectRequest(isForFirstConnection: false), at: at($0))
         }
         #expect((takenAt ?? .max) <= 2_900)
     }

@@ -39,7 +39,7 @@ import Testing
     }
 
     private func push(_ world: inout PoolWorld, _ count: Int) -> [Int] {
-        let limits = PushLimits(deadline: world.now.advanced(byMilliseconds: 5_000))
+        let limits = PushDeadlines(deadline: world.now.advanced(byMilliseconds: 5_000))
         let submitted = (0..<count).compactMap { _ in world.submit(limits) }
         world.send()
         world.live(milliseconds: Self.roundMilliseconds)

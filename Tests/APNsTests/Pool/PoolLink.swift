@@ -7,7 +7,7 @@ struct PoolLink {
     struct Stream {
         let ticket: PoolTicket
         let owner: Int
-        let limits: PushLimits
+        let limits: PushDeadlines
         var hasLeft = false
         /// Whether its outcome was reported. After that, only a late answer or its absence is reported.
         var isReported = false
@@ -25,7 +25,7 @@ struct PoolLink {
     enum Word {
         case settings(Int)
         case goaway(last: Int, isCalm: Bool)
-        case answer(Int, AnswerEffect)
+        case answer(Int, ResponseEffect)
         case refuse(Int)
         case reset(Int, isCalm: Bool)
         case pong
@@ -71,13 +71,13 @@ struct PoolLink {
         if streams.count >= toldMax { return "more streams than the peer allows" }
         if !isAuthorised, !streams.isEmpty { return "two streams before the first authorized answer" }
         if streams.count >= window.most(at: now) { return "more streams than a server in trouble should get" }
-        if overdues >= (isAuthorised ? settings.overduesMax : 1) {
+        if overdues >= (isAuthorised ? settings.consecutiveOverduesMax : 1) {
             return "sent over a connection that answers nothing"
         }
         return nil
     }
 
-    mutating func send(_ ticket: PoolTicket, _ owner: Int, _ limits: PushLimits) {
+    mutating func send(_ ticket: PoolTicket, _ owner: Int, _ limits: PushDeadlines) {
         streams[nextStream] = Stream(ticket: ticket, owner: owner, limits: limits)
         nextStream += 2
     }
@@ -92,7 +92,7 @@ struct PoolLink {
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) {
             if stream.isGivenUp {
                 closed.append(id)
-            } else if !stream.hasLeft, stream.limits.leaveBy <= now {
+            } else if !stream.hasLeft, stream.limits.sendBy <= now {
                 tooLate.append(id)
             } else if !stream.hasLeft {
                 streams[id]?.hasLeft = true
@@ -107,9 +107,9 @@ struct PoolLink {
     mutating func ping() { if !isSilent, !isClogged { toClient.append(.pong) } }
 
     /// Handles an answer that the client read.
-    mutating func heardAnswer(_ effect: AnswerEffect, at now: Instant) {
+    mutating func heardAnswer(_ effect: ResponseEffect, at now: Instant) {
         overdues = 0
-        if effect == .authorises { isAuthorised = true }
+        if effect == .authorizes { isAuthorised = true }
         window.heard(isTrouble: effect == .serverTrouble, within: toldMax, at: now)
     }
 
@@ -133,7 +133,7 @@ struct PoolWindow {
 
     func most(at now: Instant) -> Int {
         let step = max(1, settings.streamsPerConnectionMax / 20)
-        let steps = max(0, now.milliseconds(since: risesFrom)) / settings.riseMilliseconds
+        let steps = max(0, now.milliseconds(since: risesFrom)) / settings.widenIntervalMilliseconds
         return min(settings.streamsPerConnectionMax, base + step * steps)
     }
 
@@ -143,7 +143,8 @@ struct PoolWindow {
     }
 
     mutating func falls(within streamsMax: Int, isCalm: Bool, at now: Instant) {
-        let isOfTheSameBurst = fellAt.map { now.milliseconds(since: $0) < settings.fallMilliseconds } ?? false
+        let isOfTheSameBurst =
+            fellAt.map { now.milliseconds(since: $0) < settings.narrowIntervalMilliseconds } ?? false
         base = most(at: now)
         if !isOfTheSameBurst {
             base = max(1, min(base, streamsMax) / 2)
@@ -151,7 +152,7 @@ struct PoolWindow {
             share = 0
         }
         // The first step comes only after the rest.
-        let rest = isCalm ? settings.calmMilliseconds - settings.riseMilliseconds : 0
+        let rest = isCalm ? settings.enhanceYourCalmMilliseconds - settings.widenIntervalMilliseconds : 0
         risesFrom = max(risesFrom, now.advanced(byMilliseconds: rest))
     }
 }

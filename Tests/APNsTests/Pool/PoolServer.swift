@@ -17,7 +17,7 @@ extension PoolWorld {
         guard link.isOpen else { return handshake(number) }
         if isCalm { link.isClogged = false }
         let flushed = link.flush(at: now)
-        if link.isFull, !link.isClogged { pool.drained(number) }
+        if link.isFull, !link.isClogged { pool.handleDrain(of: number) }
         if !link.isClogged { link.isFull = false }
         let frames = link.toServer
         link.toServer = []
@@ -46,7 +46,7 @@ extension PoolWorld {
         if !isCalm, random.below(6) == 0 { return close(number) }
         links[number]?.isOpen = true
         links[number]?.toClient.append(.settings([1, 3, 100][random.below(3)]))
-        pool.connected(number, at: now)
+        pool.handleOpen(of: number, at: now)
     }
 
     private mutating func take(_ frame: PoolLink.Frame, _ number: UInt32) {
@@ -62,16 +62,16 @@ extension PoolWorld {
             if !isCalm, random.below(3) == 0 {
                 links[number]?.held.append(frame)
             } else {
-                say(number, .answer(frame.stream, .authorises))
+                say(number, .answer(frame.stream, .authorizes))
             }
         case 7: say(number, .refuse(frame.stream))
         case 8:
             if random.below(2) == 0 { accept(frame, link) }
             say(number, .reset(frame.stream, isCalm: random.below(2) == 0))
         case 9:
-            let effects: [AnswerEffect] = [
-                .nothing, .connectionOver, .tokenExpired(isRemade: true), .tokenExpired(isRemade: false),
-                .tokenTooMany,
+            let effects: [ResponseEffect] = [
+                .nothing, .connectionUnusable, .tokenExpired(isRemade: true), .tokenExpired(isRemade: false),
+                .tooManyTokens,
             ]
             say(number, .answer(frame.stream, effects[random.below(effects.count)]))
         case 10, 11: say(number, .answer(frame.stream, .serverTrouble))
@@ -80,7 +80,7 @@ extension PoolWorld {
     }
 
     private mutating func answer(_ frame: PoolLink.Frame, _ number: UInt32) {
-        say(number, .answer(frame.stream, .authorises))
+        say(number, .answer(frame.stream, .authorizes))
     }
 
     private mutating func say(_ number: UInt32, _ word: PoolLink.Word) {
@@ -115,7 +115,7 @@ extension PoolWorld {
     mutating func hear(_ number: UInt32) {
         guard let words = links[number]?.toClient, !words.isEmpty else { return }
         links[number]?.toClient = []
-        pool.read(number, at: now)
+        pool.recordRead(on: number, at: now)
         for word in words where links[number] != nil { hear(word, number) }
     }
 
@@ -128,9 +128,9 @@ extension PoolWorld {
             {
                 return
             }
-            pool.settings(number, streamsMax: most)
+            pool.applySettings(of: number, streamsMax: most)
         case .goaway(let last, let isCalm): hearGoaway(number, last, isCalm)
-        case .pong: pool.pong(number)
+        case .pong: pool.recordPong(on: number)
         case .answer(let stream, let effect):
             if links[number]?.streams[stream] != nil { links[number]?.heardAnswer(effect, at: now) }
             finish(number, stream, .answered(effect))
@@ -148,7 +148,7 @@ extension PoolWorld {
 
     private mutating func hearGoaway(_ number: UInt32, _ last: Int, _ isCalm: Bool) {
         links[number]?.isGoawayTold = true
-        if mutant != .ignoresGoaway { pool.goaway(number, isCalm: isCalm, at: now) }
+        if mutant != .ignoresGoaway { pool.handleGoaway(on: number, isEnhanceYourCalm: isCalm, at: now) }
         let last = mutant == .ignoresLastStream ? 0 : last
         let above = (links[number]?.streams ?? [:]).keys.filter { $0 > last }.sorted()
         for stream in above { finish(number, stream, .notProcessed) }

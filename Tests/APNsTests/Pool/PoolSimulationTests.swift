@@ -56,8 +56,10 @@ extension PoolWorld {
         isCalm = true
         live(milliseconds: 20_000)
         if !owners.isEmpty || !lates.isEmpty { faults.insert("a request never ended") }
-        if !pool.isQuiet { faults.insert("requests are left in the pool's table") }
-        if pool.isWorkWaiting || pool.waitingCount != 0 || pool.restingCount != 0 || pool.lateCount != 0 {
+        if !pool.isIdle { faults.insert("requests are left in the pool's table") }
+        if pool.hasQueuedRequests || pool.waitingCount != 0 || pool.backingOffCount != 0
+            || pool.lateCount != 0
+        {
             faults.insert("the pool's queues are not empty")
         }
         if pool.connections.contains(where: { $0.streams != 0 }) {
@@ -83,8 +85,8 @@ extension PoolWorld {
     /// Checks that the pool answers again after any history. It may first lose as many overdue requests as a
     /// deaf connection costs, and the pauses between connections.
     private mutating func probe() {
-        for _ in 0..<4 * pool.settings.overduesMax + 20 {
-            let limits = PushLimits(deadline: now.advanced(byMilliseconds: 2_500))
+        for _ in 0..<4 * pool.settings.consecutiveOverduesMax + 20 {
+            let limits = PushDeadlines(deadline: now.advanced(byMilliseconds: 2_500))
             let probe = submit(limits)
             live(milliseconds: 2_550)
             if let probe, owned[probe]?.end == .answered { return }

@@ -8,7 +8,7 @@ import Simulation
 struct PoolWorld {
     /// The owner's view of one request.
     struct Owned {
-        var limits: PushLimits
+        var limits: PushDeadlines
         /// Position among the requests that were never sent. Nil once it was sent.
         var place: Int?
         var end: PushEnd?
@@ -19,7 +19,7 @@ struct PoolWorld {
 
     var random: SeededGenerator
     let mutant: PoolMutant?
-    var pool: Pool
+    var pool: PoolStateMachine
     var budget = ConnectBudget()
     var now = Instant(nanoseconds: 0)
     var links: [UInt32: PoolLink] = [:]
@@ -52,11 +52,11 @@ struct PoolWorld {
         settings.requestsMax = settings.waitingMax + random.below(80)
         settings.requestsPerConnectionMax = [20, 200, 1_000_000][random.below(3)]
         settings.recycleMilliseconds = [1_000...3_000, 60_000...120_000][random.below(2)]
-        settings.keptMilliseconds = [0, 5_000][random.below(2)]
+        settings.idleConnectionMilliseconds = [0, 5_000][random.below(2)]
         settings.lateAnswerMilliseconds = [0, 700][random.below(2)]
-        settings.overduesMax = 1 + random.below(5)
+        settings.consecutiveOverduesMax = 1 + random.below(5)
         settings.backoffMilliseconds = 500...5_000
-        pool = Pool(settings, seed: random.next())
+        pool = PoolStateMachine(settings: settings, seed: random.next())
     }
 
     // MARK: The owner
@@ -84,11 +84,11 @@ struct PoolWorld {
         }
     }
 
-    private func limits() -> (inout SeededGenerator) -> PushLimits {
+    private func limits() -> (inout SeededGenerator) -> PushDeadlines {
         { [now] random in
             let deadline = now.advanced(byMilliseconds: 50 + random.below(6_000))
             let leaveBy = now.advanced(byMilliseconds: 50 + random.below(6_000))
-            return PushLimits(leaveBy: leaveBy, deadline: deadline, attempts: 1 + random.below(4))
+            return PushDeadlines(sendBy: leaveBy, deadline: deadline, attempts: 1 + random.below(4))
         }
     }
 
@@ -97,10 +97,10 @@ struct PoolWorld {
     }
 
     /// Returns the new request, or nil if it was refused.
-    mutating func submit(_ limits: PushLimits) -> Int? {
-        let room = pool.room
+    mutating func submit(_ limits: PushDeadlines) -> Int? {
+        let room = pool.capacity
         do {
-            let ticket = try pool.submit(leaveBy: limits.leaveBy, attempts: limits.attempts, at: now)
+            let ticket = try pool.submit(sendBy: limits.sendBy, attempts: limits.attempts, at: now)
             if room == 0 { faults.insert("took a request although it was full") }
             lastPlace += 1
             let owner = own(ticket, limits, place: lastPlace)
@@ -113,7 +113,7 @@ struct PoolWorld {
         }
     }
 
-    private mutating func own(_ ticket: PoolTicket, _ limits: PushLimits, place: Int) -> Int {
+    private mutating func own(_ ticket: PoolTicket, _ limits: PushDeadlines, place: Int) -> Int {
         lastOwner += 1
         owners[ticket] = lastOwner
         owned[lastOwner] = Owned(limits: limits, place: place)
@@ -139,7 +139,7 @@ struct PoolWorld {
 
     private mutating func withdrawAll() {
         for ticket in pool.takeWaiting() { end(ticket, .withdrawn) }
-        if pool.waitingCount + pool.restingCount > 0 { faults.insert("something still waits") }
+        if pool.waitingCount + pool.backingOffCount > 0 { faults.insert("something still waits") }
     }
 
     mutating func stop() {
@@ -171,11 +171,11 @@ struct PoolWorld {
                 return
             }
             if let fault = link.faultOfSending(pool.settings, at: now) { faults.insert(fault) }
-            if known.limits.leaveBy <= now { faults.insert("sent a request after its time to leave") }
+            if known.limits.sendBy <= now { faults.insert("sent a request after its time to leave") }
             left(owner)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
-                pool.notTaken(next.ticket)
+                pool.requeueUnsent(next.ticket)
                 continue
             }
             link.send(next.ticket, owner, known.limits)
@@ -215,8 +215,8 @@ struct PoolWorld {
         if mutant == .lostIsUnprocessed, outcome == .connectionLost { outcome = .notProcessed }
         if mutant == .losesResets, case .reset = outcome { return }
         if case .overdue = outcome { links[number]?.overdues += 1 }
-        let verdict = pool.ended(ticket, outcome, at: now)
-        if case .answered = outcome, verdict == .again, let owner = owners[ticket] {
+        let verdict = pool.end(ticket, with: outcome, at: now)
+        if case .answered = outcome, verdict == .retry, let owner = owners[ticket] {
             owned[owner]?.moves += 1
             if let known = owned[owner], known.moves >= known.limits.attempts {
                 faults.insert("tried more often than allowed")
@@ -228,7 +228,7 @@ struct PoolWorld {
     /// Handles a closed stream whose request was already reported.
     mutating func freed(_ number: UInt32, _ ticket: PoolTicket) {
         if mutant == .losesFreed { return }
-        settle(ticket, pool.freed(ticket, on: number))
+        settle(ticket, pool.handleFreedStream(of: ticket, on: number))
     }
 
     private mutating func settle(_ ticket: PoolTicket, _ verdict: PoolVerdict) {
@@ -236,10 +236,10 @@ struct PoolWorld {
         case .ended(let end):
             self.end(ticket, end)
             if mutant == .endsTwice { self.end(ticket, end) }
-        case .late: lateOver(ticket, isAnswer: true)
-        case .lateOver: lateOver(ticket, isAnswer: false)
-        case .again where pool.isStopped: faults.insert("requeued in a stopped pool")
-        case .again, .stale: break
+        case .lateAnswer: lateOver(ticket, isAnswer: true)
+        case .noLateAnswer: lateOver(ticket, isAnswer: false)
+        case .retry where pool.isStopped: faults.insert("requeued in a stopped pool")
+        case .retry, .stale: break
         }
     }
 
@@ -259,7 +259,7 @@ struct PoolWorld {
                 outcome(number, stream.ticket, stream.hasLeft ? .connectionLost : .notProcessed)
             }
         }
-        pool.closed(number, at: now)
+        pool.handleClose(of: number, at: now)
         act()
     }
 
@@ -282,7 +282,7 @@ struct PoolWorld {
         for number in links.keys.sorted() { expire(number) }
         let isBudgeted = mutant != .ignoresBudget
         let asker = asker
-        pool.tick(at: now) { ask in budget.take(for: asker, ask, at: now) || !isBudgeted }
+        pool.tick(at: now) { ask in budget.take(for: asker, request: ask, at: now) || !isBudgeted }
         act()
     }
 
@@ -300,7 +300,7 @@ struct PoolWorld {
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
             case .end(let ticket, let end): self.end(ticket, end)
-            case .lateOver(let ticket): lateOver(ticket, isAnswer: false)
+            case .noLateAnswer(let ticket): lateOver(ticket, isAnswer: false)
             }
         }
     }
@@ -310,7 +310,7 @@ struct PoolWorld {
         guard let streams = links[number]?.streams else { return }
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where !stream.isGivenUp {
             let limits = stream.limits
-            guard limits.deadline <= now || !stream.hasLeft && limits.leaveBy <= now else { continue }
+            guard limits.deadline <= now || !stream.hasLeft && limits.sendBy <= now else { continue }
             let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.hasLeft
             links[number]?.streams[id]?.isReported = true
             links[number]?.streams[id]?.isGivenUp = isGivenUp

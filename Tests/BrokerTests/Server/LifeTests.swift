@@ -42,7 +42,7 @@ struct LifeTests {
     @Test func `an address beyond loopback is refused without a word`() throws {
         var settings = try BrokerSettings.temporary()
         settings.host = "0.0.0.0"
-        #expect(throws: BrokerError.remoteAddress("0.0.0.0")) { try RunningBroker(settings) }
+        #expect(throws: BrokerError.remoteAddress("0.0.0.0")) { try RunningBroker(settings: settings) }
         try? FileManager.default.removeItem(atPath: settings.dataDirectory)
     }
 
@@ -51,10 +51,10 @@ struct LifeTests {
             var settings = try BrokerSettings.temporary()
             defer { try? FileManager.default.removeItem(atPath: settings.dataDirectory) }
             settings.port = broker.broker.port
-            #expect(throws: (any Error).self) { try RunningBroker(settings) }
+            #expect(throws: (any Error).self) { try RunningBroker(settings: settings) }
             // Its directory is free again.
             settings.port = 0
-            try RunningBroker(settings).stop()
+            try RunningBroker(settings: settings).stop()
         }
     }
 

@@ -37,7 +37,7 @@ struct LongNameTests {
                     w.string(name)
                     w.int32(5)
                     w.nullArray()
-                    w.noTags()
+                    w.emptyTags()
                 }
                 w.int32(1_000)
                 w.bool(false)
@@ -50,7 +50,7 @@ struct LongNameTests {
                     w.int8(kind)
                     w.string(name)
                     w.nullArray()
-                    w.noTags()
+                    w.emptyTags()
                 }
                 w.bool(true)
                 if version >= 3 { w.bool(false) }
@@ -74,9 +74,9 @@ struct LongNameTests {
             w.array([setting]) { w, setting in
                 w.string(setting)
                 w.nullableString(value)
-                w.noTags()
+                w.emptyTags()
             }
-            w.noTags()
+            w.emptyTags()
         }
         w.int32(1_000)
         w.bool(false)
@@ -92,9 +92,9 @@ struct LongNameTests {
                 w.string(setting)
                 if let step { w.int8(step) }
                 w.nullableString(value)
-                w.noTags()
+                w.emptyTags()
             }
-            w.noTags()
+            w.emptyTags()
         }
         w.bool(false)
     }
@@ -107,7 +107,7 @@ struct LongNameTests {
                 for version in api.versions.oldest...api.versions.newest {
                     client.send(api, version, correlation: Int32(version)) { w in
                         body(&w, version)
-                        w.noTags()
+                        w.emptyTags()
                     }
                     let answer = try client.receive()
                     #expect(answer.correlation == Int32(version))

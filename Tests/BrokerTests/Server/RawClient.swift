@@ -64,7 +64,7 @@ final class RawClient {
         writer.nullableString("raw")
         if let versions = APIKey(rawValue: key)?.versions {
             writer.flexible = versions.isFlexible(version)
-            writer.noTags()
+            writer.emptyTags()
         }
         body(&writer)
         writer.patch(int32: Int32(writer.count - 4), at: 0)

@@ -11,7 +11,7 @@ struct TestBroker {
 
     init(_ settings: BrokerSettings) throws {
         metrics = Metrics()
-        broker = try RunningBroker(settings, metrics: metrics)
+        broker = try RunningBroker(settings: settings, metrics: metrics)
     }
 
     var address: String { "127.0.0.1:\(broker.port)" }

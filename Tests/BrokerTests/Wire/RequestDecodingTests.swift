@@ -11,7 +11,7 @@ struct RequestDecodingTests {
         try WireReader.read(bytes) { (reader) throws(WireError) in
             let header = try RequestHeader(from: &reader)
             guard let api = header.api, api.versions.contains(header.version) else { return 0 }
-            _ = try Request(api, version: header.version, from: &reader)
+            _ = try Request(api: api, version: header.version, from: &reader)
             return reader.remaining
         }
     }

@@ -50,7 +50,7 @@ enum RequestSamples {
         case .endTxn: transaction(&w) { $0.bool(true) }
         case .txnOffsetCommit: txnOffsetCommit(version, &w)
         }
-        w.noTags()
+        w.emptyTags()
     }
 
     // MARK: Topics and records
@@ -69,7 +69,7 @@ enum RequestSamples {
         w.array(["topic"]) { w, name in
             if version >= 10 { w.uuid(.none) }
             w.nullableString(name)
-            w.noTags()
+            w.emptyTags()
         }
         if version >= 4 { w.bool(false) }
         if version >= 8, version <= 10 { w.bool(true) }
@@ -145,14 +145,14 @@ enum RequestSamples {
             w.array([0 as Int32]) { w, partition in
                 w.int32(partition)
                 w.array([1 as Int32]) { $0.int32($1) }
-                w.noTags()
+                w.emptyTags()
             }
             w.array(["retention.ms"]) { w, name in
                 w.string(name)
                 w.nullableString("1")
-                w.noTags()
+                w.emptyTags()
             }
-            w.noTags()
+            w.emptyTags()
         }
         w.int32(1000)
         w.bool(false)
@@ -169,9 +169,9 @@ enum RequestSamples {
             w.int32(3)
             w.array([1 as Int32]) { w, broker in
                 w.array([broker]) { $0.int32($1) }
-                w.noTags()
+                w.emptyTags()
             }
-            w.noTags()
+            w.emptyTags()
         }
         w.int32(1000)
         w.bool(false)
@@ -182,7 +182,7 @@ enum RequestSamples {
             w.int8(2)
             w.string(name)
             w.array(["retention.ms"]) { $0.string($1) }
-            w.noTags()
+            w.emptyTags()
         }
         w.bool(true)
         if version >= 3 { w.bool(false) }
@@ -196,9 +196,9 @@ enum RequestSamples {
                 w.string(name)
                 if incremental { w.int8(0) }
                 w.nullableString("1")
-                w.noTags()
+                w.emptyTags()
             }
-            w.noTags()
+            w.emptyTags()
         }
         w.bool(false)
     }
@@ -228,7 +228,7 @@ enum RequestSamples {
         w.array(["range"]) { w, name in
             w.string(name)
             w.bytes([1, 2, 3])
-            w.noTags()
+            w.emptyTags()
         }
     }
 
@@ -241,7 +241,7 @@ enum RequestSamples {
         w.array(["member"]) { w, name in
             w.string(name)
             w.bytes([1, 2, 3])
-            w.noTags()
+            w.emptyTags()
         }
     }
 
@@ -251,7 +251,7 @@ enum RequestSamples {
         w.array(["member"]) { w, name in
             w.string(name)
             w.nullableString(nil)
-            w.noTags()
+            w.emptyTags()
         }
     }
 
@@ -276,7 +276,7 @@ enum RequestSamples {
             w.array(["topic"]) { w, name in
                 w.string(name)
                 w.array([0 as Int32]) { $0.int32($1) }
-                w.noTags()
+                w.emptyTags()
             }
         }
         if version < 8 {
@@ -284,7 +284,7 @@ enum RequestSamples {
         } else {
             w.array([0]) { w, _ in
                 group(&w)
-                w.noTags()
+                w.emptyTags()
             }
         }
         if version >= 7 { w.bool(true) }
@@ -317,7 +317,7 @@ enum RequestSamples {
             w.array(["topic"]) { w, name in
                 w.string(name)
                 w.array([0 as Int32]) { $0.int32($1) }
-                w.noTags()
+                w.emptyTags()
             }
         }
     }

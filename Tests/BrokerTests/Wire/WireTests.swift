@@ -20,7 +20,7 @@ struct WireTests {
         writer.array(["a", ""]) { $0.string($1) }
         writer.nullArray()
         for value in [0, 127, 128, UInt32.max] { writer.unsignedVarint(value) }
-        writer.noTags()
+        writer.emptyTags()
 
         try WireReader.read(writer.copied(), flexible: flexible) { (reader) throws(WireError) in
             #expect(try reader.int8() == -1)

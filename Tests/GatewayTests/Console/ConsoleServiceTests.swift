@@ -139,7 +139,8 @@ extension GatewayBench {
         let (settings, layout, revoked) = (settings, layout, record)
         try await onThread {
             let writer = try CatalogWriter(
-                settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
+                settings, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
+                author: "a test",
                 metrics: Metrics())
             try writer.put(revoked, action: "key.revoke", now: .now())
         }

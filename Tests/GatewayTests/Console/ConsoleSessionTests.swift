@@ -10,7 +10,7 @@ import Testing
 
 /// Sessions as values: the content of a cookie and its lifetime.
 struct ConsoleSessionTests {
-    private let key = KeyText.mint(app: "shop", role: .send, atMilliseconds: 0).record
+    private let key = APIKeyText.makeKey(app: "shop", role: .send, atMilliseconds: 0).record
     private static let start: Int64 = 1_795_000_000_000
 
     private var session: ConsoleSession { ConsoleSession(of: key, startedAt: Self.start) }
@@ -27,14 +27,14 @@ struct ConsoleSessionTests {
     private func time(_ milliseconds: Int64) -> WallTime { WallTime(milliseconds: milliseconds) }
 
     @Test func `one gateway opens the session that another sealed, also after a key was added`() throws {
-        let cookie = try #require(SessionSeal(try Self.keys()).cookie(for: session))
-        #expect(SessionSeal(try Self.keys()).session(in: cookie) == session)
-        #expect(SessionSeal(try Self.keys(numbers: 1...2)).session(in: cookie) == session)
-        #expect(SessionSeal(try Self.keys("b")).session(in: cookie) == nil, "another installation's")
+        let cookie = try #require(SessionSeal(keys: try Self.keys()).cookie(for: session))
+        #expect(SessionSeal(keys: try Self.keys()).session(in: cookie) == session)
+        #expect(SessionSeal(keys: try Self.keys(numbers: 1...2)).session(in: cookie) == session)
+        #expect(SessionSeal(keys: try Self.keys("b")).session(in: cookie) == nil, "another installation's")
     }
 
     @Test func `a cookie that is changed or cut is invalid`() throws {
-        let seal = SessionSeal(try Self.keys())
+        let seal = SessionSeal(keys: try Self.keys())
         let cookie = try #require(seal.cookie(for: session))
         for place in cookie.indices {
             var changed = cookie
@@ -48,13 +48,13 @@ struct ConsoleSessionTests {
     @Test func `an app's sealed secret does not open as a session`() throws {
         let keys = try Self.keys()
         let secret = try #require(
-            TokenSeal(keys).seal(secret: session.bytes, app: "shop", name: "console session"))
-        #expect(SessionSeal(keys).session(in: secret) == nil)
+            TokenSeal(keys: keys).seal(secret: session.bytes, app: "shop", name: "console session"))
+        #expect(SessionSeal(keys: keys).session(in: secret) == nil)
     }
 
     @Test func `without sealing keys there are no sessions`() {
-        #expect(SessionSeal(nil).cookie(for: session) == nil && !SessionSeal(nil).canSeal)
-        #expect(SessionSeal(nil).session(in: "s1.AAAA") == nil)
+        #expect(SessionSeal(keys: nil).cookie(for: session) == nil && !SessionSeal(keys: nil).canSeal)
+        #expect(SessionSeal(keys: nil).session(in: "s1.AAAA") == nil)
     }
 
     @Test func `a session ends after its hours, and does not start in the future`() {
@@ -85,17 +85,17 @@ struct ConsoleSessionTests {
         ] as [([String], String?)])
     func `only a single cookie of the name counts`(lines: [String], value: String?) {
         var headers: HTTPHeaders = [:]
-        for line in lines { headers.add("Cookie", line) }
+        for line in lines { headers.add("Cookie", value: line) }
         #expect(SessionCookie.value(in: headers) == value)
     }
 
     @Test func `a call is accepted if it has the token and comes from the console's own pages`() throws {
-        let check = SessionCheck(seal: SessionSeal(try Self.keys()))
+        let check = SessionCheck(seal: SessionSeal(keys: try Self.keys()))
         let cookie = try #require(check.seal.cookie(for: session))
         let token = SessionSeal.token(for: cookie)
-        func verdict(_ more: [(String, String)]) -> SessionCheck.Verdict {
+        func verdict(_ more: [(String, String)]) -> SessionCheck.SessionVerdict {
             var headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)"]
-            for (name, value) in more { headers.add(name, value) }
+            for (name, value) in more { headers.add(name, value: value) }
             return check.verdict(on: headers, now: time(Self.start + 1))
         }
         #expect(verdict([("Flotilla-Console", token)]) == .session(session))
@@ -112,8 +112,8 @@ struct ConsoleSessionTests {
     }
 
     @Test func `a cookie for a page with TLS is marked secure`() {
-        let line = SessionCookie.line("v", seconds: 60, isSecure: true)
+        let line = SessionCookie.headerLine(value: "v", seconds: 60, isSecure: true)
         #expect(line == "flotilla_session=v; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure")
-        #expect(!SessionCookie.line("v", seconds: 60, isSecure: false).contains("Secure"))
+        #expect(!SessionCookie.headerLine(value: "v", seconds: 60, isSecure: false).contains("Secure"))
     }
 }

@@ -15,16 +15,17 @@ struct LettersServiceTests {
     private func bury(_ bench: GatewayBench, app: String, code: String, at: Int64) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
-            let producer = try Producer(settings, name: "stages", log: .silent, metrics: Metrics())
+            let producer = try Producer(settings: settings, name: "stages", log: .silent, metrics: Metrics())
             let why = DeadLetter(
-                stage: "ingest", code: code, reason: "in words", topic: layout.name(.reports), partition: 1,
-                offset: 9, writtenAt: at - 1_000, at: at)
+                stage: "ingest", code: code, reason: "in words", topic: layout.name(of: .reports),
+                partition: 1,
+                offset: 9, writtenAt: at - 1_000, rejectedAt: at)
             var headers = RecordHeaders(capacity: why.headers.count)
             for (name, value) in why.headers {
-                headers.add(named: Array(name.rawValue.utf8).span, Array(value.utf8).span)
+                headers.add(named: Array(name.rawValue.utf8).span, value: Array(value.utf8).span)
             }
             let result = producer.send(
-                to: try producer.topic(layout.name(.deadLetters)), partition: 1,
+                to: try producer.topic(named: layout.name(of: .deadLetters)), partition: 1,
                 key: Array("\(app)/i:phone-1".utf8).span,
                 value: Array(#"{"token":"\#(Self.secret)"}"#.utf8).span,
                 headers: &headers, tag: 1)

@@ -21,8 +21,8 @@ struct InsightRelayTests {
     ) {
         let directory = try TemporaryDirectory()
         let environment = StageEnvironment(
-            cluster: Cluster(bench.settings), layout: bench.layout,
-            slot: try Slot.take(under: directory.path),
+            cluster: Cluster(settings: bench.settings), layout: bench.layout,
+            slot: try ProcessSlot.acquire(under: directory.path),
             sealingKeys: nil, catalog: { nil })
         let service = InsightService(InsightSettings(), in: environment)
         try await service.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
@@ -34,8 +34,8 @@ struct InsightRelayTests {
     private static func writeTaps(_ bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
-            let producer = try Producer(settings, name: "taps", log: .silent, metrics: Metrics())
-            let topic = try producer.topic(layout.name(.events))
+            let producer = try Producer(settings: settings, name: "taps", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(named: layout.name(of: .events))
             var deliveries: [Delivery] = []
             for (app, user, after) in [
                 ("shop", "=ann,1", 0), ("shop", "=ann,1", 1), ("shop", "=ann,1", 2), ("bank", "bob", 3),

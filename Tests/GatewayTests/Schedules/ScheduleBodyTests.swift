@@ -11,7 +11,7 @@ import Testing
 /// Bodies that become orders, judged without a gateway.
 struct ScheduleBodyTests {
     private let judged = JudgedSends(privateType: true)
-    private let decision = ScheduleDecision(lanes: 4)
+    private let decision = ScheduleDecider(lanes: 4)
 
     /// The example of Teak's documentation.
     private static let teak = #"""
@@ -19,10 +19,10 @@ struct ScheduleBodyTests {
          "customData":{"remaining":0,"status":"ready"},"systemData":{"event":"update"}}
         """#
 
-    private func order(_ decision: RequestDecision) throws -> ScheduleOrder {
-        guard case .ask(let question) = decision else { throw JudgedSends.NotStored() }
+    private func order(_ decision: RequestDecision) throws -> ScheduleCommand {
+        guard case .askScheduler(let question) = decision else { throw JudgedSends.NotStored() }
         let record = question.records(replyTo: nil).last
-        let order = try ScheduleOrder.decode(record?.value ?? [], with: JSONReader())
+        let order = try ScheduleCommand.decode(record?.value ?? [], with: JSONReader())
         #expect(order.key == record?.key && record?.destination == .schedules)
         return order
     }
@@ -30,8 +30,8 @@ struct ScheduleBodyTests {
     private func schedule(
         _ body: String, headers: HTTPHeaders = [:], as role: APIKey.Role = .send
     ) throws -> Schedule {
-        let order = try order(decision.schedule(judged.context(body, headers: headers, as: role)))
-        guard case .schedule(let schedule) = order.wish else { throw JudgedSends.NotStored() }
+        let order = try order(decision.schedule(in: judged.context(body, headers: headers, as: role)))
+        guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
         return schedule
     }
 
@@ -47,18 +47,20 @@ struct ScheduleBodyTests {
     }
 
     private func problems(_ body: String) -> [String] {
-        problems { try decision.schedule(judged.context(body)) }
+        problems { try decision.schedule(in: judged.context(body)) }
     }
 
     @Test func `Teak's example becomes an order of its user for the user's own activity`() throws {
-        let order = try order(decision.schedule(judged.context(Self.teak)))
+        let order = try order(decision.schedule(in: judged.context(Self.teak)))
         #expect(order.owner == .recipient(.user("jane")) && order.app == "shop")
         let schedule = try schedule(Self.teak)
-        #expect(schedule.activity == "chest_timer" && schedule.when == .offset(60_000))
-        #expect(schedule.latenessMax == Schedule.latenessUsual && schedule.idempotency == nil)
+        #expect(schedule.activity == "chest_timer" && schedule.dueTime == .offset(60_000))
+        #expect(
+            schedule.latenessMillisecondsMax == Schedule.latenessMillisecondsDefault
+                && schedule.idempotency == nil)
         let send = schedule.send
         #expect(schedule.id == send.id && schedule.name == nil)
-        #expect(send.groupKey == GroupKey(app: "shop", group: "chest_timer", recipient: .user("jane")))
+        #expect(send.scopeKey == ScopeKey(app: "shop", group: "chest_timer", recipient: .user("jane")))
         #expect(send.audience == .users(["jane"]) && send.content.event == .update && send.priority == 10)
         #expect(
             send.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
@@ -72,14 +74,14 @@ struct ScheduleBodyTests {
             {"user":"jane","activity":"a","at":1795208400,"id":"s-1","name":"chest","latenessMax":30,
              "systemData":{"event":"end","dismissal-date":1795212000}}
             """#)
-        #expect(schedule.when == .at(1_795_208_400_000) && schedule.latenessMax == 30_000)
+        #expect(schedule.dueTime == .at(1_795_208_400_000) && schedule.latenessMillisecondsMax == 30_000)
         #expect(schedule.id == "s-1" && schedule.name == "chest" && schedule.send.id.hasPrefix("t-"))
         #expect(schedule.send.content.event == .end)
         #expect(schedule.send.content.dismissalDate == 1_795_212_000)
         let stale = try self.schedule(
             #"{"user":"j","activity":"a","offset":0.25,"customData":{},"systemData":{"stale-date":"2026-11-20T21:00:00Z"}}"#
         )
-        #expect(stale.when == .offset(250) && stale.send.content.staleDate == 1_795_208_400)
+        #expect(stale.dueTime == .offset(250) && stale.send.content.staleDate == 1_795_208_400)
         #expect(stale.send.content.event == .update)
     }
 
@@ -121,31 +123,31 @@ struct ScheduleBodyTests {
     }
 
     @Test(arguments: [
-        (#"{"offset":60}"#, Schedule.When.offset(60_000)), (#"{"offset":0.5}"#, .offset(500)),
+        (#"{"offset":60}"#, Schedule.DueTime.offset(60_000)), (#"{"offset":0.5}"#, .offset(500)),
         ("1795208400", .at(1_795_208_400_000)), (#""2026-11-20T21:00:00Z""#, .at(1_795_208_400_000)),
     ])
     func `a send for later is owned by its group or by its one user`(
-        _ when: String, _ expected: Schedule.When
+        _ when: String, _ expected: Schedule.DueTime
     ) throws {
-        func order(_ changes: [String: String?]) throws -> ScheduleOrder {
+        func order(_ changes: [String: String?]) throws -> ScheduleCommand {
             let changes = changes.merging(["when": when]) { $1 }
-            return try self.order(JudgedSends.own.decide(judged.context(updateBody(changes))))
+            return try self.order(JudgedSends.own.decide(in: judged.context(updateBody(changes))))
         }
         let whole = try order(["attributesType": #""Match""#])
         #expect(whole.owner == .group("m1"))
-        guard case .schedule(let schedule) = whole.wish else { throw JudgedSends.NotStored() }
-        #expect(schedule.when == expected && schedule.activity == "m1" && schedule.id == schedule.send.id)
+        guard case .schedule(let schedule) = whole.action else { throw JudgedSends.NotStored() }
+        #expect(schedule.dueTime == expected && schedule.activity == "m1" && schedule.id == schedule.send.id)
         let one = try order([
             "attributesType": #""Match""#, "audience": #"{"users":["jane"]}"#,
         ])
         #expect(one.owner == .recipient(.user("jane")))
         let id = try #require(SendID(schedule.send.id, lanes: 4))
-        #expect(id.timers != nil && id.time == JudgedSends.now.milliseconds)
+        #expect(id.timersPartition != nil && id.acceptedAt == JudgedSends.now.milliseconds)
     }
 
     @Test func `a send for later is judged by its due time`() {
         func problems(_ body: String) -> [String] {
-            self.problems { try JudgedSends.own.decide(judged.context(body)) }
+            self.problems { try JudgedSends.own.decide(in: judged.context(body)) }
         }
         let later = #"{"offset":36000}"#
         let type = #""Match""#
@@ -172,7 +174,7 @@ struct ScheduleBodyTests {
             "attributesType": #""Match""#, "when": #"{"offset":1}"#, "audience": "{\"users\":[\(names)]}",
         ])
         #expect(
-            problems { try JudgedSends.own.decide(judged.context(body)) } == ["contentState too_large"])
+            problems { try JudgedSends.own.decide(in: judged.context(body)) } == ["contentState too_large"])
     }
 
     @Test func `an idempotency key determines both ids, and a phone's order has no audit record`() throws {
@@ -181,7 +183,10 @@ struct ScheduleBodyTests {
         #expect(first == again && first.id.hasPrefix("d-") && first.idempotency?.key == "k")
         #expect(try schedule(Self.teak, headers: ["Idempotency-Key": "l"]).id != first.id)
         for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
-            guard case .ask(let question) = try decision.schedule(judged.context(Self.teak, as: role)) else {
+            guard
+                case .askScheduler(let question) = try decision.schedule(
+                    in: judged.context(Self.teak, as: role))
+            else {
                 throw JudgedSends.NotStored()
             }
             #expect(question.records(replyTo: nil).count == count)
@@ -190,16 +195,16 @@ struct ScheduleBodyTests {
 
     @Test func `a cancel and a list name the owner of the timers, and a phone's key only its user`() throws {
         func cancel(_ query: [(name: String, value: String)], as role: APIKey.Role = .send) throws
-            -> ScheduleOrder
+            -> ScheduleCommand
         {
-            try order(decision.cancel(judged.context("", query: query, as: role)))
+            try order(decision.cancel(in: judged.context("", query: query, as: role)))
         }
         let activity = try cancel([("user", "jane"), ("activity", "chest")])
-        #expect(activity.owner == .recipient(.user("jane")) && activity.wish == .cancel(.activity("chest")))
+        #expect(activity.owner == .recipient(.user("jane")) && activity.action == .cancel(.activity("chest")))
         let one = try cancel([("user", "jane"), ("id", "s-1")], as: .report)
-        #expect(one.wish == .cancel(.id("s-1")))
+        #expect(one.action == .cancel(.id("s-1")))
         let group = try cancel([("group", "m1")])
-        #expect(group.owner == .group("m1") && group.wish == .cancel(.activity("m1")))
+        #expect(group.owner == .group("m1") && group.action == .cancel(.activity("m1")))
         let wrong: [([(name: String, value: String)], APIKey.Role, [String])] = [
             ([], .send, ["user missing"]), ([("user", "j")], .send, ["activity missing"]),
             ([("user", "j"), ("group", "g"), ("id", "i")], .send, ["group conflict"]),
@@ -210,13 +215,13 @@ struct ScheduleBodyTests {
             ([("user", ""), ("activity", "a")], .send, ["user invalid"]),
         ]
         for (query, role, expected) in wrong {
-            let found = problems { try decision.cancel(judged.context("", query: query, as: role)) }
+            let found = problems { try decision.cancel(in: judged.context("", query: query, as: role)) }
             #expect(found.sorted() == expected.sorted(), "\(query)")
         }
         #expect(
-            problems { try decision.cancel(judged.context("{}", query: [("user", "j"), ("id", "i")])) }
+            problems { try decision.cancel(in: judged.context("{}", query: [("user", "j"), ("id", "i")])) }
                 == [" invalid"])
-        let list = try order(decision.list(judged.context("", query: [("user", "jane")], as: .read)))
-        #expect(list.wish == .list(ScheduleOrder.listedMax))
+        let list = try order(decision.list(in: judged.context("", query: [("user", "jane")], as: .read)))
+        #expect(list.action == .list(ScheduleCommand.listedTimersMax))
     }
 }

@@ -54,9 +54,9 @@ struct SchedulesPageTests {
         #expect(
             GatewayLimits.replyMilliseconds == 2000 && page.contains("| waiting for the scheduler | 2 s |"))
         #expect(SendTime.secondsMax == 366 * 86_400 && page.contains("| how far ahead | 366 days |"))
-        #expect(GatewayLimits.catalogBytesMax == 64 << 10 && ScheduleOrder.bytesMax == 900_000)
+        #expect(GatewayLimits.catalogBytesMax == 64 << 10 && ScheduleCommand.bytesMax == 900_000)
         #expect(page.contains("| 64 KiB · 900 kB |"))
-        #expect(ScheduleOrder.listedMax == 100 && page.contains("| schedules in a list | 100 |"))
-        #expect(Schedule.latenessUsual == 600_000 && page.contains("seconds, 600 without it"))
+        #expect(ScheduleCommand.listedTimersMax == 100 && page.contains("| schedules in a list | 100 |"))
+        #expect(Schedule.latenessMillisecondsDefault == 600_000 && page.contains("seconds, 600 without it"))
     }
 }

@@ -23,17 +23,18 @@ struct SchedulesServiceTests {
 
     /// Accepts everything, and knows two waiting timers and one that has just fired.
     static let obliging: StandInScheduler.Answers = { order in
-        switch order.wish {
+        switch order.action {
         case .schedule(let schedule):
             .scheduled(
-                ScheduleReply.Scheduled(
-                    id: schedule.id, dueAt: schedule.dueAt(stamp: 1_000_000), send: schedule.send.id,
-                    replaced: schedule.name == "again"))
-        case .cancel: .canceled(2, tooLate: 1)
+                ScheduleReply.ScheduledTimer(
+                    id: schedule.id, dueAt: schedule.dueAt(recordTimestamp: 1_000_000),
+                    send: schedule.send.id,
+                    isReplacement: schedule.name == "again"))
+        case .cancel: .cancelled(2, tooLate: 1)
         case .list:
             .listed(
                 [
-                    ScheduleReply.Listed(
+                    ScheduleReply.ListedTimer(
                         id: "s-1", name: nil, activity: "chest_timer", dueAt: 5, send: "t", event: .update)
                 ], isComplete: true)
         }
@@ -48,7 +49,7 @@ struct SchedulesServiceTests {
             "POST", Self.path, Self.chest(more: #","id":"s-1","name":"again""#), key: "shop/report")
         #expect(made.status == 200, "\(made.body)")
         let order = try #require(scheduler.orders.first)
-        guard case .schedule(let schedule) = order.wish else { throw JudgedSends.NotStored() }
+        guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
         #expect(
             made.body.hasPrefix(
                 #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
@@ -94,7 +95,7 @@ struct SchedulesServiceTests {
         #expect(answers[2].code == "scheduler_silent" && answers[2].header("Retry-After") == "5")
         #expect(answers[3].body.contains(#","underWay":true,"#))
         let orders = try await bench.records(.schedules, 4).map {
-            try ScheduleOrder.decode(Array($0.value.utf8), with: JSONReader())
+            try ScheduleCommand.decode(Array($0.value.utf8), with: JSONReader())
         }
         #expect(orders.count == 4 && Set(orders.compactMap(\.replyTo?.request)).count == 4)
         #expect(Set(orders.compactMap(\.replyTo?.partition)).count == 1)
@@ -110,7 +111,7 @@ struct SchedulesServiceTests {
         let second = try await first.another()
         let seen = Keys()
         let scheduler = StandInScheduler(first.settings, first.layout) { order in
-            guard case .schedule(let schedule) = order.wish, let key = schedule.idempotency else {
+            guard case .schedule(let schedule) = order.action, let key = schedule.idempotency else {
                 return nil
             }
             return seen.isNew(key) ? Self.obliging(order) : .conflict
@@ -123,7 +124,7 @@ struct SchedulesServiceTests {
             "POST", Self.path, Self.chest(more: #","priority":5"#), headers: headers)
         #expect(other.status == 409 && other.code == "idempotency_conflict")
         let ids = try scheduler.orders.map { order in
-            guard case .schedule(let schedule) = order.wish else { throw JudgedSends.NotStored() }
+            guard case .schedule(let schedule) = order.action else { throw JudgedSends.NotStored() }
             return schedule.send.id
         }
         #expect(ids.count == 3 && Set(ids).count == 1)
@@ -158,10 +159,11 @@ struct SchedulesServiceTests {
         ]
         // The rows that the scheduler would keep of them.
         let rows = scheduler.orders.compactMap { order -> TimerRow? in
-            guard case .schedule(let schedule) = order.wish else { return nil }
+            guard case .schedule(let schedule) = order.action else { return nil }
             return TimerRow(
-                app: "shop", owner: order.owner, id: schedule.id, activity: "m1", dueAt: 7, latenessMax: 5,
-                send: schedule.send, offset: 0)
+                app: "shop", owner: order.owner, id: schedule.id, activity: "m1", dueAt: 7,
+                latenessMillisecondsMax: 5,
+                send: schedule.send, commandOffset: 0)
         }
         #expect(rows.count == 2)
         try await write(rows.map { ($0, $0.encoded()) }, bench)
@@ -178,7 +180,7 @@ struct SchedulesServiceTests {
         }
         #expect(cancels.count == 2)
         try await eventually("the orders") { scheduler.orders.count == 4 }
-        #expect(scheduler.orders.suffix(2).map(\.wish) == ids.map { .cancel(.send($0)) })
+        #expect(scheduler.orders.suffix(2).map(\.action) == ids.map { .cancel(.send($0)) })
         #expect(scheduler.orders.suffix(2).allSatisfy { $0.owner == .group("m1") && $0.replyTo == nil })
         // A send that has fired or was cancelled no longer waits.
         try await write(rows.map { ($0, nil) }, bench)
@@ -195,10 +197,10 @@ struct SchedulesServiceTests {
         let (settings, layout) = (bench.settings, bench.layout)
         let records = rows.map { (owner: $0.owner.key(app: $0.app), key: $0.key, value: $1) }
         try await onThread {
-            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
-            let topic = try producer.topic(layout.name(.timers))
+            let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(named: layout.name(of: .timers))
             for record in records {
-                let partition = Murmur2.partition(of: record.owner.span, of: layout.lanes)
+                let partition = Murmur2.partition(forKey: record.owner.span, partitionCount: layout.lanes)
                 _ = producer.send(
                     to: topic, partition: Int32(partition), key: record.key.span,
                     value: record.value?.span, tag: 0)

@@ -12,7 +12,7 @@ struct JudgedSends {
     static let now = WallTime(milliseconds: 1_795_204_800_000)
 
     var app: App
-    var catalog = KnownCatalog()
+    var catalog = CatalogSnapshot()
     var keys: SealingKeys?
     private let reader = JSONReader(
         limits: JSONLimits(
@@ -37,7 +37,7 @@ struct JudgedSends {
             var order = ActivityType(name: "Order")
             order.isPrivate = true
             order.groupAttribute = "orderId"
-            app.types.append(order)
+            app.activityTypes.append(order)
         }
         for rule in [SegmentRule.tag("vip")] {
             let segment = Segment(app: "shop", name: "vips", rule: rule)
@@ -51,38 +51,40 @@ struct JudgedSends {
     ) -> RequestContext {
         RequestContext(
             body: Array(body.utf8), headers: headers, query: query, role: role,
-            users: UserProofCheck(TokenSeal(keys)), author: "key", address: "127.0.0.1", app: app,
+            userProofs: UserProofCheck(seal: TokenSeal(keys: keys)), author: "key", address: "127.0.0.1",
+            app: app,
             catalog: catalog, now: Self.now, reader: reader)
     }
 
-    static let own = SendDecision(route: "/v1/sends", fields: .own, lanes: 4) { root, context in
-        SendBody.draft(root, now: context.now)
+    static let own = SendDecider(route: "/v1/sends", fields: .standard, lanes: 4) { root, context in
+        SendBody.draft(from: root, now: context.now)
     }
-    static let bulk = SendDecision(route: NetmeraEndpoint.bulk, fields: NetmeraBulk.fields, lanes: 4) {
-        root, _ in NetmeraBulk.draft(root)
+    static let bulk = SendDecider(route: NetmeraEndpoint.bulkPath, fields: NetmeraBulk.fields, lanes: 4) {
+        root, _ in NetmeraBulk.draft(from: root)
     }
-    static let update = SendDecision(route: NetmeraEndpoint.update, fields: NetmeraUpdate.fields, lanes: 4) {
-        root, _ in NetmeraUpdate.draft(root)
+    static let update = SendDecider(route: NetmeraEndpoint.updatePath, fields: NetmeraUpdate.fields, lanes: 4)
+    {
+        root, _ in NetmeraUpdate.draft(from: root)
     }
-    static let transactional = SendDecision(
-        route: NetmeraEndpoint.transactional, fields: NetmeraTransactional.fields, lanes: 4
-    ) { root, context in NetmeraTransactional.draft(root, of: context.app, in: context.catalog) }
+    static let transactional = SendDecider(
+        route: NetmeraEndpoint.transactionalPath, fields: NetmeraTransactional.fields, lanes: 4
+    ) { root, context in NetmeraTransactional.draft(from: root, of: context.app, in: context.catalog) }
 
     /// Returns the send that follows from a body. Throws the refusal.
     func send(
-        _ body: String, by decision: SendDecision = own, headers: HTTPHeaders = [:]
+        _ body: String, by decision: SendDecider = own, headers: HTTPHeaders = [:]
     ) throws -> Send {
-        guard case .store(let records, _) = try decision.decide(context(body, headers: headers)) else {
+        guard case .store(let records, _) = try decision.decide(in: context(body, headers: headers)) else {
             throw NotStored()
         }
         guard case .send(let send) = try SendRequest.decode(records[1].value ?? [], with: JSONReader()),
-            send.groupKey?.bytes == records[1].key
+            send.scopeKey?.bytes == records[1].key
         else { throw NotStored() }
         return send
     }
 
     /// Returns all problems as `field code`, or an empty list.
-    func problems(_ body: String, by decision: SendDecision = own) -> [String] {
+    func problems(_ body: String, by decision: SendDecider = own) -> [String] {
         do {
             _ = try send(body, by: decision)
             return []

@@ -156,7 +156,7 @@ struct NetmeraBodyTests {
     }
 
     @Test func `definition numbers increase and never repeat`() {
-        let numbers = DefinitionNumbers()
+        let numbers = DefinitionNumberGenerator()
         var last: Int64 = 0
         for _ in 0..<10_000 {
             let next = numbers.next(now: JudgedSends.now)

@@ -63,7 +63,7 @@ struct OpenAPITests {
     }
 
     @Test func `every field in the document is known to the gateway`() throws {
-        func check(_ names: [String], by decision: SendDecision, in parent: String? = nil) {
+        func check(_ names: [String], by decision: SendDecider, in parent: String? = nil) {
             for name in names {
                 let inner = #"{"\#(name)":[[]]}"#
                 let problems = judged.problems(parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner, by: decision)
@@ -78,7 +78,7 @@ struct OpenAPITests {
                 let inner = #"{"\#(name)":[[]]}"#
                 let body = parent.map { #"{"\#($0)":\#(inner)}"# } ?? inner
                 var problems: [String] = []
-                do { _ = try ScheduleDecision(lanes: 4).schedule(judged.context(body)) } catch {
+                do { _ = try ScheduleDecider(lanes: 4).schedule(in: judged.context(body)) } catch {
                     problems = error.problems.map { "\($0.field) \($0.code)" }
                 }
                 #expect(

@@ -210,7 +210,7 @@ struct RawRequestTests {
                 #expect(try await statuses == row.statuses, "\(row.what) at \(request.path)")
             }
         }
-        let groups = try await bench.sends(served).map { $0.groupKey?.group }
+        let groups = try await bench.sends(served).map { $0.scopeKey?.group }
         #expect(groups.count == served && Set(groups) == ["sound"])
         await bench.stop()
         _ = _cluster

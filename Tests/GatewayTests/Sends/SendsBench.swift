@@ -29,7 +29,8 @@ extension GatewayBench {
         let (settings, layout) = (settings, layout)
         try await onThread {
             let writer = try CatalogWriter(
-                settings, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "a test",
+                settings, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
+                author: "a test",
                 metrics: Metrics())
             for app in ["shop", "bank"] {
                 var match = ActivityType(name: Self.matchType)
@@ -38,7 +39,7 @@ extension GatewayBench {
                 match.contentStateSchema = try JSONReader().read(Array(schema.utf8)) {
                     ContentSchema(from: $0)
                 }
-                try writer.make(.put(ActivityTypeRecord(app: app, type: match)), now: .now())
+                try writer.write(.put(ActivityTypeRecord(app: app, type: match)), now: .now())
             }
         }
     }
@@ -64,7 +65,7 @@ extension GatewayBench {
         let (settings, layout) = (settings, layout)
         return try await onThread {
             try StoredReport.all(
-                settings, layout.name(topic), lanes: layout.partitions(topic), count)
+                settings, layout.name(of: topic), lanes: layout.partitions(of: topic), count)
         }
     }
 
@@ -75,9 +76,10 @@ extension GatewayBench {
             guard case .send(let send) = try SendRequest.decode(Array(record.value.utf8), with: reader) else {
                 return nil
             }
-            #expect(Array(record.key.utf8) == send.groupKey?.bytes)
+            #expect(Array(record.key.utf8) == send.scopeKey?.bytes)
             #expect(
-                Int(record.partition) == Murmur2.partition(of: Array(record.key.utf8).span, of: layout.lanes))
+                Int(record.partition)
+                    == Murmur2.partition(forKey: Array(record.key.utf8).span, partitionCount: layout.lanes))
             #expect(SendID(send.id, lanes: layout.lanes)?.partition == Int(record.partition))
             return send
         }.sorted { $0.acceptedAt < $1.acceptedAt }

@@ -76,10 +76,11 @@ struct SendsPageTests {
             "up to 5,000 definitions",
             "to 10,000 users",
         ] { #expect(page.contains(limit), "\(limit)") }
-        #expect(ActivityType.perAppMax == 200 && CatalogPart.segmentsPerAppMax == 1000)
-        #expect(NotificationDefinition.perAppMax == 5000 && Audience.namesMax == 10_000)
+        #expect(ActivityType.countPerAppMax == 200 && CatalogObjectKind.segmentsPerAppMax == 1000)
+        #expect(NotificationDefinition.countPerAppMax == 5000 && Audience.namesMax == 10_000)
         #expect(GatewayLimits.sendBytesMax == 5 << 19 && GatewayLimits.catalogBytesMax == 64 << 10)
         #expect(GatewayLimits.lookupsWaitingMax == 100 && GatewayLimits.lookupMilliseconds == 3000)
-        #expect(SendJudge.deadlineSecondsMax == 20 * 3600 && SendJudge.endDateSecondsMax == 30 * 86_400)
+        #expect(
+            SendValidator.deadlineSecondsMax == 20 * 3600 && SendValidator.endDateSecondsMax == 30 * 86_400)
     }
 }

@@ -124,7 +124,7 @@ struct SendsServiceTests {
         #expect(Set(reports.map(\.key)) == ["shop/u:jane%2f1"])
         let decoded = try reports.map { try Report.decode(Array($0.value.utf8), with: JSONReader()) }
         #expect(decoded.map(\.kind) == [.profile, .erase] && decoded[0].tags == ["vip"])
-        #expect(decoded[1].isErasureOfUser)
+        #expect(decoded[1].isUserErasure)
         let orders = try await bench.records(.schedules, 1)
         #expect(orders.map(\.key) == ["shop/u:jane%2f1"], "the user's schedules are cancelled, too")
         #expect(orders.allSatisfy { $0.value.contains(#""cancels":{"everything":true}"#) })
@@ -135,21 +135,21 @@ struct SendsServiceTests {
 
 struct SendProgressTests {
     /// Writes the records that planner and expander would write.
-    private func write(_ parts: [LiveActivity.Progress], _ bench: GatewayBench) async throws {
+    private func write(_ parts: [LiveActivity.ProgressRecord], _ bench: GatewayBench) async throws {
         let (settings, layout) = (bench.settings, bench.layout)
         try await onThread {
-            let producer = try Producer(settings, name: "test", log: .silent, metrics: Metrics())
-            let topic = try producer.topic(layout.name(.progress))
+            let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
+            let topic = try producer.topic(named: layout.name(of: .progress))
             for part in parts {
-                _ = try producer.store(
-                    "write", in: topic, key: RecordKey.join(part.send), value: part.encoded())
+                _ = try producer.storeRecord(
+                    action: "write", in: topic, key: RecordKey.join(part.send), value: part.encoded())
             }
         }
     }
 
     private func tally(_ targeted: Int, _ expanded: Int, _ excluded: [String: Int] = [:]) -> LaneTally {
         var tally = LaneTally()
-        (tally.targeted, tally.expanded, tally.excluded) = (targeted, expanded, excluded)
+        (tally.targeted, tally.expanded, tally.excludedByReason) = (targeted, expanded, excluded)
         return tally
     }
 
@@ -167,15 +167,18 @@ struct SendProgressTests {
         #expect(try waiting.member("verdict") == "accepted" && waiting.member("isComplete") == "0")
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
-        let key = GroupKey(app: "shop", group: "m1")
-        func part(_ part: LiveActivity.Progress.Part) -> LiveActivity.Progress {
-            LiveActivity.Progress(send: id, key: key, dryRun: false, acceptedAt: 5, at: 9, part)
+        let key = ScopeKey(app: "shop", group: "m1")
+        func part(_ part: LiveActivity.ProgressRecord.Part) -> LiveActivity.ProgressRecord {
+            LiveActivity.ProgressRecord(
+                send: id, key: key, isDryRun: false, acceptedAt: 5, writtenAt: 9, part: part)
         }
         try await write(
             [
                 part(.lanes([1], tally(10, 8, ["expired": 2]))),
                 part(
-                    .verdict(LiveActivity.Progress.PlannedPart(.planned, version: 3, generation: 2, lanes: 2))
+                    .planner(
+                        LiveActivity.ProgressRecord.PlannerPart(
+                            .planned, version: 3, generation: 2, laneCount: 2))
                 ),
             ], bench)
         let half = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
@@ -219,7 +222,7 @@ struct SendProgressTests {
         let records = try await bench.records(.sends, 2)
         #expect(records.count == 2 && records[0].key == records[1].key)
         guard
-            case .cancel(let cancel) = try SendRequest.decode(
+            case .cancellation(let cancel) = try SendRequest.decode(
                 Array(records[1].value.utf8), with: JSONReader())
         else {
             Issue.record("no cancel")
@@ -234,12 +237,14 @@ struct SendProgressTests {
 
     @Test
     func `a send to one user of a group keeps its recipient, and a conflict does not replace the verdict`() {
-        let key = GroupKey(app: "shop", group: "g")
-        func said(_ verdict: LiveActivity.Progress.Verdict, to user: String? = nil) -> LiveActivity.Progress {
-            var part = LiveActivity.Progress.PlannedPart(verdict, version: 1, lanes: 1)
+        let key = ScopeKey(app: "shop", group: "g")
+        func said(_ verdict: LiveActivity.ProgressRecord.PlannerVerdict, to user: String? = nil)
+            -> LiveActivity.ProgressRecord
+        {
+            var part = LiveActivity.ProgressRecord.PlannerPart(verdict, version: 1, laneCount: 1)
             part.recipient = user.map { .user($0) }
-            return LiveActivity.Progress(
-                send: "s", key: key, dryRun: false, acceptedAt: 1, at: 1, .verdict(part))
+            return LiveActivity.ProgressRecord(
+                send: "s", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: .planner(part))
         }
         var progress = SendProgress(id: "s")
         progress.add(said(.held, to: "ben"))
@@ -247,15 +252,16 @@ struct SendProgressTests {
         progress.add(said(.planned, to: "ben"))
         progress.add(said(.conflict))
         #expect(progress.recipient == .user("ben"))
-        #expect(progress.planned?.verdict == .planned && progress.conflicts == 1)
+        #expect(progress.plannerPart?.verdict == .planned && progress.conflictCount == 1)
         var timed = SendProgress(id: "s")
         timed.add(said(.cancelled))
         timed.add(said(.stopping))
-        #expect(timed.planned?.verdict == .cancelled, "in any order of the scheduler's and planner's records")
+        #expect(
+            timed.plannerPart?.verdict == .cancelled, "in any order of the scheduler's and planner's records")
         timed = SendProgress(id: "s")
         timed.add(said(.stopping))
         timed.add(said(.cancelled))
-        #expect(timed.planned?.verdict == .cancelled && timed.isComplete)
+        #expect(timed.plannerPart?.verdict == .cancelled && timed.isComplete)
         var send = Send(
             id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
             priority: 10, acceptedAt: 1)
@@ -271,20 +277,21 @@ struct SendProgressTests {
                 "{\"audience\":{\"users\":[\"jane\"]}," + SendsServiceTests.update().dropFirst()
             let id = try await bench.call("POST", "/v1/sends", body).member("sendId")
             if isPlanned {
-                var planned = LiveActivity.Progress.PlannedPart(.held)
+                var planned = LiveActivity.ProgressRecord.PlannerPart(.held)
                 planned.recipient = .user("jane")
-                let key = GroupKey(app: "shop", group: "m1")
+                let key = ScopeKey(app: "shop", group: "m1")
                 try await write(
                     [
-                        LiveActivity.Progress(
-                            send: id, key: key, dryRun: false, acceptedAt: 1, at: 1, .verdict(planned))
+                        LiveActivity.ProgressRecord(
+                            send: id, key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1,
+                            part: .planner(planned))
                     ], bench)
             }
             #expect(try await bench.call("DELETE", "/v1/sends/\(id)").status == 202)
         }
-        let cancels = try await bench.records(.sends, 4).compactMap { record -> Cancel? in
+        let cancels = try await bench.records(.sends, 4).compactMap { record -> Cancellation? in
             guard
-                case .cancel(let cancel) = try SendRequest.decode(
+                case .cancellation(let cancel) = try SendRequest.decode(
                     Array(record.value.utf8), with: JSONReader())
             else { return nil }
             return cancel
@@ -296,16 +303,17 @@ struct SendProgressTests {
 
     @Test func `lane counts of an earlier send with the same key do not count for a later one`() {
         var progress = SendProgress(id: "k")
-        let key = GroupKey(app: "shop", group: "g")
+        let key = ScopeKey(app: "shop", group: "g")
         for version in [7, 90_000] as [Int64] {
-            let parts: [LiveActivity.Progress.Part] = [
-                .verdict(LiveActivity.Progress.PlannedPart(.planned, version: version, lanes: 1)),
+            let parts: [LiveActivity.ProgressRecord.Part] = [
+                .planner(LiveActivity.ProgressRecord.PlannerPart(.planned, version: version, laneCount: 1)),
                 .lanes([0], LaneTally()),
             ]
             for part in parts {
-                #expect(!progress.isComplete || progress.planned?.version != version)
+                #expect(!progress.isComplete || progress.plannerPart?.version != version)
                 progress.add(
-                    LiveActivity.Progress(send: "k", key: key, dryRun: false, acceptedAt: 1, at: 1, part))
+                    LiveActivity.ProgressRecord(
+                        send: "k", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: part))
             }
             #expect(progress.isComplete)
         }
@@ -313,14 +321,15 @@ struct SendProgressTests {
 
     @Test func `an update of an unknown group reports the unknown group`() {
         var progress = SendProgress(id: "s")
-        let key = GroupKey(app: "shop", group: "g")
-        func add(_ part: LiveActivity.Progress.Part) {
+        let key = ScopeKey(app: "shop", group: "g")
+        func add(_ part: LiveActivity.ProgressRecord.Part) {
             progress.add(
-                LiveActivity.Progress(send: "s", key: key, dryRun: false, acceptedAt: 1, at: 1, part))
+                LiveActivity.ProgressRecord(
+                    send: "s", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 1, part: part))
         }
-        add(.verdict(LiveActivity.Progress.PlannedPart(.held)))
+        add(.planner(LiveActivity.ProgressRecord.PlannerPart(.held)))
         #expect(!progress.isComplete)
-        add(.verdict(LiveActivity.Progress.PlannedPart(.planned, version: 1, lanes: 1)))
+        add(.planner(LiveActivity.ProgressRecord.PlannerPart(.planned, version: 1, laneCount: 1)))
         #expect(!progress.isComplete)
         add(.lanes([0], LaneTally()))
         #expect(

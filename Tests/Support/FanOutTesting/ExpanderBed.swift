@@ -52,7 +52,8 @@ package final class ExpanderBed {
     package func lane(of recipient: Recipient) -> Int32 {
         Int32(
             Murmur2.partition(
-                of: RegistryKey.lane(app: Self.app, recipient: recipient).span, of: bed.layout.lanes))
+                forKey: RegistryKey.partitionKey(app: Self.app, recipient: recipient).span,
+                partitionCount: bed.layout.lanes))
     }
 
     /// Sends an expansion of a group to every lane. An expansion of one recipient goes only to its lane.
@@ -73,9 +74,10 @@ package final class ExpanderBed {
     /// - Parameter time: Milliseconds since 1970.
     package func start(_ installation: String, in group: String, generation: Int64, at time: Int64) {
         let key = LedgerKey(
-            app: Self.app, .group(group), recipient: .installation(installation), generation: generation,
+            app: Self.app, subject: .group(group), recipient: .installation(installation),
+            generation: generation,
             installation: installation)
-        let row = LedgerRow(version: generation, at: time, type: "Match")
+        let row = LedgerRow(version: generation, startedAt: time, type: "Match")
         starts.send(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
     }
 
@@ -92,7 +94,7 @@ package final class ExpanderBed {
         guard let records = try? TopicContent(.progress, bed).records else { return nil }
         let reader = JSONReader()
         return records.reduce(closings) { left, record in
-            guard let progress = try? Progress.decode(record.value ?? [], with: reader),
+            guard let progress = try? ProgressRecord.decode(record.value ?? [], with: reader),
                 case .lanes(let lanes, _) = progress.part
             else { return left }
             return left - lanes.count
@@ -144,7 +146,7 @@ package final class ExpanderBed {
                 let flotilla = Array((record.headers["flotilla"] ?? "").utf8)
                 let to = Array((record.headers["to"] ?? "").utf8)
                 let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
-                try body(head, SheetJobs(to.span), record.value ?? [])
+                try body(head, SheetJobs(parsing: to.span), record.value ?? [])
             }
         }
     }
@@ -153,7 +155,7 @@ package final class ExpanderBed {
     package static func tallies(of send: String, in bed: IngestBed) throws -> [LaneTally] {
         let reader = JSONReader()
         return try TopicContent(.progress, bed).records.flatMap { record -> [LaneTally] in
-            let progress = try Progress.decode(record.value ?? [], with: reader)
+            let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
             guard progress.send == send, case .lanes(let lanes, let tally) = progress.part else { return [] }
             return Array(repeating: tally, count: lanes.count)
         }
@@ -181,7 +183,7 @@ package final class ExpanderBed {
                 event == .start ? .everyone : .group
             }
         return Expansion(
-            send: send, key: GroupKey(app: app, group: group), targets: targets, content: content,
+            send: send, key: ScopeKey(app: app, group: group), targets: targets, content: content,
             priority: 10, generation: generation, version: version, deadline: 1 << 40, expiration: 1 << 40,
             acceptedAt: 1_763_600_000_000)
     }

@@ -73,7 +73,7 @@ package final class ExpanderKills: KillScene {
         return result
     }
 
-    package var firstRareStep: ExpanderStep { .viewSettled }
+    package var firstRareStep: ExpanderStep { .viewWritten }
     package var settleSeconds: Int { 300 }
 
     package func work(_ moment: KillMoment) {
@@ -113,7 +113,7 @@ package final class ExpanderKills: KillScene {
             reaches[send] = .one(Self.token(ofUpdate: one))
         }
         // Without conflation each send must reach all its tokens, even if a newer send exists.
-        expansion.conflate = false
+        expansion.isConflatable = false
         world.expand(expansion)
         result.sends += 1
     }
@@ -169,7 +169,7 @@ package final class ExpanderKills: KillScene {
         try ExpanderBed.eachSheet(in: bed, withAborted: true) { _, sheet, _ in written += sheet.count }
         result.redone = written - result.jobs
         let deaths = result.kills + plan.freezes
-        let most = deaths * (PageSize.rowsMin + bed.layout.lanes)
+        let most = deaths * (AdaptivePageSize.rowsMin + bed.layout.lanes)
         if result.redone > most, result.fault == nil {
             result.fault = "\(result.redone) jobs were written again after \(deaths) deaths, \(most) at most"
         }

@@ -45,7 +45,8 @@ package final class PlannerHoldUp {
         self.directory = directory
         sender = try ReportSender(bed, to: .sends)
         watcher = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watcher", log: .silent, metrics: Metrics())
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
+            log: .silent, metrics: Metrics())
     }
 
     /// - Returns: The longest time, in seconds, until the last lane could read a send.
@@ -88,10 +89,12 @@ package final class PlannerHoldUp {
     private func watch() throws {
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
-            let partition = TopicPartition(bed.layout.name(.expansions), lane)
-            starts.append(PartitionStart(partition, .offset(try watcher.watermarks(of: partition).high)))
+            let partition = TopicPartition(bed.layout.name(of: .expansions), lane)
+            starts.append(
+                PartitionStart(
+                    partition: partition, position: .offset(try watcher.watermarks(of: partition).high)))
         }
-        try watcher.assign(starts)
+        try watcher.assign(startingAt: starts)
     }
 
     /// Sends one send at a time, each to a new group, and reads the expansions.
@@ -117,7 +120,7 @@ package final class PlannerHoldUp {
             content: content,
             priority: 10, acceptedAt: 1_763_600_000_000)
         open[send.id] = (.now(), 0)
-        sender.send(key: send.groupKey?.bytes, value: send.encoded())
+        sender.send(key: send.scopeKey?.bytes, value: send.encoded())
     }
 
     private func look() throws {
@@ -126,7 +129,7 @@ package final class PlannerHoldUp {
         for index in 0..<batch.count {
             guard let value = batch[index].value,
                 case .expansion(let expansion)? = try? unsafe value.withUnsafeBytes({
-                    bytes throws(RecordError) in
+                    bytes throws(RecordDecodingError) in
                     try unsafe ExpansionRequest.decode(bytes, with: reader)
                 }), let sent = open[expansion.send]
             else { continue }

@@ -11,16 +11,16 @@ internal import Topics
 /// checks properties of each send.
 package struct PlannerModel {
     private struct Rows: GroupTable {
-        var rows: [GroupKey: GroupRow] = [:]
-        var seen: [[UInt8]: SeenSend] = [:]
+        var rows: [ScopeKey: GroupRow] = [:]
+        var seen: [[UInt8]: SendIdempotencyRow] = [:]
 
-        func row(of key: GroupKey) throws(StoreError) -> GroupRow? { rows[key] }
-        func seen(_ send: String, app: String) throws(StoreError) -> SeenSend? {
-            seen[SeenSend.key(app: app, send: send)]
+        func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { rows[key] }
+        func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
+            seen[SendIdempotencyRow.key(app: app, send: send)]
         }
-        mutating func set(_ row: GroupRow, of key: GroupKey) { rows[key] = row }
-        mutating func set(_ seen: SeenSend, send: String, app: String) {
-            self.seen[SeenSend.key(app: app, send: send)] = seen
+        mutating func set(_ row: GroupRow, of key: ScopeKey) { rows[key] = row }
+        mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {
+            self.seen[SendIdempotencyRow.key(app: app, send: send)] = seen
         }
     }
 
@@ -43,8 +43,8 @@ package struct PlannerModel {
         let planner = Planner(lanes: lanes) { app, recipient in Self.lane(of: recipient, app: app, lanes) }
         for record in sends.records {
             guard let value = record.value, let request = try? SendRequest.decode(value, with: reader),
-                let key = request.groupKey,
-                Murmur2.partition(of: key.bytes.span, of: lanes) == Int(record.partition)
+                let key = request.scopeKey,
+                Murmur2.partition(forKey: key.bytes.span, partitionCount: lanes) == Int(record.partition)
             else {
                 misfits.insert("\(record.partition)/\(record.offset)")
                 continue
@@ -61,12 +61,12 @@ package struct PlannerModel {
     }
 
     private static func lane(of recipient: Recipient, app: String, _ lanes: Int) -> Int {
-        Murmur2.partition(of: RecordKey.join(app, recipient.text).span, of: lanes)
+        Murmur2.partition(forKey: RecordKey.join(app, recipient.text).span, partitionCount: lanes)
     }
 
     private mutating func take(_ plan: Plan) {
         for one in plan.progress { progress[one.encoded(), default: 0] += 1 }
-        for part in plan.parts {
+        for part in plan.expansions {
             let value = part.expansion.encoded()
             for lane in part.lane.map({ $0..<$0 + 1 }) ?? 0..<lanes {
                 expansions[Int32(lane), default: [:]][value, default: 0] += 1
@@ -95,9 +95,11 @@ package struct PlannerModel {
             return "missing row of \(text(key))"
         }
         for (key, value) in found {
-            let group = unsafe key.withUnsafeBytes { unsafe GroupKey(bytes: $0) }
+            let group = unsafe key.withUnsafeBytes { unsafe ScopeKey(bytes: $0) }
             guard let group, SendMix.isBusy(group) else { return "unexpected row: \(text(key))" }
-            if try GroupRow.decode(value, with: reader).held != nil { return "\(group) still holds a send" }
+            if try GroupRow.decode(value, with: reader).heldSend != nil {
+                return "\(group) still holds a send"
+            }
         }
         return nil
     }
@@ -105,11 +107,11 @@ package struct PlannerModel {
     private func faultOfRest(
         progress: TopicContent, whole: TopicContent, urgent: TopicContent, schedules: TopicContent
     ) throws -> String? {
-        var said: [String: [Progress.PlannedPart]] = [:]
+        var said: [String: [ProgressRecord.PlannerPart]] = [:]
         var found: Bag = [:]
         for record in progress.records {
-            let one = try Progress.decode(record.value ?? [], with: reader)
-            guard case .verdict(let part) = one.part else { return "a progress record comes from a lane" }
+            let one = try ProgressRecord.decode(record.value ?? [], with: reader)
+            guard case .planner(let part) = one.part else { return "a progress record comes from a lane" }
             if SendMix.isBusy(one.key) {
                 said[one.send, default: []].append(part)
             } else {
@@ -147,13 +149,13 @@ package struct PlannerModel {
 
     /// Checks that a send to a busy group has one outcome, and that each lane got a planned send once.
     private func faultOfBusy(
-        _ send: String, said: [Progress.PlannedPart], expanded: [Int32: Int]
+        _ send: String, said: [ProgressRecord.PlannerPart], expanded: [Int32: Int]
     ) -> String? {
         let ends = said.filter { $0.verdict != .held && $0.verdict != .stopping }
         guard ends.count == 1, let end = ends.first else {
             return "\(send) has the outcomes \(said.map(\.verdict)), expected one"
         }
-        let wanted = end.verdict == .planned ? end.lanes : 0
+        let wanted = end.verdict == .planned ? end.laneCount : 0
         guard expanded.count == wanted, expanded.values.allSatisfy({ $0 == 1 }) else {
             return "\(send) has \(expanded) expansions, expected \(wanted)"
         }

@@ -11,13 +11,13 @@ package struct SendMix {
 
     package struct Sent: Sendable {
         package let request: SendRequest
-        package var key: [UInt8] { request.groupKey?.bytes ?? [] }
+        package var key: [UInt8] { request.scopeKey?.bytes ?? [] }
 
         package var value: [UInt8] {
             switch request {
             case .send(let send): send.encoded()
-            case .cancel(let cancel): cancel.encoded()
-            case .enquiry(let enquiry): enquiry.encoded()
+            case .cancellation(let cancel): cancel.encoded()
+            case .groupState(let enquiry): enquiry.encoded()
             }
         }
     }
@@ -30,7 +30,7 @@ package struct SendMix {
 
     package init(seed: UInt64) { chance = SeededGenerator(seed) }
 
-    package static func isBusy(_ key: GroupKey) -> Bool { key.group?.hasPrefix("busy") ?? false }
+    package static func isBusy(_ key: ScopeKey) -> Bool { key.group?.hasPrefix("busy") ?? false }
 
     package mutating func next() -> Sent {
         if let sent = again {
@@ -50,8 +50,9 @@ package struct SendMix {
         let id = "s\(number)"
         if chance.below(10) == 0, let last = lastOf[group] {
             return Sent(
-                request: .cancel(
-                    Cancel(send: last, app: "shop", key: GroupKey(app: "shop", group: group), acceptedAt: 1)))
+                request: .cancellation(
+                    Cancellation(
+                        send: last, app: "shop", key: ScopeKey(app: "shop", group: group), acceptedAt: 1)))
         }
         lastOf[group] = id
         return Sent(request: .send(make(.update, id: id, group: group, audience: audience)))
@@ -79,7 +80,7 @@ package struct SendMix {
         send.owner = owner
         if event == .start, chance.below(2) == 0 { send.endDate = 4_000_000_000 }
         send.fingerprint = "f\(number)"
-        send.dryRun = chance.below(20) == 0
+        send.isDryRun = chance.below(20) == 0
         return Sent(request: .send(send))
     }
 

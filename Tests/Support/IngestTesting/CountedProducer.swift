@@ -17,10 +17,11 @@ package final class CountedProducer {
     package init(
         _ bed: IngestBed, _ options: ProducerOptions = ProducerOptions(), name: String
     ) throws {
-        producer = try Producer(bed.settings, options, name: name, log: .silent, metrics: Metrics())
+        producer = try Producer(
+            settings: bed.settings, options: options, name: name, log: .silent, metrics: Metrics())
     }
 
-    package func topic(_ name: String) throws -> Topic { try producer.topic(name) }
+    package func topic(_ name: String) throws -> Topic { try producer.topic(named: name) }
 
     package var areAllStored: Bool { stored == sent }
 
@@ -66,7 +67,7 @@ package final class CountedProducer {
     }
 
     private func collect(waitMilliseconds: Int32) {
-        _ = producer.collect(into: &deliveries, waitMilliseconds: waitMilliseconds)
+        _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: waitMilliseconds)
         for delivery in deliveries {
             if delivery.isStored { stored += 1 } else { loss = loss ?? "\(delivery.outcome)" }
         }

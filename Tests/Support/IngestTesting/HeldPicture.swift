@@ -12,16 +12,16 @@ package final class HeldPicture {
         _ bed: IngestBed, of topic: TopicName, partition: Int32 = 0, heldMilliseconds limit: Int = 120_000
     ) throws {
         producer = try TransactionalProducer(
-            bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: limit,
+            settings: bed.settings, transactionalID: "\(bed.layout.prefix)holder", timeoutMilliseconds: limit,
             name: "holder", log: .silent, metrics: Metrics())
-        let held = try producer.topic(bed.layout.name(topic))
-        try producer.initialise()
+        let held = try producer.topic(named: bed.layout.name(of: topic))
+        try producer.initialize()
         try producer.begin()
         let key = Array("shop/i:nobody".utf8)
         let isQueued =
             producer.send(to: held, partition: partition, key: key.span, value: nil) == .queued
         // The record is delivered, so it is in the partition.
-        while isQueued, producer.outstanding > 0 { producer.serve() }
+        while isQueued, producer.outstandingRecords > 0 { producer.pollEvents() }
     }
 
     package func end() throws { try producer.abort() }

@@ -19,7 +19,7 @@ extension IngestBed {
             var offsets: [TopicPartition: Int64] = [:]
             for topic in topics where topic.hasTransactions {
                 for partition in 0..<Int32(layout.lanes) {
-                    let place = TopicPartition(layout.name(topic), partition)
+                    let place = TopicPartition(layout.name(of: topic), partition)
                     let high = try admin.watermarks(of: place).high
                     if high > 0 { offsets[place] = high - 1 }
                 }

@@ -11,7 +11,7 @@ package import Topics
 package final class IngestBed: Sendable {
     package let settings: KafkaSettings
     package let layout: TopicLayout
-    package let admin: Admin
+    package let admin: AdminClient
     package static let app = App(
         id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
         keyID: "KEY1234567", types: [])
@@ -28,7 +28,7 @@ package final class IngestBed: Sendable {
     package init(_ brokers: [String], lanes: Int) throws {
         settings = KafkaSettings(brokers: brokers)
         layout = TopicLayout(prefix: "test-\(getpid())-\(UInt32.random(in: 0 ... .max)).", lanes: lanes)
-        admin = try Admin(settings, log: .silent, metrics: Metrics())
+        admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
         try layout.create(on: admin)
     }
 
@@ -37,27 +37,28 @@ package final class IngestBed: Sendable {
         under directory: String, sealingKeys: SealingKeys? = nil
     ) throws -> StageEnvironment {
         StageEnvironment(
-            cluster: Cluster(settings), layout: layout, slot: try Slot.take(under: directory),
-            sealingKeys: sealingKeys, catalog: { KnownCatalog(apps: Self.apps) })
+            cluster: Cluster(settings: settings), layout: layout,
+            slot: try ProcessSlot.acquire(under: directory),
+            sealingKeys: sealingKeys, catalog: { CatalogSnapshot(apps: Self.apps) })
     }
 
     /// Whether a group has committed all records of these topics, which have a partition for each lane. False
     /// also while the cluster does not answer.
     package func isRead(by group: String, _ topics: [TopicName]) -> Bool {
         let partitions = topics.flatMap { topic in
-            (0..<Int32(layout.lanes)).map { TopicPartition(layout.name(topic), $0) }
+            (0..<Int32(layout.lanes)).map { TopicPartition(layout.name(of: topic), $0) }
         }
-        let lags = try? admin.lag(of: layout.prefix + group, partitions)
-        return lags?.allSatisfy { $0.records == 0 } ?? false
+        let lags = try? admin.lag(of: layout.prefix + group, in: partitions)
+        return lags?.allSatisfy { $0.recordCount == 0 } ?? false
     }
 
     /// Deletes every record of these topics, as retention does after an idle time.
     package func expireRecords(of topics: [TopicName]) throws {
         var ends: [TopicPartition: Int64] = [:]
         for topic in topics {
-            for partition in 0..<Int32(layout.partitions(topic)) {
+            for partition in 0..<Int32(layout.partitions(of: topic)) {
                 // In the place of an offset, -1 is the end of the log.
-                ends[TopicPartition(layout.name(topic), partition)] = -1
+                ends[TopicPartition(layout.name(of: topic), partition)] = -1
             }
         }
         try admin.deleteRecords(before: ends)

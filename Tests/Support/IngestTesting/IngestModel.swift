@@ -14,13 +14,13 @@ package struct IngestModel {
     package private(set) var installations: [[UInt8]: Installation] = [:]
     /// The records that must be rejected, as partition/offset.
     package private(set) var misfits: Set<String> = []
-    private let merges: [String: Merge]
+    private let merges: [String: ReportMerger]
     private let lanes: Int
     private let reader = JSONReader()
 
     package init(_ reports: TopicContent, lanes: Int, keys: SealingKeys?) {
         self.lanes = lanes
-        merges = IngestBed.apps.mapValues { Merge(app: $0, seal: TokenSeal(keys)) }
+        merges = IngestBed.apps.mapValues { ReportMerger(app: $0, seal: TokenSeal(keys: keys)) }
         let now = WallTime.now().milliseconds
         for record in reports.records {
             let place = "\(record.partition)/\(record.offset)"
@@ -30,20 +30,22 @@ package struct IngestModel {
             }
             // A record in a wrong partition was forwarded, and is also in the right partition.
             let key = report.key
-            guard Int32(Murmur2.partition(of: key.span, of: lanes)) == record.partition else { continue }
+            guard Int32(Murmur2.partition(forKey: key.span, partitionCount: lanes)) == record.partition else {
+                continue
+            }
             guard let merge = merges[report.app] else {
                 misfits.insert(place)
                 continue
             }
             let forwarded = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
             let offset = record.headers["\(Report.offsetHeader)"].flatMap(Int64.init)
-            let arrival = Arrival(
+            let arrival = ReportArrival(
                 receivedAt: min(record.timestamp, forwarded ?? record.timestamp),
                 offset: offset ?? record.offset)
-            switch merge.merge(report, arrival, into: installations[key], now: now) {
+            switch merge.merge(report, arrival: arrival, into: installations[key], now: now) {
             case .rejected: misfits.insert(place)
             case .unchanged: break
-            case .merged(let merged) where !merged.isDue: installations[key] = merged.installation
+            case .merged(let merged) where !merged.mustBeWritten: installations[key] = merged.installation
             case .merged(let merged): take(merged, key)
             }
         }
@@ -89,7 +91,7 @@ package struct IngestModel {
             guard let value = record.value, let event = try? Event.decode(value, with: reader) else {
                 return "events has a record that is not an event: \(text(record.value))"
             }
-            let lane = Int32(Murmur2.partition(of: event.key.span, of: lanes))
+            let lane = Int32(Murmur2.partition(forKey: event.key.span, partitionCount: lanes))
             guard record.key == event.key, record.partition == lane else {
                 return "an event is in partition \(record.partition) instead of \(lane): \(text(value))"
             }
@@ -109,13 +111,13 @@ package struct IngestModel {
         guard let found, let wanted,
             let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
             let has = row(found, under: key.entry), let wants = row(wanted, under: key.entry),
-            let grain = merges[key.app]?.grain
+            let grain = merges[key.app]?.writeInterval
         else { return false }
         return has.agrees(with: wants, grain)
     }
 
     private func row(_ bytes: [UInt8], under entry: RegistryKey.Entry) -> RegistryRow? {
-        try? unsafe bytes.withUnsafeBytes { bytes throws(RecordError) in
+        try? unsafe bytes.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe RegistryRow.decode(bytes, under: entry, with: reader)
         }
     }

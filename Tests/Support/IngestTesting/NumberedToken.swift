@@ -22,7 +22,7 @@ package enum NumberedToken {
         guard hex.count == 2 * digits else { return nil }
         var number: UInt64 = 0
         for index in digits..<2 * digits {
-            guard let value = Hex.value(hex[index]) else { return nil }
+            guard let value = Hex.value(of: hex[index]) else { return nil }
             number = number << 4 | UInt64(value)
         }
         return Int(exactly: number)

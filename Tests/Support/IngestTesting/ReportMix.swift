@@ -61,7 +61,7 @@ package struct ReportMix {
             return report
         case 94..<97:
             var report = report(.reconcile)
-            report.running = ["activity-\(number)-\(generator.below(3))"]
+            report.runningActivities = ["activity-\(number)-\(generator.below(3))"]
             return report
         default:
             var report = report(.unregister)

@@ -13,7 +13,7 @@ package final class ReportSender {
 
     package init(_ bed: IngestBed, to topic: TopicName = .reports) throws {
         producer = try CountedProducer(bed, name: topic.rawValue)
-        self.topic = try producer.topic(bed.layout.name(topic))
+        self.topic = try producer.topic(bed.layout.name(of: topic))
         lanes = bed.layout.lanes
     }
 
@@ -24,7 +24,8 @@ package final class ReportSender {
     /// - Parameter partition: The partition, or nil if the key decides.
     package func send(key: [UInt8]?, value: [UInt8]?, partition: Int32? = nil) {
         producer.send(to: topic, partition: partition, key: key?.span, value: value?.span)
-        let lane = partition ?? key.map { Int32(Murmur2.partition(of: $0.span, of: lanes)) } ?? -1
+        let lane =
+            partition ?? key.map { Int32(Murmur2.partition(forKey: $0.span, partitionCount: lanes)) } ?? -1
         // The first record of a producer is sent alone. If a moving leader rejects it and accepts later ones,
         // the rejected record is lost and reported. Most tests must not meet this case.
         if known.insert(lane).inserted { producer.flush() }

@@ -36,14 +36,15 @@ package struct TopicContent {
         of topic: TopicName, _ bed: IngestBed, withAborted: Bool = false,
         _ body: (borrowing Record) throws -> Void
     ) throws {
-        let name = bed.layout.name(topic)
-        var options = ConsumerOptions(.manual)
+        let name = bed.layout.name(of: topic)
+        var options = ConsumerOptions(membership: .manual)
         options.readsOpenTransactions = withAborted
         let consumer = try Consumer(
-            bed.settings, options, name: "judge", log: .silent, metrics: Metrics())
+            settings: bed.settings, options: options, name: "judge", log: .silent, metrics: Metrics())
         defer { _ = consumer.close() }
-        let partitions = (0..<Int32(bed.layout.partitions(topic))).map { TopicPartition(name, $0) }
-        try consumer.assign(partitions.map { PartitionStart($0, .beginning) })
+        let partitions = (0..<Int32(bed.layout.partitions(of: topic))).map { TopicPartition(name, $0) }
+        try consumer.assign(
+            startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
         var open = Set(partitions)
         var batch = RecordBatch()
         var limit = Instant.now().advanced(byMilliseconds: silentMilliseconds)
@@ -52,7 +53,7 @@ package struct TopicContent {
             let events = consumer.poll(into: &batch, waitMilliseconds: 100)
             for index in 0..<batch.count { try body(batch[index]) }
             if !batch.isEmpty { limit = Instant.now().advanced(byMilliseconds: silentMilliseconds) }
-            for case .end(let partition, let offset) in events {
+            for case .reachedEnd(let partition, let offset) in events {
                 if let ends = consumer.knownWatermarks(of: partition), offset >= ends.high {
                     open.remove(partition)
                 }

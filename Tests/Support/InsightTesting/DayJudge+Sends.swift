@@ -14,7 +14,7 @@ extension DayJudge {
         }
         var systems: [String: Int] = [:]
         for tally in sums.lanes.values {
-            for (system, count) in tally.systems { systems[String(system), default: 0] += count }
+            for (system, count) in tally.jobsBySystem { systems[String(system), default: 0] += count }
         }
         compare("\(send) systems", report["systems"] as? [String: Int], to: systems)
         let bySystem = report["bySystem"] as? [String: [String: Int]]
@@ -72,14 +72,14 @@ extension DayJudge {
             let excluded = row["excluded"] as? [String: Int] ?? [:]
             compare(
                 "\(id) excluded", excluded["no_token"] ?? 0,
-                to: lanes.reduce(0) { $0 + ($1.excluded["no_token"] ?? 0) })
+                to: lanes.reduce(0) { $0 + ($1.excludedByReason["no_token"] ?? 0) })
         }
     }
 
     mutating func judgeGroups(_ app: String) async throws {
         let rows = try await all(.groups, app, list: "groups", with: ["state": "all", "limit": "6"])
         let own = model.groups.filter { $0.key.app == app }
-        let wanted = own.sorted { $0.value.lastAt > $1.value.lastAt }.map(\.key.name)
+        let wanted = own.sorted { $0.value.lastSendAt > $1.value.lastSendAt }.map(\.key.name)
         compare("groups of \(app)", rows.compactMap { $0["groupId"] as? String }, to: wanted)
         for name in 0..<DayMix.groups {
             let id = DayMix.group(name)
@@ -90,8 +90,8 @@ extension DayJudge {
             }
             compare("\(id) version", answer["version"] as? Int64, to: row.version)
             compare("\(id) generation", answer["generation"] as? Int64, to: row.generation)
-            compare("\(id) updates", answer["updates"] as? Int, to: row.updates)
-            let isEnded = row.endedAt > 0 && row.endedAt >= row.generation
+            compare("\(id) updates", answer["updates"] as? Int, to: row.updateCount)
+            let isEnded = row.endVersion > 0 && row.endVersion >= row.generation
             compare("\(id) state", answer["state"] as? String, to: isEnded ? "ended" : "live")
             compare("\(id) running", answer["running"] as? Int, to: model.running(id, app: app))
             let sends = (0..<DayMix.sends).reversed().filter {

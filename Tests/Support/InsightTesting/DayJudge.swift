@@ -34,10 +34,11 @@ package struct DayJudge {
     private static let partialSecondsMax = 60.0
 
     func ask(
-        _ name: InsightCall.Name, _ app: String, id: String? = nil, with parameters: [String: String] = [:]
+        _ name: InsightQuery.Kind, _ app: String, id: String? = nil, with parameters: [String: String] = [:]
     ) async throws -> Answer {
-        let call = InsightCall(
-            name, app: app, id: id, parameters: parameters.map { InsightCall.Parameter($0.key, $0.value) })
+        let call = InsightQuery(
+            name, app: app, id: id,
+            parameters: parameters.map { InsightQuery.Parameter(name: $0.key, value: $0.value) })
         // On a busy machine the other process may not answer for a while. The answer then reports it.
         let limit = Date(timeIntervalSinceNow: Self.partialSecondsMax)
         while true {
@@ -51,7 +52,7 @@ package struct DayJudge {
 
     /// Returns all entries of a list, page by page.
     func all(
-        _ name: InsightCall.Name, _ app: String, id: String? = nil, list: String,
+        _ name: InsightQuery.Kind, _ app: String, id: String? = nil, list: String,
         with parameters: [String: String]
     ) async throws -> [Answer] {
         var rows: [Answer] = []

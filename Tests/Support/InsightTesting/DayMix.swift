@@ -27,7 +27,7 @@ package struct DayMix: Sendable {
     private static let jobsMax = 12
 
     private struct OpenSheet {
-        var place: JobPlace
+        var place: JobPosition
         var send: Int
         var environment: Environment
         var lane: Int
@@ -52,8 +52,8 @@ package struct DayMix: Sendable {
         peopleOfLane = Self.apps.map { app in
             var all = Array(repeating: [Int](), count: lanes)
             for person in 0..<people {
-                let key = RegistryKey.lane(app: app, recipient: .user(Self.user(person)))
-                all[Murmur2.partition(of: key.span, of: lanes)].append(person)
+                let key = RegistryKey.partitionKey(app: app, recipient: .user(Self.user(person)))
+                all[Murmur2.partition(forKey: key.span, partitionCount: lanes)].append(person)
             }
             return all
         }
@@ -101,7 +101,8 @@ package struct DayMix: Sendable {
             event: send % 10 == 1 ? .start : .update, deadline: 1_900_000_000, acceptedAt: acceptedAt(send))
         let parts = parts(sheet.people.count)
         let at = acceptedAt(send) + Int64(numbers.below(90_000))
-        let receipt = Receipt(head, at: sheet.place, attempt: 1 + numbers.below(3), writtenAt: at, parts)
+        let receipt = Receipt(
+            head, at: sheet.place, attempt: 1 + numbers.below(3), writtenAt: at, parts: parts)
         var lines: [UInt8] = []
         if parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }) {
             for line in parts.flatMap({ $0.lines.ranges.flatMap(Array.init) }).sorted() {
@@ -124,7 +125,7 @@ package struct DayMix: Sendable {
         sheetsMade += 1
         let topic = numbers.below(10) == 0 ? "jobs.urgent" : "jobs"
         let sheet = OpenSheet(
-            place: JobPlace(topic: topic, partition: Int32(lane), offset: sheetsMade), send: send,
+            place: JobPosition(topic: topic, partition: Int32(lane), offset: sheetsMade), send: send,
             environment: numbers.below(5) == 0 ? .sandbox : .production, lane: lane,
             people: (0..<1 + numbers.below(Self.jobsMax)).map { _ in there[numbers.below(there.count)] })
         if sheets.count < Self.openSheets {
@@ -153,7 +154,7 @@ package struct DayMix: Sendable {
             let (what, status, reason) = outcome
             let due = what == .moved ? begin + 90_000_000 : nil
             return lines.isEmpty
-                ? nil : Receipt.Part(what, lines, status: status, reason: reason, dueAt: due)
+                ? nil : Receipt.Part(what, lines: lines, status: status, reason: reason, dueAt: due)
         }
     }
 
@@ -178,16 +179,16 @@ package struct DayMix: Sendable {
         if numbers.below(20) == 0 { return DayRecord(topic: .installations, key: phone.key, value: nil) }
         let at = time()
         let said = ReportTime(event: at, received: at)
-        if numbers.below(10) > 0 { phone.user = Said(.user(Self.user(person)), at: said) }
-        phone.environment = Said(.production, at: said)
-        phone.os = Said("18.\(numbers.below(5))", at: said)
-        phone.starts = [
+        if numbers.below(10) > 0 { phone.user = Timestamped(.user(Self.user(person)), at: said) }
+        phone.environment = Timestamped(.production, at: said)
+        phone.os = Timestamped("18.\(numbers.below(5))", at: said)
+        phone.startTokens = [
             .init(
                 type: "Match", token: .init(hash: "aa11", sealed: "00ff", environment: .production, at: said))
         ]
         var activity = Installation.Activity(id: "a-\(id)")
-        activity.group = Said(Self.group(numbers.below(Self.groups)), at: said)
-        activity.heardAt = said
+        activity.group = Timestamped(Self.group(numbers.below(Self.groups)), at: said)
+        activity.lastSeenAt = said
         activity.token = .init(hash: "bb22", sealed: "00ff", environment: .production, at: said)
         switch numbers.below(4) {
         case 0: activity.closing = .init(endedAt: said)
@@ -202,35 +203,35 @@ package struct DayMix: Sendable {
         let send = numbers.below(Self.sends)
         let app = Self.app(ofSend: send)
         let key =
-            Self.group(ofSend: send).map { GroupKey(app: app, group: $0) }
-            ?? GroupKey(app: app, activity: "a-\(send)")
-        var part = Progress.Part.verdict(
-            .init(.planned, version: Int64(send) + 1, generation: 1, lanes: lanes))
+            Self.group(ofSend: send).map { ScopeKey(app: app, group: $0) }
+            ?? ScopeKey(app: app, activity: "a-\(send)")
+        var part = ProgressRecord.Part.planner(
+            .init(.planned, version: Int64(send) + 1, generation: 1, laneCount: lanes))
         if numbers.below(4) > 0 {
             var tally = LaneTally()
             tally.targeted = numbers.below(5000)
-            for _ in 0..<numbers.below(60) { tally.expand(on: OSVersion(UInt8(17 + numbers.below(3)), 1)) }
+            for _ in 0..<numbers.below(60) { tally.countJob(on: OSVersion(UInt8(17 + numbers.below(3)), 1)) }
             tally.dropped = numbers.below(20)
-            tally.excluded = ["no_token": numbers.below(30)]
+            tally.excludedByReason = ["no_token": numbers.below(30)]
             let first = numbers.below(lanes)
             part = .lanes(Array(first..<min(lanes, first + 1 + numbers.below(3))), tally)
         }
         let at = acceptedAt(send)
-        let record = Progress(
-            send: Self.send(send), key: key, dryRun: false, acceptedAt: at,
-            at: at + Int64(numbers.below(5000)), part)
+        let record = ProgressRecord(
+            send: Self.send(send), key: key, isDryRun: false, acceptedAt: at,
+            writtenAt: at + Int64(numbers.below(5000)), part: part)
         return DayRecord(topic: .progress, key: RecordKey.join(Self.send(send)), value: record.encoded())
     }
 
     private mutating func group() -> DayRecord {
-        let key = GroupKey(app: app(), group: Self.group(numbers.below(Self.groups)))
+        let key = ScopeKey(app: app(), group: Self.group(numbers.below(Self.groups)))
         if numbers.below(30) == 0 { return DayRecord(topic: .groups, key: key.bytes, value: nil) }
         var row = GroupRow()
         row.generation = 1 + Int64(numbers.below(3))
-        row.endedAt = Int64(numbers.below(4))
+        row.endVersion = Int64(numbers.below(4))
         row.version = Int64(numbers.below(1000))
-        row.updates = numbers.below(100)
-        row.lastAt = time()
+        row.updateCount = numbers.below(100)
+        row.lastSendAt = time()
         return DayRecord(topic: .groups, key: key.bytes, value: row.encoded())
     }
 
@@ -243,7 +244,7 @@ package struct DayMix: Sendable {
         send.deadline = begin / 1000 + 900_000
         let row = TimerRow(
             app: app, owner: .recipient(.user(user)), id: "t-\(numbers.below(2))", dueAt: time() + 86_400_000,
-            latenessMax: 1000, send: send, offset: 1)
+            latenessMillisecondsMax: 1000, send: send, commandOffset: 1)
         let isGone = numbers.below(3) == 0
         return DayRecord(
             topic: .timers, partition: Int32(lane(of: user, app)), key: row.key,
@@ -251,12 +252,13 @@ package struct DayMix: Sendable {
     }
 
     private func lane(of user: String, _ app: String) -> Int {
-        Murmur2.partition(of: RegistryKey.lane(app: app, recipient: .user(user)).span, of: lanes)
+        Murmur2.partition(
+            forKey: RegistryKey.partitionKey(app: app, recipient: .user(user)).span, partitionCount: lanes)
     }
 
     private mutating func audit() -> DayRecord {
         let entry = AuditEntry(
-            at: time(), by: "key-\(numbers.below(9))", action: "send.start", app: app(),
+            at: time(), author: "key-\(numbers.below(9))", action: "send.start", app: app(),
             subject: "s-\(numbers.below(1000))")
         return DayRecord(topic: .audit, key: entry.key, value: entry.encoded())
     }

@@ -64,17 +64,19 @@ package struct DayModel {
             enter(event)
         }
         records += try Self.each(.progress, of: bed) { record in
-            guard let one = record.value.flatMap({ try? Progress.decode($0, with: reader) }) else { return }
+            guard let one = record.value.flatMap({ try? ProgressRecord.decode($0, with: reader) }) else {
+                return
+            }
             let key = SendKey(app: one.key.app, send: one.send)
             switch one.part {
-            case .verdict: sends[key, default: Sums()].isPlanned = true
+            case .planner: sends[key, default: Sums()].isPlanned = true
             case .lanes(let numbers, let tally):
                 for number in numbers { sends[key, default: Sums()].lanes[number] = tally }
             }
         }
         records += try Self.each(.groups, of: bed) { record in
             let bytes = record.key ?? []
-            guard let key = unsafe bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) }) else { return }
+            guard let key = unsafe bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) else { return }
             groups[Name(app: key.app, name: key.group ?? "")] = record.value.flatMap {
                 try? GroupRow.decode($0, with: reader)
             }
@@ -115,7 +117,7 @@ package struct DayModel {
     private mutating func readReceipts(_ bed: IngestBed) throws {
         let reader = JSONReader()
         // A sheet of a day has fewer than 64 jobs.
-        var done: [JobPlace: UInt64] = [:]
+        var done: [JobPosition: UInt64] = [:]
         records += try Self.each(.receipts, of: bed) { record in
             guard let receipt = record.value.flatMap({ try? Receipt.decode($0, with: reader) }) else {
                 return
@@ -135,8 +137,8 @@ package struct DayModel {
                 let key = SendKey(app: receipt.app, send: receipt.send)
                 part.lines.forEachLine { line in
                     let bit = UInt64(1) << UInt64(line)
-                    guard done[receipt.place, default: 0] & bit == 0 else { return }
-                    done[receipt.place, default: 0] |= bit
+                    guard done[receipt.position, default: 0] & bit == 0 else { return }
+                    done[receipt.position, default: 0] |= bit
                     sends[key, default: Sums()].end(part, receipt, on: system[line] ?? "unknown")
                 }
                 if sends[key]?.ends[receipt.environment] == nil {
@@ -147,7 +149,7 @@ package struct DayModel {
                 let user = Name(app: receipt.app, name: String(parts[2].dropFirst(2)))
                 pushes[user, default: []].append(
                     Push(
-                        at: receipt.at, send: receipt.send, outcome: place.outcome.rawValue,
+                        at: receipt.writtenAt, send: receipt.send, outcome: place.outcome.rawValue,
                         installation: parts[0]))
             }
         }
@@ -186,6 +188,6 @@ extension DayModel.Sums {
         systems[system, default: [:]][part.outcome.rawValue, default: 0] += 1
         ends[receipt.environment, default: [:]][part.outcome.rawValue, default: 0] += 1
         if part.outcome == .rejected { reasons[part.reason ?? "none", default: 0] += 1 }
-        if part.outcome == .accepted { latencies.append(max(0, receipt.at - receipt.acceptedAt)) }
+        if part.outcome == .accepted { latencies.append(max(0, receipt.writtenAt - receipt.acceptedAt)) }
     }
 }

@@ -19,10 +19,10 @@ package final class DayWriter {
 
     package func write(_ record: DayRecord) throws {
         let known = topics[record.topic]
-        let topic = try known ?? producer.topic(bed.layout.name(record.topic))
+        let topic = try known ?? producer.topic(bed.layout.name(of: record.topic))
         topics[record.topic] = topic
         var headers = RecordHeaders(capacity: 1)
-        if !record.addressees.isEmpty { headers.add(ReceiptLines.header, record.addressees.span) }
+        if !record.addressees.isEmpty { headers.add(ReceiptLines.header, value: record.addressees.span) }
         producer.send(
             to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
             headers: headers)

@@ -17,7 +17,7 @@ package final class InsightKills: KillScene {
         /// The number of kills at each step.
         package var rounds = 1
         /// All steps but one: no record of a day is old enough to be forgotten.
-        package var steps = InsightStep.allCases.filter { $0 != .forgotten }
+        package var steps = InsightStep.allCases.filter { $0 != .oldRowsDeleted }
         package var randomKills = 3
         package var freezes = 1
         package var people = 150
@@ -76,7 +76,7 @@ package final class InsightKills: KillScene {
 
     // MARK: The scene
 
-    package var firstRareStep: InsightStep { .assigned }
+    package var firstRareStep: InsightStep { .lanesAssigned }
     package var settleSeconds: Int { 300 }
 
     package func work(_ moment: KillMoment) {

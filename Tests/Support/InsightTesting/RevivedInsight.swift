@@ -21,16 +21,18 @@ package final class RevivedInsight: Sendable {
     /// Waits until every lane answers and all records are in the files.
     package func untilWhole(of bed: IngestBed) async throws {
         for _ in 0..<3000 {
-            let body = await service.answer(InsightCall(.fleet, app: "shop"))
+            let body = await service.answer(InsightQuery(.fleet, app: "shop"))
             let answer = try body.flatMap {
                 try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
             }
-            if let answer, answer["partial"] == nil, service.obstacles.isEmpty, Self.hasReadAll(of: bed) {
+            if let answer, answer["partial"] == nil, service.readinessProblems.isEmpty,
+                Self.hasReadAll(of: bed)
+            {
                 return
             }
             try await Task.sleep(for: .milliseconds(100))
         }
-        throw KillFault("insight does not answer for all lanes: \(service.obstacles)")
+        throw KillFault("insight does not answer for all lanes: \(service.readinessProblems)")
     }
 
     package func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }

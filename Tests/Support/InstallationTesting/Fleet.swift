@@ -81,7 +81,7 @@ package final class Fleet {
     ) throws -> ChildProcess {
         let data = "\(directory)/apns"
         unsafe mkdir(data, 0o700)
-        _ = try SimulatorCredentials.key(keyID, of: team, in: data)
+        _ = try SimulatorCredentials.loadKey(id: keyID, teamID: team, directory: data)
         let portal = """
             {"apps": [{"bundleId": "\(shop.app.bundleID)"}, {"bundleId": "com.example.news"}],
              "keys": [{"keyId": "\(keyID)", "teamId": "\(team)"}]}
@@ -95,7 +95,8 @@ package final class Fleet {
                 "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen",
                 "127.0.0.1:\(ports.control)", "--portal", "\(data)/portal.json", "--script",
                 "\(data)/script.json", "--records", "\(data)/records", "--phones", String(plan.phones),
-                "--phone-app", shop.app.bundleID, "--phone-types", shop.app.types[0].name, "--report-app",
+                "--phone-app", shop.app.bundleID, "--phone-types", shop.app.activityTypes[0].name,
+                "--report-app",
                 shop.app.id, "--report-to", "127.0.0.1:\(gateway)",
             ], environment: ["FLOTILLA_APNS_SIMULATOR_REPORT_KEY": shop.reportKey])
     }
@@ -168,9 +169,11 @@ package final class Fleet {
         try await eventually("the state of \(member.name) is as far as its topics") {
             let reads = try await member.appliedOffsets()
             return try member.stage.views.allSatisfy { view in
-                try (0..<Int32(bed.layout.partitions(view))).allSatisfy { partition in
-                    let end = try bed.admin.watermarks(of: TopicPartition(bed.layout.name(view), partition))
-                        .high
+                try (0..<Int32(bed.layout.partitions(of: view))).allSatisfy { partition in
+                    let end = try bed.admin.watermarks(
+                        of: TopicPartition(bed.layout.name(of: view), partition)
+                    )
+                    .high
                     // A view without any record reports no offset.
                     return end == reads["\(view.rawValue)/\(partition)"] ?? 0
                 }

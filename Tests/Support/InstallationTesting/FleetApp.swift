@@ -19,12 +19,12 @@ package struct FleetApp: Sendable {
             id: id, bundleID: bundleID, environments: [.production], teamID: team, keyID: keyID,
             types: [type])
         let writer = try CatalogWriter(
-            bed.settings, catalog: bed.layout.name(.catalog), audit: bed.layout.name(.audit),
+            bed.settings, catalog: bed.layout.name(of: .catalog), audit: bed.layout.name(of: .audit),
             author: "fleet", metrics: Metrics())
         let now = WallTime.now()
         try writer.put(app, action: "app.create", now: now)
         func mint(_ role: APIKey.Role) throws -> String {
-            let (text, key) = KeyText.mint(app: id, role: role, atMilliseconds: now.milliseconds)
+            let (text, key) = APIKeyText.makeKey(app: id, role: role, atMilliseconds: now.milliseconds)
             try writer.put(key, action: "key.create", now: now)
             return text
         }

@@ -31,7 +31,7 @@ package final class FleetBackend {
     private static let sendSecondsMax = 120.0
 
     private let fleet: Fleet
-    private var callers: [Int: HTTPCaller] = [:]
+    private var callers: [Int: SequentialHTTPClient] = [:]
     private var asked = 0
 
     package init(_ fleet: Fleet) { self.fleet = fleet }
@@ -45,7 +45,8 @@ package final class FleetBackend {
         let limit = Date(timeIntervalSinceNow: Self.sendSecondsMax)
         var last = ""
         while Date() < limit {
-            var request = HTTPLink.Request("POST", "/v1/sends", key: key, body: Array(body.utf8))
+            var request = HTTPClientConnection.Request(
+                method: "POST", path: "/v1/sends", apiKey: key, body: Array(body.utf8))
             request.idempotencyKey = once
             if let answer = try await ask(request) {
                 last = "\(answer.status) \(answer.text)"
@@ -63,7 +64,7 @@ package final class FleetBackend {
     }
 
     package func get(_ path: String, key: String) async throws -> Answer? {
-        try await ask(HTTPLink.Request("GET", path, key: key))
+        try await ask(HTTPClientConnection.Request(method: "GET", path: path, apiKey: key))
     }
 
     package func progress(of send: Accepted, key: String) async throws -> Progress? {
@@ -79,22 +80,24 @@ package final class FleetBackend {
     }
 
     /// Returns nil if the gateway did not answer.
-    private func ask(_ request: HTTPLink.Request) async throws -> Answer? {
+    private func ask(_ request: HTTPClientConnection.Request) async throws -> Answer? {
         let ports = fleet.gatewayPorts
         guard !ports.isEmpty else { return nil }
         asked += 1
         return try await Self.ask(request, by: caller(ports[asked % ports.count]))
     }
 
-    private func caller(_ port: Int) throws -> HTTPCaller {
+    private func caller(_ port: Int) throws -> SequentialHTTPClient {
         if let caller = callers[port] { return caller }
-        let caller = try HTTPCaller(host: "127.0.0.1", port: port, name: "backend")
+        let caller = try SequentialHTTPClient(host: "127.0.0.1", port: port, name: "backend")
         callers[port] = caller
         return caller
     }
 
-    private static func ask(_ request: HTTPLink.Request, by caller: HTTPCaller) async throws -> Answer? {
-        switch await caller.ask(request, withinMilliseconds: answerMilliseconds) {
+    private static func ask(_ request: HTTPClientConnection.Request, by caller: SequentialHTTPClient)
+        async throws -> Answer?
+    {
+        switch await caller.send(request, withinMilliseconds: answerMilliseconds) {
         case .answered(let answer): Answer(status: answer.status, body: answer.body ?? [])
         case .failed: nil
         }
@@ -104,7 +107,8 @@ package final class FleetBackend {
 
     package func simulator(_ method: String, _ path: String, body: String = "") async throws -> Answer? {
         try await Self.ask(
-            HTTPLink.Request(method, path, body: Array(body.utf8)), by: caller(fleet.controlPort))
+            HTTPClientConnection.Request(method: method, path: path, body: Array(body.utf8)),
+            by: caller(fleet.controlPort))
     }
 
     /// Returns the screens of a group's phones: the number of activities, and the states with their counts.

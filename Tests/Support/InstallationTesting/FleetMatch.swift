@@ -15,7 +15,7 @@ package struct FleetMatch {
 
     package init(_ group: String, of fleet: Fleet, by backend: FleetBackend, secret: String = "Larks") {
         (self.group, self.fleet, self.backend, self.secret) = (group, fleet, backend, secret)
-        type = fleet.shop.app.types[0].name
+        type = fleet.shop.app.activityTypes[0].name
     }
 
     package func state(_ goals: Int) -> String { #"{"home":\#(goals),"said":"\#(secret)"}"# }

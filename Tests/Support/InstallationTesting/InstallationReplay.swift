@@ -63,11 +63,11 @@ struct InstallationReplay {
     private func isAtTheEnds() throws -> Bool {
         let layout = fleet.bed.layout
         return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in
-            let partitions = (0..<Int32(layout.partitions(topic))).map {
-                TopicPartition(layout.name(topic), $0)
+            let partitions = (0..<Int32(layout.partitions(of: topic))).map {
+                TopicPartition(layout.name(of: topic), $0)
             }
-            return try fleet.bed.admin.lag(of: layout.prefix + group, partitions).allSatisfy {
-                $0.ends.high == 0 || $0.committed.offset == $0.ends.high
+            return try fleet.bed.admin.lag(of: layout.prefix + group, in: partitions).allSatisfy {
+                $0.watermarks.high == 0 || $0.committed.offset == $0.watermarks.high
             }
         }
     }
@@ -76,12 +76,12 @@ struct InstallationReplay {
     private func sendAgain() throws {
         let records = try TopicContent(.sends, fleet.bed).records
         let producer = try Producer(
-            fleet.bed.settings, name: "replay", log: .silent, metrics: Metrics())
-        let topic = try producer.topic(fleet.bed.layout.name(.sends))
+            settings: fleet.bed.settings, name: "replay", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: fleet.bed.layout.name(of: .sends))
         for record in records {
             var headers = RecordHeaders(capacity: record.headers.count)
             for (name, value) in record.headers {
-                headers.add(named: Array(name.utf8).span, Array(value.utf8).span)
+                headers.add(named: Array(name.utf8).span, value: Array(value.utf8).span)
             }
             let result = producer.send(
                 to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,

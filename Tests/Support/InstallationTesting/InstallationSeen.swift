@@ -16,7 +16,7 @@ struct InstallationSeen {
         let key = fleet.news.readKey
         var paths = [
             "/v1/activity-types", "/v1/segments", "/v1/definitions",
-            "/v1/activity-types/\(fleet.shop.app.types[0].name)",
+            "/v1/activity-types/\(fleet.shop.app.activityTypes[0].name)",
             "/v1/schedules?group=\(group)",
         ]
         paths += sends.prefix(3).map { "/v1/sends/\($0.id)?at=\($0.at)" }

@@ -18,7 +18,7 @@ struct JobSecrets {
     private static let digits = 32
 
     init(_ bed: IngestBed, _ keys: SealingKeys?) throws {
-        let seal = TokenSeal(keys)
+        let seal = TokenSeal(keys: keys)
         var jobs: Set<Job> = []
         for topic in [TopicName.jobs, .jobsUrgent] {
             try TopicContent.each(of: topic, bed) { record in
@@ -45,7 +45,7 @@ struct JobSecrets {
     func hasToken(in bytes: [UInt8]) -> Bool {
         var run = 0
         for index in bytes.indices {
-            run = Hex.value(bytes[index]) == nil ? 0 : run + 1
+            run = Hex.value(of: bytes[index]) == nil ? 0 : run + 1
             guard run >= Self.digits else { continue }
             let digits = bytes[index + 1 - Self.digits...index].map { $0 | 0x20 }
             if tokens.contains(digits) { return true }

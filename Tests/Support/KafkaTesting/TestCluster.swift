@@ -34,7 +34,7 @@ package final class TestCluster: Sendable {
         var settings = try BrokerSettings.temporary()
         weather = seed.map { WeatherStation(seed: $0) }
         weather?.stand(over: &settings)
-        let broker = try RunningBroker(settings)
+        let broker = try RunningBroker(settings: settings)
         brokers = ["\(broker.host):\(broker.port)"]
         embedded = broker
     }
@@ -57,8 +57,8 @@ package final class TestCluster: Sendable {
     }
 
     private static func mixed(_ seed: UInt64, file: StaticString, line: UInt) -> UInt64 {
-        var mixed = SplitMix64.mixed(seed &+ UInt64(line))
-        for byte in file.description.utf8 { mixed = SplitMix64.mixed(mixed ^ UInt64(byte)) }
+        var mixed = SplitMix64.number(forState: seed &+ UInt64(line))
+        for byte in file.description.utf8 { mixed = SplitMix64.number(forState: mixed ^ UInt64(byte)) }
         return mixed
     }
 }

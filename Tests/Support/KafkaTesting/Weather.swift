@@ -54,8 +54,8 @@ package struct Weather: Sendable {
 
         /// The node that leads the partition. It is the same in every run.
         var node: Int {
-            var mixed = SplitMix64.mixed(UInt64(UInt32(bitPattern: partition)))
-            for byte in topic.utf8 { mixed = SplitMix64.mixed(mixed ^ UInt64(byte)) }
+            var mixed = SplitMix64.number(forState: UInt64(UInt32(bitPattern: partition)))
+            for byte in topic.utf8 { mixed = SplitMix64.number(forState: mixed ^ UInt64(byte)) }
             return Int(mixed % UInt64(Weather.nodes))
         }
     }
@@ -121,7 +121,7 @@ package struct Weather: Sendable {
 
     package mutating func lingersMilliseconds() -> Int { draw(Limits.lingering) }
 
-    package func sight(of topic: String, at now: Instant) -> TopicSight {
+    package func sight(of topic: String, at now: Instant) -> TopicVisibility {
         guard let dawn = dawns[topic] else { return .whole }
         return now < dawn.known ? .unknown : now < dawn.led ? .leaderless : .whole
     }

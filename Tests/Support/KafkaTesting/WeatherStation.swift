@@ -2,26 +2,28 @@ package import Broker
 package import Lifecycle
 
 /// The weather of one broker during its run.
-package final class WeatherStation: BrokerWeather {
+package final class WeatherStation: ClusterDelays {
     private let weather: TracedLock<Weather>
 
     package init(seed: UInt64) { weather = TracedLock(Weather(seed: seed, at: .now())) }
 
-    package func created(_ topic: String, at now: Instant) { weather.withLock { $0.created(topic, at: now) } }
+    package func topicWasCreated(_ topic: String, at now: Instant) {
+        weather.withLock { $0.created(topic, at: now) }
+    }
 
-    package func lingersMilliseconds(_ topic: String, at now: Instant) -> Int {
+    package func deletionDelayMilliseconds(ofTopic topic: String, at now: Instant) -> Int {
         weather.withLock { $0.lingersMilliseconds() }
     }
 
-    package func sight(of topic: String, at now: Instant) -> TopicSight {
+    package func visibility(of topic: String, at now: Instant) -> TopicVisibility {
         weather.withLock { $0.sight(of: topic, at: now) }
     }
 
-    package func refusal(byLeaderOf topic: String, _ partition: Int32, at now: Instant) -> ErrorCode? {
+    package func refusal(byLeaderOf topic: String, partition: Int32, at now: Instant) -> ErrorCode? {
         weather.withLock { $0.refusal(byLeaderOf: topic, partition, at: now) }
     }
 
-    package func refusal(ofAppendTo topic: String, _ partition: Int32, at now: Instant) -> ErrorCode? {
+    package func refusal(ofAppendTo topic: String, partition: Int32, at now: Instant) -> ErrorCode? {
         weather.withLock { $0.refusal(ofAppendTo: topic, partition, at: now) }
     }
 
@@ -30,7 +32,7 @@ package final class WeatherStation: BrokerWeather {
     }
 
     package func stand(over settings: inout BrokerSettings) {
-        settings.weather = self
+        settings.clusterDelays = self
         settings.responseFaults = { [self] _, _ in fault() }
     }
 

@@ -4,7 +4,7 @@ internal import LiveActivity
 /// each group ends. An older one may be replaced or may have ended before.
 struct EndJudge {
     private struct Asked {
-        var end: EndSchedule
+        var end: AutomaticEnd
         /// The number of requests for this end.
         var times = 1
         /// The cluster's stamp on the END.
@@ -22,7 +22,7 @@ struct EndJudge {
     private var asked: [Home: [Int64: Asked]] = [:]
     private(set) var fired = 0
 
-    mutating func ask(_ end: EndSchedule) {
+    mutating func ask(_ end: AutomaticEnd) {
         let home = Home(end.owner, end.group)
         let times = asked[home]?[end.generation]?.times ?? 0
         asked[home, default: [:]][end.generation] = Asked(end: end, times: times + 1)
@@ -45,8 +45,10 @@ struct EndJudge {
         }
         asked[home]?[generation]?.firedAt = stamp
         fired += 1
-        if stamp < one.end.at * 1000 { return "\(send.id) ends \(one.end.at * 1000 - stamp) ms early" }
-        if send.content.event != .end || send.acceptedAt != one.end.at * 1000 {
+        if stamp < one.end.endsAt * 1000 {
+            return "\(send.id) ends \(one.end.endsAt * 1000 - stamp) ms early"
+        }
+        if send.content.event != .end || send.acceptedAt != one.end.endsAt * 1000 {
             return "\(send.id) is not the requested end"
         }
         return nil

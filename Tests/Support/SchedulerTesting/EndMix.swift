@@ -19,13 +19,13 @@ package struct EndMix {
     /// Returns the next end. No two ends have the same generation.
     ///
     /// - Parameter now: Milliseconds since 1970.
-    package mutating func next(at now: Int64) -> EndSchedule {
+    package mutating func next(at now: Int64) -> AutomaticEnd {
         count += 1
         let isLate = chance.below(5) == 0
-        return EndSchedule(
+        return AutomaticEnd(
             app: "shop", group: "match-\(chance.below(Self.groups))",
             owner: chance.below(4) == 0 ? nil : .user("user-\(chance.below(Self.users))"),
             generation: Self.firstGeneration + 2 * count - (isLate ? Self.lateness : 0),
-            at: (now + Int64(chance.below(5000))) / 1000)
+            endsAt: (now + Int64(chance.below(5000))) / 1000)
     }
 }

@@ -20,19 +20,19 @@ package struct OrderMix {
     }
 
     /// - Parameter now: Milliseconds since 1970.
-    package mutating func next(at now: Int64) -> ScheduleOrder {
+    package mutating func next(at now: Int64) -> ScheduleCommand {
         count += 1
         let user = "user-\(chance.below(Self.users))"
         let activity = "chest_\(chance.below(Self.activities))"
         let id = "s\(chance.below(Self.ids))"
-        let wish: ScheduleOrder.Wish
+        let wish: ScheduleCommand.Action
         switch chance.below(20) {
         case ..<16: wish = .schedule(makeSchedule(id, of: activity, for: user, at: now))
         case 16, 17: wish = .cancel(.activity(activity))
         case 18: wish = .cancel(.id(id))
         default: wish = .list(10)
         }
-        return ScheduleOrder(
+        return ScheduleCommand(
             wish, app: "shop", owner: .recipient(.user(user)),
             replyTo: .init(partition: Int32(count) % partitions, request: "q\(count)"), acceptedAt: now)
     }
@@ -45,9 +45,9 @@ package struct OrderMix {
         let delay = Int64(chance.below(chance.below(4) == 0 ? 12_000 : 3000))
         var schedule = Schedule(
             id: id, name: "Chest", activity: activity,
-            chance.below(2) == 0 ? .offset(delay) : .at(now + delay), send)
+            dueTime: chance.below(2) == 0 ? .offset(delay) : .at(now + delay), send: send)
         // A long lateness, so that restarts of a process do not expire timers by accident.
-        schedule.latenessMax = chance.below(50) == 0 ? 0 : 3_600_000
+        schedule.latenessMillisecondsMax = chance.below(50) == 0 ? 0 : 3_600_000
         if chance.below(20) == 0 {
             let key = chance.below(Self.keys)
             schedule.idempotency = .init(key: "k\(key)", fingerprint: "f\(chance.below(2))")

@@ -11,7 +11,7 @@ package struct SchedulerJudge {
 
     private struct Timer {
         var schedule: Schedule
-        var order: ScheduleOrder
+        var order: ScheduleCommand
         var dueAt: Int64
         /// The position of its order.
         var place: (partition: Int32, offset: Int64)
@@ -19,9 +19,10 @@ package struct SchedulerJudge {
 
     private let reader = JSONReader()
     private var timers: [String: Timer] = [:]
-    private var cancels: [(order: ScheduleOrder, stamp: Int64, place: (partition: Int32, offset: Int64))] = []
+    private var cancels: [(order: ScheduleCommand, stamp: Int64, place: (partition: Int32, offset: Int64))] =
+        []
     private var requests: Set<String> = []
-    private var answers: [String: ScheduleReply.Answer] = [:]
+    private var answers: [String: ScheduleReply.Outcome] = [:]
     private var fates: [String: Fate] = [:]
     private var ends = EndJudge()
     /// The positions of records that are not orders, as topic, partition and offset.
@@ -55,18 +56,21 @@ package struct SchedulerJudge {
             }
             switch read {
             case nil: setAside(record, of: .schedules, bed)
-            case .question: break
-            case .order(let order):
-                guard Murmur2.partition(of: order.key.span, of: bed.layout.lanes) == Int(record.partition)
+            case .timeProbe: break
+            case .command(let order):
+                guard
+                    Murmur2.partition(forKey: order.key.span, partitionCount: bed.layout.lanes)
+                        == Int(record.partition)
                 else {
                     setAside(record, of: .schedules, bed)
                     continue
                 }
                 if let replyTo = order.replyTo { requests.insert(replyTo.request) }
-                switch order.wish {
+                switch order.action {
                 case .schedule(let schedule):
                     timers[schedule.send.id] = Timer(
-                        schedule: schedule, order: order, dueAt: schedule.dueAt(stamp: record.timestamp),
+                        schedule: schedule, order: order,
+                        dueAt: schedule.dueAt(recordTimestamp: record.timestamp),
                         place: place)
                 case .cancel: cancels.append((order, record.timestamp, place))
                 case .list: break
@@ -77,8 +81,9 @@ package struct SchedulerJudge {
 
     private mutating func readEnds(_ bed: IngestBed) throws {
         for record in try TopicContent(.schedulesAuto, bed).records {
-            guard let end = try? EndSchedule.decode(record.value ?? [], with: reader),
-                Murmur2.partition(of: end.key.span, of: bed.layout.lanes) == Int(record.partition)
+            guard let end = try? AutomaticEnd.decode(record.value ?? [], with: reader),
+                Murmur2.partition(forKey: end.key.span, partitionCount: bed.layout.lanes)
+                    == Int(record.partition)
             else {
                 setAside(record, of: .schedulesAuto, bed)
                 continue
@@ -88,13 +93,13 @@ package struct SchedulerJudge {
     }
 
     private mutating func setAside(_ record: ReadRecord, of topic: TopicName, _ bed: IngestBed) {
-        misfits.insert("\(bed.layout.name(topic))/\(record.partition)/\(record.offset)")
+        misfits.insert("\(bed.layout.name(of: topic))/\(record.partition)/\(record.offset)")
     }
 
     private mutating func readReplies(_ bed: IngestBed) throws {
         for record in try TopicContent(.replies, bed).records {
             let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
-            if answers.updateValue(reply.answer, forKey: reply.request) != nil {
+            if answers.updateValue(reply.outcome, forKey: reply.request) != nil {
                 fail("\(reply.request) has two answers")
             }
         }
@@ -111,8 +116,8 @@ package struct SchedulerJudge {
 
     private mutating func readProgress(_ bed: IngestBed) throws {
         for record in try TopicContent(.progress, bed).records {
-            let progress = try Progress.decode(record.value ?? [], with: reader)
-            guard case .verdict(let part) = progress.part else { continue }
+            let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
+            guard case .planner(let part) = progress.part else { continue }
             switch part.verdict {
             case .cancelled: meets(progress.send, .canceled)
             case .superseded: meets(progress.send, .replaced)
@@ -125,7 +130,9 @@ package struct SchedulerJudge {
     private mutating func readSends(_ bed: IngestBed) throws {
         for record in try TopicContent(.sendsTimed, bed).records {
             let send = try Send.decode(record.value ?? [], with: reader)
-            let home = send.groupKey.map { Murmur2.partition(of: $0.bytes.span, of: bed.layout.lanes) }
+            let home = send.scopeKey.map {
+                Murmur2.partition(forKey: $0.bytes.span, partitionCount: bed.layout.lanes)
+            }
             if home != Int(record.partition) { fail("\(send.id) is in a partition other than its group's") }
             if let generation = send.generation {
                 if let fault = ends.fires(send, of: generation, at: record.timestamp) { fail(fault) }
@@ -152,7 +159,7 @@ package struct SchedulerJudge {
             case .scheduled(let scheduled) where scheduled.send == id:
                 if fates[id] == nil { fail("\(id) has no fate") }
                 if scheduled.dueAt != timer.dueAt { fail("\(id) has another due time in its answer") }
-                if fates[id] == .expired, timer.schedule.latenessMax > 0 { fail("\(id) expired") }
+                if fates[id] == .expired, timer.schedule.latenessMillisecondsMax > 0 { fail("\(id) expired") }
             case .scheduled, .conflict, .refused:
                 if fates[id] != nil { fail("\(id) was not accepted but has a fate") }
             default: fail("\(id) has the wrong answer \(answer)")
@@ -163,8 +170,8 @@ package struct SchedulerJudge {
     private mutating func checkCancels() {
         var told = 0
         for cancel in cancels {
-            guard case .cancel(let choice) = cancel.order.wish else { continue }
-            if let request = cancel.order.replyTo?.request, case .canceled(let count, _) = answers[request] {
+            guard case .cancel(let choice) = cancel.order.action else { continue }
+            if let request = cancel.order.replyTo?.request, case .cancelled(let count, _) = answers[request] {
                 told += count
             }
             for (id, timer) in timers where timer.place.partition == cancel.place.partition {
@@ -179,7 +186,7 @@ package struct SchedulerJudge {
         }
     }
 
-    private func means(_ choice: ScheduleOrder.Choice, _ schedule: Schedule) -> Bool {
+    private func means(_ choice: ScheduleCommand.TimerSelection, _ schedule: Schedule) -> Bool {
         switch choice {
         case .activity(let name): schedule.activity == name
         case .id(let id): schedule.id == id
@@ -190,7 +197,7 @@ package struct SchedulerJudge {
 
     private mutating func checkRows(_ bed: IngestBed) throws {
         for key in try TopicContent(.timers, bed).newest.keys {
-            if unsafe !key.withUnsafeBytes({ unsafe SeenOrder.isKey($0) }) {
+            if unsafe !key.withUnsafeBytes({ unsafe ScheduleIdempotencyRow.isKey($0) }) {
                 fail("a timer remains: \(String(decoding: key, as: UTF8.self))")
             }
         }

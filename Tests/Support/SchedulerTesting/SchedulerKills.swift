@@ -16,7 +16,7 @@ package final class SchedulerKills: KillScene {
         /// The number of kills at each step.
         package var rounds = 1
         /// All steps but one. The scheduler asks for the time only if no order brings it.
-        package var steps = SchedulerStep.allCases.filter { $0 != .timeAsked }
+        package var steps = SchedulerStep.allCases.filter { $0 != .timeRequested }
         package var randomKills = 3
         package var freezes = 1
         /// Per 1,000 records: records that are not orders, and ends that a planner asks for.
@@ -54,7 +54,7 @@ package final class SchedulerKills: KillScene {
         pair = KilledPair(plan, .scheduler, of: program, on: bed, directory: directory)
         sender = try ReportSender(bed, to: .schedules)
         planner = try ReportSender(bed, to: .schedulesAuto)
-        mix = OrderMix(seed: plan.seed, partitions: bed.layout.partitions(.replies))
+        mix = OrderMix(seed: plan.seed, partitions: bed.layout.partitions(of: .replies))
         ends = EndMix(seed: plan.seed)
         chance = SeededGenerator(plan.seed)
     }
@@ -115,7 +115,7 @@ package final class SchedulerKills: KillScene {
     package func isSettled() throws -> Bool {
         guard bed.isRead(by: "scheduler", [.schedules, .schedulesAuto]) else { return false }
         return try TopicContent(.timers, bed).newest.keys.allSatisfy { key in
-            unsafe key.withUnsafeBytes { unsafe SeenOrder.isKey($0) }
+            unsafe key.withUnsafeBytes { unsafe ScheduleIdempotencyRow.isKey($0) }
         }
     }
 }

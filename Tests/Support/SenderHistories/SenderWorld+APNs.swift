@@ -89,7 +89,7 @@ extension SenderWorld {
     func processed(_ name: WorldJobName) {
         jobs[name]?.processed += 1
         guard let job = jobs[name], job.head.event == .start, job.processed > 1 else { return }
-        if job.head.onUnknownStart == .skip { fault("\(name) was started twice") }
+        if job.head.unknownStartPolicy == .skip { fault("\(name) was started twice") }
     }
 
     /// Ends one push. The order is random.
@@ -129,11 +129,11 @@ extension SenderWorld {
     private func whyStale(_ head: SheetHead, _ job: WorldJob, knownTo process: WorldProcess) -> String? {
         if head.event == .end { return nil }
         for note in notes.prefix(process.notesRead) where note.app == head.app {
-            if note.cancelled.contains(head.send) { return "its send was cancelled" }
+            if note.cancelledSends.contains(head.send) { return "its send was cancelled" }
             guard note.group == head.group else { continue }
-            if head.event == .start, note.end > head.version { return "its group has ended" }
-            if head.event == .update, head.scope == .group, head.conflate,
-                max(note.end, note.update) > head.version
+            if head.event == .start, note.endVersion > head.version { return "its group has ended" }
+            if head.event == .update, head.scope == .group, head.isConflatable,
+                max(note.endVersion, note.updateVersion) > head.version
             {
                 return "a newer version is known"
             }

@@ -8,8 +8,8 @@ extension SenderWorld {
         for offset in from..<max(from, to) {
             guard case .sheet(let record) = kafka.sheets[place.index][Int(offset)] else { continue }
             let named =
-                record.origin.map { JobPlace(topic: $0.topic, partition: $0.partition, offset: $0.offset) }
-                ?? JobPlace(topic: place.topic.word, partition: place.lane, offset: offset)
+                record.origin.map { JobPosition(topic: $0.topic, partition: $0.partition, offset: $0.offset) }
+                ?? JobPosition(topic: place.topic.word, partition: place.lane, offset: offset)
             let lines = record.origin?.lines ?? LineSet(all: record.index.lines.count)
             let attempt = record.origin?.attempt ?? 1
             lines.forEachLine { line in
@@ -35,7 +35,7 @@ extension SenderWorld {
         for part in receipt.parts {
             met.insert(part.outcome)
             part.lines.forEachLine { line in
-                let name = WorldJobName(place: receipt.place, line: line)
+                let name = WorldJobName(place: receipt.position, line: line)
                 var standing = standings[name] ?? Standing()
                 if part.outcome.isFinal {
                     standing.final = standing.final ?? part.outcome
@@ -70,7 +70,7 @@ extension SenderWorld {
         for part in receipt.parts {
             named += part.lines.count
             part.lines.forEachLine { line in
-                let name = WorldJobName(place: receipt.place, line: line)
+                let name = WorldJobName(place: receipt.position, line: line)
                 guard let job = jobs[name] else {
                     return fault("a receipt names \(name), which is not a job")
                 }
@@ -81,7 +81,7 @@ extension SenderWorld {
             }
         }
         if receipt.parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }),
-            ReceiptLines.read(write.addressees.span).count != named
+            ReceiptLines.addressees(in: write.addressees.span).count != named
         {
             fault("a receipt does not name the recipients of its jobs")
         }
@@ -90,13 +90,13 @@ extension SenderWorld {
     private func checkSuperseded(_ name: WorldJobName, _ job: WorldJob) {
         let head = job.head
         if head.event == .end { return fault("\(name), an END, was dropped") }
-        if notes.contains(where: { $0.app == head.app && $0.cancelled.contains(head.send) }) { return }
+        if notes.contains(where: { $0.app == head.app && $0.cancelledSends.contains(head.send) }) { return }
         let isNewer = jobs.values.contains { other in
             guard other.head.app == head.app, other.head.group == head.group,
                 other.head.version > head.version
             else { return false }
             if other.head.event == .end, other.head.scope == .group { return true }
-            return head.event == .update && head.conflate && other.head.event != .start
+            return head.event == .update && head.isConflatable && other.head.event != .start
                 && other.head.scope == head.scope
                 && (head.scope == .group || other.activity == job.activity)
         }

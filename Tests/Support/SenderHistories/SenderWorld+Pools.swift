@@ -17,7 +17,7 @@ extension SenderWorld {
         settings.waitingMax = 1 + random.below(3)
         settings.requestsMax = settings.waitingMax + 1 + random.below(6)
         settings.lateAnswerMilliseconds = 2_000
-        settings.overduesMax = 1 + random.below(4)
+        settings.consecutiveOverduesMax = 1 + random.below(4)
         settings.backoffMilliseconds = 100...500
         let made = WorldPool(settings, seed: random.next())
         process.pools[name] = made
@@ -28,7 +28,7 @@ extension SenderWorld {
         let line = pool(process, app, isSuspect: isSuspect)
         let deadline = now.advanced(byMilliseconds: Self.answerMilliseconds)
         do {
-            let ticket = try line.pool.submit(leaveBy: min(flight.leaveBy, deadline), at: now)
+            let ticket = try line.pool.submit(sendBy: min(flight.leaveBy, deadline), at: now)
             line.requests[ticket] = WorldPool.Request(flight: flight, deadline: deadline)
             process.flights.append(flight)
         } catch {
@@ -48,7 +48,7 @@ extension SenderWorld {
 
     func livePools(_ process: WorldProcess) {
         for (_, line) in process.pools.sorted(by: { $0.key < $1.key }) {
-            line.pool.tick(at: now) { line.budget.take(for: 1, $0, at: now) }
+            line.pool.tick(at: now) { line.budget.take(for: 1, request: $0, at: now) }
             act(process, line)
             for number in line.links.keys.sorted() { live(process, line, connection: number) }
             while let next = line.pool.nextSend(at: now) {
@@ -76,10 +76,10 @@ extension SenderWorld {
         for action in line.pool.takeActions() {
             switch action {
             case .connect(let number): line.links[number] = WorldPool.Link()
-            case .ping(let number): line.pool.pong(number)
+            case .ping(let number): line.pool.recordPong(on: number)
             case .finish(let number), .close(let number): close(process, line, connection: number)
             case .end(let ticket, let end): tell(process, line, request: ticket, answer: PushAnswer(end))
-            case .lateOver(let ticket): overdue(process, line, request: ticket)
+            case .noLateAnswer(let ticket): overdue(process, line, request: ticket)
             }
         }
     }
@@ -96,7 +96,7 @@ extension SenderWorld {
                 outcome(process, line, request: stream.ticket, is: .connectionLost)
             }
         }
-        line.pool.closed(number, at: now)
+        line.pool.handleClose(of: number, at: now)
         act(process, line)
     }
 
@@ -106,8 +106,8 @@ extension SenderWorld {
             guard !isCut, likely(50) else { return }
             if !isCalm, chance(20) { return close(process, line, connection: number) }
             line.links[number]?.isOpen = true
-            line.pool.connected(number, at: now)
-            return line.pool.settings(number, streamsMax: [1, 3, 100][random.below(3)])
+            line.pool.handleOpen(of: number, at: now)
+            return line.pool.applySettings(of: number, streamsMax: [1, 3, 100][random.below(3)])
         }
         if !isCalm, chance(3) { return close(process, line, connection: number) }
         if !isCalm, chance(3) { goaway(process, line, connection: number) }
@@ -120,7 +120,7 @@ extension SenderWorld {
     }
 
     private func goaway(_ process: WorldProcess, _ line: WorldPool, connection number: UInt32) {
-        line.pool.goaway(number, isCalm: false, at: now)
+        line.pool.handleGoaway(on: number, isEnhanceYourCalm: false, at: now)
         for stream in line.links[number]?.streams ?? [] where !stream.hasArrived && !stream.isReported {
             forget(line, connection: number, request: stream.ticket)
             outcome(process, line, request: stream.ticket, is: .notProcessed)
@@ -154,18 +154,18 @@ extension SenderWorld {
             !isCut, answer.end != .unknown(.overdue), likely(60)
         {
             forget(line, connection: number, request: stream.ticket)
-            line.pool.read(number, at: now)
+            line.pool.recordRead(on: number, at: now)
             if case .notProcessed = answer.end {
                 if stream.isReported {
                     return freed(process, line, connection: number, request: stream.ticket)
                 }
                 return outcome(process, line, request: stream.ticket, is: .refused)
             }
-            let effect: AnswerEffect =
+            let effect: ResponseEffect =
                 switch answer.disposition {
                 case .serverTrouble: .serverTrouble
                 case .appMisconfigured, .requestFaulty: .nothing
-                default: .authorises
+                default: .authorizes
                 }
             return outcome(process, line, request: stream.ticket, is: .answered(effect), answer: answer)
         }
@@ -201,18 +201,18 @@ extension SenderWorld {
         _ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket, is outcome: PoolOutcome,
         answer: PushAnswer? = nil
     ) {
-        switch line.pool.ended(ticket, outcome, at: now) {
+        switch line.pool.end(ticket, with: outcome, at: now) {
         case .ended(let end):
             let isKept = end == .unknown(.overdue)
             tell(
                 process, line, request: ticket,
                 answer: end == .answered ? answer ?? PushAnswer(end) : PushAnswer(end), isKept: isKept)
-        case .late:
+        case .lateAnswer:
             var late = answer ?? PushAnswer(.answered)
             late.isLate = true
             tell(process, line, request: ticket, answer: late)
-        case .lateOver: overdue(process, line, request: ticket)
-        case .again, .stale: break
+        case .noLateAnswer: overdue(process, line, request: ticket)
+        case .retry, .stale: break
         }
         act(process, line)
     }
@@ -220,7 +220,9 @@ extension SenderWorld {
     private func freed(
         _ process: WorldProcess, _ line: WorldPool, connection number: UInt32, request ticket: PoolTicket
     ) {
-        if line.pool.freed(ticket, on: number) == .lateOver { overdue(process, line, request: ticket) }
+        if line.pool.handleFreedStream(of: ticket, on: number) == .noLateAnswer {
+            overdue(process, line, request: ticket)
+        }
     }
 
     private func overdue(_ process: WorldProcess, _ line: WorldPool, request ticket: PoolTicket) {

@@ -24,7 +24,7 @@ extension SenderWorld {
         do { _ = try kafka.append(content, origin: nil, to: place) } catch {
             return fault("a sheet cannot be read: \(error)")
         }
-        let named = JobPlace(topic: place.topic.word, partition: lane, offset: offset)
+        let named = JobPosition(topic: place.topic.word, partition: lane, offset: offset)
         for (line, job) in lines.jobs.enumerated() { jobs[WorldJobName(place: named, line: line)] = job }
         if chance(40) { kafka.sheets[place.index].append(.marker) }
     }
@@ -39,8 +39,8 @@ extension SenderWorld {
             environment: .production,
             send: "s\(order)", group: "g\(random.below(2))", scope: scope, generation: 0, version: order,
             event: event, deadline: wall / 1000 + (chance(5) ? 3 : 3600), acceptedAt: wall)
-        head.conflate = !chance(10)
-        head.onUnknownStart = chance(20) ? .resend : .skip
+        head.isConflatable = !chance(10)
+        head.unknownStartPolicy = chance(20) ? .resend : .skip
         head.attemptsMax = 1 + random.below(6)
         var lines = JobLines()
         var made: [WorldJob] = []
@@ -60,7 +60,7 @@ extension SenderWorld {
         return (head, (lines.bytes, made))
     }
 
-    func makeNote() -> SupersededNote? {
+    func makeNote() -> SupersededVersions? {
         let group = "g\(random.below(2))"
         let heads = jobs.values.map(\.head).filter {
             $0.group == group && $0.scope == .group && $0.app == "shop"
@@ -69,6 +69,7 @@ extension SenderWorld {
         let update = heads.filter { $0.event == .update }.map(\.version).max() ?? 0
         let end = heads.filter { $0.event == .end }.map(\.version).max() ?? 0
         let cancelled = chance(20) ? [heads[random.below(heads.count)].send] : []
-        return SupersededNote(app: "shop", group: group, update: update, end: end, cancelled: cancelled)
+        return SupersededVersions(
+            app: "shop", group: group, updateVersion: update, endVersion: end, cancelledSends: cancelled)
     }
 }

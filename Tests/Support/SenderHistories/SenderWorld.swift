@@ -14,7 +14,7 @@ final class SenderWorld {
     var random: SeededGenerator
     var kafka = WorldKafka(lanes: SenderWorld.lanes.count)
     var processes: [WorldProcess] = []
-    var notes: [SupersededNote] = []
+    var notes: [SupersededVersions] = []
     var jobs: [WorldJobName: WorldJob] = [:]
     var faults: [String] = []
     var now = Instant(nanoseconds: 1_000_000_000_000)
@@ -412,7 +412,7 @@ final class SenderWorld {
             if sheet.head.app == "wrong", appFault == .noKey { return .closed(reason: "no_provider_key") }
             let room =
                 isJoined
-                ? pool(process, sheet.head.app, isSuspect: isSuspect).pool.room : isOpen(sheet.head.app)
+                ? pool(process, sheet.head.app, isSuspect: isSuspect).pool.capacity : isOpen(sheet.head.app)
             if rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] == nil {
                 rooms[Room(app: sheet.app.name, isSuspect: isSuspect)] = room
             }

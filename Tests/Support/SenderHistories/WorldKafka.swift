@@ -32,7 +32,7 @@ struct WorldKafka {
     }
 
     mutating func append(_ content: SheetContent, origin: SheetOrigin?, to place: Place) throws -> Int64 {
-        sheets[place.index].append(.sheet(try SheetRecord(content, origin: origin?.headerLines)))
+        sheets[place.index].append(.sheet(try SheetRecord(content, origin: origin?.headerValue)))
         return Int64(sheets[place.index].count - 1)
     }
 

@@ -25,12 +25,12 @@ final class WorldPool {
         var streams: [Stream] = []
     }
 
-    var pool: Pool
+    var pool: PoolStateMachine
     var links: [UInt32: Link] = [:]
     var requests: [PoolTicket: Request] = [:]
     var budget = ConnectBudget(intervalMilliseconds: 100)
 
-    init(_ settings: PoolSettings, seed: UInt64) { pool = Pool(settings, seed: seed) }
+    init(_ settings: PoolSettings, seed: UInt64) { pool = PoolStateMachine(settings: settings, seed: seed) }
 }
 
 /// The name of one pool of a process.

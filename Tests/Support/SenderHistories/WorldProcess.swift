@@ -77,7 +77,7 @@ final class WorldProcess {
 
 /// The name of a job in all its places.
 struct WorldJobName: Hashable, CustomStringConvertible {
-    let place: JobPlace
+    let place: JobPosition
     let line: Int
     var description: String { "\(place.topic)/\(place.partition)/\(place.offset)#\(line)" }
 }

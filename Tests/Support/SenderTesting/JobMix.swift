@@ -82,12 +82,13 @@ package struct JobMix {
             send: "s\(version)", group: group.name, scope: group.isPrivate ? .recipient : .group,
             generation: group.generation, version: version, event: event,
             deadline: now / 1000 + Self.livesSeconds, acceptedAt: now)
-        head.conflate = group.conflates
+        head.isConflatable = group.conflates
         if !group.isPrivate, event != .start {
             let end = event == .end ? version : 0
             writer.write(
-                SupersededNote(
-                    app: group.app.id, group: group.name, update: event == .update ? version : 0, end: end))
+                SupersededVersions(
+                    app: group.app.id, group: group.name, updateVersion: event == .update ? version : 0,
+                    endVersion: end))
         }
         write(head, to: group)
     }

@@ -17,7 +17,7 @@ package final class JobWriter {
         let producer = try CountedProducer(bed, options, name: "fan-out")
         self.producer = producer
         topics = try Dictionary(
-            uniqueKeysWithValues: Self.targets.map { ($0, try producer.topic(bed.layout.name($0))) })
+            uniqueKeysWithValues: Self.targets.map { ($0, try producer.topic(bed.layout.name(of: $0))) })
     }
 
     package var sent: Int { producer.sent }
@@ -26,14 +26,14 @@ package final class JobWriter {
         _ head: SheetHead, _ lines: JobLines, body: [UInt8], lane: Int32, to topic: TopicName = .jobs
     ) {
         var headers = RecordHeaders(capacity: 3)
-        headers.add(SheetHeader.apns, head.apnsLines.span)
-        headers.add(SheetHeader.flotilla, head.flotillaLines.span)
-        headers.add(SheetHeader.to, lines.bytes.span)
+        headers.add(SheetHeaderName.apns, value: head.apnsLines.span)
+        headers.add(SheetHeaderName.flotilla, value: head.flotillaLines.span)
+        headers.add(SheetHeaderName.to, value: lines.bytes.span)
         send(to: topic, lane, key: nil, value: body, headers: headers)
     }
 
     /// Writes a note, as the planner does before the jobs are stored.
-    package func write(_ note: SupersededNote) {
+    package func write(_ note: SupersededVersions) {
         send(to: .superseded, 0, key: note.key, value: note.encoded(), headers: RecordHeaders(capacity: 0))
     }
 

@@ -13,13 +13,16 @@ package final class ReceiptWatch {
 
     package init(_ bed: IngestBed) throws {
         consumer = try Consumer(
-            bed.settings, ConsumerOptions(.manual), name: "watch", log: .silent, metrics: Metrics())
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watch",
+            log: .silent, metrics: Metrics())
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
-            let partition = TopicPartition(bed.layout.name(.receipts), lane)
-            starts.append(PartitionStart(partition, .offset(try consumer.watermarks(of: partition).high)))
+            let partition = TopicPartition(bed.layout.name(of: .receipts), lane)
+            starts.append(
+                PartitionStart(
+                    partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
         }
-        try consumer.assign(starts)
+        try consumer.assign(startingAt: starts)
     }
 
     package func poll(waitMilliseconds: Int32, _ take: (Receipt) -> Void) {

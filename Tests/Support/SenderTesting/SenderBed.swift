@@ -31,6 +31,8 @@ package enum SenderBed {
     /// Makes a key for each app in a directory, in the form of `sender.keys`.
     package static func makeKeys(in directory: String) throws {
         unsafe mkdir(directory, 0o700)
-        for app in apps { _ = try SimulatorCredentials.key(app.keyID, of: app.teamID, in: directory) }
+        for app in apps {
+            _ = try SimulatorCredentials.loadKey(id: app.keyID, teamID: app.teamID, directory: directory)
+        }
     }
 }

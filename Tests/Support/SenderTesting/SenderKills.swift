@@ -151,7 +151,7 @@ package final class SenderKills {
     private func listen() {
         watch.poll(waitMilliseconds: 5) { receipt in
             for part in receipt.parts where part.outcome.isFinal {
-                part.lines.forEachLine { finished.insert(receipt.place.number(ofLine: $0)) }
+                part.lines.forEachLine { finished.insert(receipt.position.number(ofLine: $0)) }
             }
         }
     }
@@ -203,7 +203,7 @@ package final class SenderKills {
     }
 }
 
-extension JobPlace {
+extension JobPosition {
     /// Returns a number for one of its jobs. It is unique among the topics of this test.
     func number(ofLine line: Int) -> UInt64 {
         let topic: UInt64 = topic == "jobs" ? 0 : 1

@@ -47,7 +47,7 @@ package struct SenderVerdict: Sendable {
     private struct Push {
         let receivedAt: Int64
         let endedAt: Int64
-        let end: RequestRecord.End
+        let end: RequestRecord.RecordOutcome
 
         /// Whether its answer left after the sender had given up. Then the outcome was unknown, and the job
         /// is pushed again unless it is a start.
@@ -70,7 +70,7 @@ package struct SenderVerdict: Sendable {
     ) throws {
         self.happenings = happenings
         self.permits = permits
-        try readJobs(bed, TokenSeal(sealingKeys))
+        try readJobs(bed, TokenSeal(keys: sealingKeys))
         try readReceipts(bed)
         deadLetters = try TopicContent(.deadLetters, bed).records.count
         let newest = try readPushes(records)
@@ -103,7 +103,7 @@ package struct SenderVerdict: Sendable {
                 )
                 let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
                 let to = (record.headers["to"] ?? "").split(separator: "\n")
-                let place = JobPlace(
+                let place = JobPosition(
                     topic: topic.rawValue, partition: record.partition, offset: record.offset)
                 for (line, text) in to.enumerated() {
                     let parts = text.split(separator: "\t")
@@ -111,7 +111,7 @@ package struct SenderVerdict: Sendable {
                     let (high, low) = Self.hash(token.bytes)
                     let job = Job(
                         targetHigh: high, targetLow: low, version: head.version, event: head.event)
-                    fates[job] = Fate(isStrict: head.scope == .group && head.conflate)
+                    fates[job] = Fate(isStrict: head.scope == .group && head.isConflatable)
                     jobOfLine[place.number(ofLine: line)] = job
                 }
             }
@@ -120,7 +120,7 @@ package struct SenderVerdict: Sendable {
     }
 
     private static func hash(_ token: [UInt8]) -> (UInt64, UInt64) {
-        unsafe SHA256.digest(token).withUnsafeBytes { hash in
+        unsafe SHA256.digest(of: token).withUnsafeBytes { hash in
             unsafe (
                 UInt64(bigEndian: hash.loadUnaligned(as: UInt64.self)),
                 UInt64(bigEndian: hash.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -134,11 +134,11 @@ package struct SenderVerdict: Sendable {
             let receipt = try Receipt.decode(record.value ?? [], with: reader)
             for part in receipt.parts where part.outcome.isFinal {
                 for line in part.lines.ranges.joined() {
-                    guard let job = jobOfLine[receipt.place.number(ofLine: line)] else {
-                        fault("a receipt names an unknown job: \(receipt.place), line \(line)")
+                    guard let job = jobOfLine[receipt.position.number(ofLine: line)] else {
+                        fault("a receipt names an unknown job: \(receipt.position), line \(line)")
                         continue
                     }
-                    fates[job]?.finals.append((part.outcome, receipt.at))
+                    fates[job]?.finals.append((part.outcome, receipt.writtenAt))
                 }
             }
         }
@@ -149,13 +149,13 @@ package struct SenderVerdict: Sendable {
         var newest: [Target: Int64] = [:]
         var strays = 0
         var found: [(Job, Push)] = []
-        try RequestRecordReader(path).read { record in
+        try RequestRecordReader(path: path).forEachRecord { record in
             guard record.kind == .push, record.status == 200, let event = record.event else { return }
             let job = Job(
                 targetHigh: record.targetHigh, targetLow: record.targetLow, version: record.timestamp,
                 event: event)
             found.append(
-                (job, Push(receivedAt: record.receivedAt, endedAt: record.endedAt, end: record.end)))
+                (job, Push(receivedAt: record.receivedAt, endedAt: record.endedAt, end: record.outcome)))
         }
         for (job, push) in found {
             guard let fate = fates[job] else {

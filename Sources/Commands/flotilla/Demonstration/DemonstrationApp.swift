@@ -32,7 +32,7 @@ struct DemonstrationApp {
     }
 
     private static func mint(_ role: APIKey.Role, named name: String, at now: WallTime) -> Minted {
-        var (text, key) = KeyText.mint(app: id, role: role, atMilliseconds: now.milliseconds)
+        var (text, key) = APIKeyText.makeKey(app: id, role: role, atMilliseconds: now.milliseconds)
         key.name = name
         key.expiresAt = now.milliseconds + keyMilliseconds
         return Minted(text: text, key: key)
@@ -40,7 +40,8 @@ struct DemonstrationApp {
 
     func enter(_ kafka: KafkaSettings, _ layout: TopicLayout, metrics: Metrics, at now: WallTime) throws {
         let writer = try CatalogWriter(
-            kafka, catalog: layout.name(.catalog), audit: layout.name(.audit), author: "flotilla up --demo",
+            kafka, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
+            author: "flotilla up --demo",
             metrics: metrics)
         try writer.put(app, action: "app.update", now: now)
         try writer.put(reportKey.key, action: "key.create", now: now)

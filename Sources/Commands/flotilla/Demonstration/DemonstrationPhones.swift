@@ -18,12 +18,12 @@ final class DemonstrationPhones: Service {
     private let settings: ResolvedSettings
     private let environment: StageEnvironment
     private let gateway: GatewayService
-    private let started = Started<Running>()
+    private let started = StartedParts<Running>()
 
     /// The parts that the demonstration uses while the phones run.
     struct Running: Sendable {
         let simulator: SimulatorService
-        let serving: ServingSimulator
+        let serving: SimulatorConnectionInfo
         /// The API key of the backend.
         let sendKey: String
     }
@@ -57,18 +57,18 @@ final class DemonstrationPhones: Service {
         settings.phoneSettings.updateTokenMilliseconds = 50...200
         let target = ReportPoster.Target(host: address.host, port: address.port, key: app.reportKey.text)
         settings.reportSink = { loop, context in ReportPoster(to: target, on: loop, log: context.log) }
-        let found = TracedLock<ServingSimulator?>(nil)
-        let simulator = SimulatorService(settings) { serving in found.withLock { $0 = serving } }
+        let found = TracedLock<SimulatorConnectionInfo?>(nil)
+        let simulator = SimulatorService(settings: settings) { serving in found.withLock { $0 = serving } }
         try await simulator.start(context)
         guard let serving = found.withLock({ $0 }) else {
             preconditionFailure("a simulator that has started serves")
         }
-        environment.standIn?.serves(
-            APNsStandIn.Served(
+        environment.embeddedSimulator?.publish(
+            EmbeddedAPNsSimulator.AccessDetails(
                 host: "localhost", productionPort: serving.ports.production,
                 sandboxPort: serving.ports.sandbox, authorityFile: serving.authorityFile,
                 teamID: serving.teamID, keyID: serving.keyID, keyFile: serving.keyFile))
-        started.put(Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text))
+        started.set(Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text))
     }
 
     func stop(by deadline: Instant) async { await started.take()?.simulator.stop(by: deadline) }

@@ -21,8 +21,8 @@ final class DemonstrationService: Service {
     private let stages: [any Stage]
     private let gateway: GatewayService
     private let phones: DemonstrationPhones
-    private let backend = Started<DemonstrationBackend>()
-    private let watching = Started<Task<Void, Never>>()
+    private let backend = StartedParts<DemonstrationBackend>()
+    private let watching = StartedParts<Task<Void, Never>>()
 
     init(
         data: String, in environment: StageEnvironment, stages: [any Stage], gateway: GatewayService,
@@ -40,7 +40,7 @@ final class DemonstrationService: Service {
             preconditionFailure("the demonstration starts after gateway and phones")
         }
         let backend = try DemonstrationBackend(gateway: address, key: phones.sendKey)
-        self.backend.put(backend)
+        self.backend.set(backend)
         let match = DemonstrationMatch(group: "match-\(WallTime.now().seconds % 100_000)")
         var result = DemonstrationResult(group: match.group)
         result.startable = phones.simulator.startablePhones()
@@ -61,7 +61,7 @@ final class DemonstrationService: Service {
         print(result.text(installation(phones, address)))
         // A reader behind a pipe must see the text now, not when the process ends.
         fflush(nil)
-        watching.put(DemonstrationWatch.begin(phones.simulator))
+        watching.set(DemonstrationWatch.begin(phones.simulator))
     }
 
     func stop(by deadline: Instant) async {
@@ -88,7 +88,7 @@ final class DemonstrationService: Service {
     }
 
     private var obstacles: [String] {
-        stages.flatMap { stage in stage.obstacles.map { "\(stage.name): \($0)" } }
+        stages.flatMap { stage in stage.readinessProblems.map { "\(stage.name): \($0)" } }
     }
 
     private func timed(_ step: () async throws -> Void) async throws -> Double {
@@ -128,7 +128,7 @@ final class DemonstrationService: Service {
     ) async throws -> GroupScreens? {
         var stillness = Stillness(limitMilliseconds: Self.stillMilliseconds)
         while true {
-            let view = simulator.view(group: match.group)
+            let view = simulator.screens(ofGroup: match.group)
             let count = view?.count(of: state) ?? 0
             stillness.sees(count)
             if count >= wanted || stillness.isOver { return view }

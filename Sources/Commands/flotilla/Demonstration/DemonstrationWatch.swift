@@ -31,7 +31,7 @@ enum DemonstrationWatch {
 
     private static func lines(_ simulator: SimulatorService) -> [String: String] {
         Dictionary(
-            uniqueKeysWithValues: simulator.views(limit: groupsMax).map {
+            uniqueKeysWithValues: simulator.groupScreens(limit: groupsMax).map {
                 ($0.group, "\($0.group): the lock screens show \($0.summary)")
             })
     }

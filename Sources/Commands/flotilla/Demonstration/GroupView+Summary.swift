@@ -10,7 +10,7 @@ extension GroupScreens {
         shown.reduce(0) { $0 + (Self.text($1) == state ? $1.activities : 0) }
     }
 
-    private static func text(_ shown: Shown) -> String {
+    private static func text(_ shown: ShownState) -> String {
         shown.contentState.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "nothing"
     }
 }

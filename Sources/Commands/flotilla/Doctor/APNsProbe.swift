@@ -20,11 +20,11 @@ struct APNsProbe {
         guard !settings.keysDirectory.isEmpty, !apps.isEmpty else { return [] }
         let destination = PushDestination(settings)
         let metrics = Metrics()
-        let tokens = ProviderTokens(destination.keys, metrics: metrics)
+        let tokens = ProviderTokens(source: destination.keys, metrics: metrics)
         tokens.reload()
         guard
-            let provider = try? Provider(
-                destination.apns, tokens: tokens, metrics: metrics, log: .silent),
+            let provider = try? APNsProvider(
+                settings: destination.apns, tokens: tokens, metrics: metrics, log: .silent),
             let loop = try? EventLoop(name: "doctor"), (try? loop.start()) != nil
         else {
             let text = "the file of sender.apns-authorities cannot be used; correct it"
@@ -85,9 +85,9 @@ struct APNsProbe {
             answers = Array(repeating: nil, count: count)
         }
 
-        func begin(_ provider: Provider, _ profiles: [PushProfile]) {
+        func begin(_ provider: APNsProvider, _ profiles: [PushProfile]) {
             itself = self
-            let client = APNsClient(provider, on: loop, receiver: self)
+            let client = APNsClient(provider: provider, on: loop, receiver: self)
             self.client = client
             let deadline = loop.now.advanced(byMilliseconds: APNsProbe.answerMilliseconds)
             for (index, profile) in profiles.enumerated() {
@@ -99,7 +99,7 @@ struct APNsProbe {
                         body: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
                     _ = try client.push(
                         template, token: APNsProbe.token.span, id: PushID(high: 0, low: UInt64(index + 1)),
-                        tag: UInt64(index), limits: PushLimits(deadline: deadline))
+                        tag: UInt64(index), deadlines: PushDeadlines(deadline: deadline))
                 } catch {
                     answers[index] = Answer.none("\(error)")
                 }
@@ -107,12 +107,12 @@ struct APNsProbe {
             tellWhenComplete()
         }
 
-        func ended(_ outcomes: PushOutcomes) {
+        func receive(_ outcomes: PushOutcomes) {
             for outcome in outcomes.list where !outcome.isLate {
                 let details = outcomes.details(of: outcome)
                 answers[Int(outcome.tag)] =
                     outcome.end == .answered
-                    ? .said(Int(outcome.status), details?.answer.reasonText ?? "")
+                    ? .said(Int(outcome.status), details?.response.reasonText ?? "")
                     : .none(outcome.end.text)
             }
             tellWhenComplete()

@@ -27,7 +27,10 @@ struct Doctor {
     func look() async -> [Finding] { [descriptors()] + (await lookAtCluster()) }
 
     private func lookAtCluster() async -> [Finding] {
-        guard let admin = try? Admin(settings[KafkaSettings.self], log: .silent, metrics: Metrics()) else {
+        guard
+            let admin = try? AdminClient(
+                settings: settings[KafkaSettings.self], log: .silent, metrics: Metrics())
+        else {
             return [
                 wrong(
                     "kafka",
@@ -41,7 +44,7 @@ struct Doctor {
         guard !topics.contains(where: { $0.verdict == .wrong }) else {
             return [kafka] + topics + providerKeys([])
         }
-        let catalog: KnownCatalog
+        let catalog: CatalogSnapshot
         do {
             catalog = try CatalogAccess(settings).catalog
         } catch {
@@ -70,7 +73,7 @@ struct Doctor {
 
     // MARK: Kafka
 
-    private func kafka(_ admin: Admin) -> Finding {
+    private func kafka(_ admin: AdminClient) -> Finding {
         let brokers = settings[KafkaSettings.self].brokers.joined(separator: ", ")
         do {
             let topics = try admin.topics(withinMilliseconds: Self.askMilliseconds)
@@ -81,7 +84,7 @@ struct Doctor {
         }
     }
 
-    private func topics(_ admin: Admin) -> [Finding] {
+    private func topics(_ admin: AdminClient) -> [Finding] {
         do {
             let mismatches = try layout.check(on: admin)
             if !mismatches.isEmpty { return mismatches.map { wrong("topics", $0.description) } }
@@ -99,10 +102,11 @@ struct Doctor {
     private func clock() -> Finding {
         do {
             let writer = try CatalogWriter(
-                settings[KafkaSettings.self], catalog: layout.name(.catalog), audit: layout.name(.audit),
+                settings[KafkaSettings.self], catalog: layout.name(of: .catalog),
+                audit: layout.name(of: .audit),
                 author: CatalogAccess.author, metrics: Metrics())
             let before = WallTime.now()
-            let stamp = try writer.note("doctor.look", now: before)
+            let stamp = try writer.recordAction("doctor.look", now: before)
             return ClockComparison(
                 sent: before.milliseconds, stamped: stamp, answered: WallTime.now().milliseconds
             ).finding(allowed: Self.clockMilliseconds)
@@ -115,8 +119,8 @@ struct Doctor {
 
     // MARK: Catalog and keys
 
-    private func catalogue(_ catalog: KnownCatalog, _ apps: [App]) -> [Finding] {
-        var findings = catalog.unusable.sorted { $0.key < $1.key }.map { key, reason in
+    private func catalogue(_ catalog: CatalogSnapshot, _ apps: [App]) -> [Finding] {
+        var findings = catalog.unusableRecords.sorted { $0.key < $1.key }.map { key, reason in
             wrong("catalog", "the record \(key) cannot be used: \(reason)")
         }
         if apps.isEmpty {
@@ -143,10 +147,10 @@ struct Doctor {
         return findings.isEmpty ? [good("catalog", "\(apps.count) apps with keys")] : findings
     }
 
-    private func sealingKeys(_ catalog: KnownCatalog) -> Finding {
+    private func sealingKeys(_ catalog: CatalogSnapshot) -> Finding {
         do {
             guard try SealingKeyFile.read(settings, for: catalog) != nil else {
-                return catalog.sealing == nil
+                return catalog.sealingRecord == nil
                     ? doubt(
                         "sealing keys",
                         "no file is set, so push tokens are not encrypted; make one with `flotilla sealing-keys make FILE`"

@@ -16,7 +16,7 @@ struct ProviderKeyCheck {
             let text = "sender.keys is not set; a sender on this machine cannot push"
             return [Finding(subject: "provider keys", verdict: .doubt, text: text)]
         }
-        let tokens = ProviderTokens(PushDestination(settings).keys, metrics: Metrics())
+        let tokens = ProviderTokens(source: PushDestination(settings).keys, metrics: Metrics())
         var findings = tokens.reload().map { problem in
             Finding(subject: "provider keys", verdict: .wrong, text: problem.description)
         }

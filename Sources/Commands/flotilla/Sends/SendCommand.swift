@@ -64,7 +64,7 @@ extension Command {
         guard let progress = try await watch.find() else {
             throw Refusal(status: .noInput, "app \(app) has no such send in the last seven days")
         }
-        try refusing { try byHand(invocation).cancel(id, of: app, progress, now: .now()) }
+        try refusing { try byHand(invocation).cancel(id, of: app, progress: progress, now: .now()) }
         print("cancelling \(id.text)")
         if invocation.options["--watch"] != nil { try await watch.run() }
     }
@@ -99,10 +99,10 @@ extension Command {
         }
     }
 
-    static func byHand(_ invocation: Invocation) throws -> SendsByHand {
+    static func byHand(_ invocation: Invocation) throws -> OperatorSends {
         let catalog = try CatalogAccess(invocation.settings)
-        return try SendsByHand(
-            invocation.settings[KafkaSettings.self], layout: TopicLayout(invocation.settings),
+        return try OperatorSends(
+            settings: invocation.settings[KafkaSettings.self], layout: TopicLayout(invocation.settings),
             catalog: catalog.catalog, author: CatalogAccess.author, metrics: Metrics())
     }
 

@@ -15,7 +15,7 @@ struct SendReport {
 
     /// The number of jobs without an outcome. Phones that reported late can add jobs after the lanes were
     /// counted, so the difference may be negative.
-    private var toGo: Int { progress.isDryRun ? 0 : max(0, progress.expanded - outcomes.decided) }
+    private var toGo: Int { progress.isDryRun ? 0 : max(0, progress.expanded - outcomes.finalJobs) }
 
     var isComplete: Bool { progress.isComplete && toGo == 0 }
 
@@ -24,7 +24,7 @@ struct SendReport {
     }
 
     var line: String {
-        var parts = ["[\(bar)] \(progress.verdict)"]
+        var parts = ["[\(bar)] \(progress.stateName)"]
         parts.append("targeted \(progress.targeted)")
         if progress.isDryRun { return (parts + ["would push \(progress.expanded)"]).joined(separator: ", ") }
         parts.append("pushed \(outcomes[.accepted] + outcomes[.rejected] + outcomes[.unknown])")
@@ -44,8 +44,8 @@ struct SendReport {
 
     /// The bar shows the share of lanes that are done and of their jobs that have an outcome.
     private var bar: String {
-        let lanes = progress.planned?.lanes ?? 0
-        var share = lanes > 0 ? Double(min(progress.lanes.count, lanes)) / Double(lanes) : 0
+        let lanes = progress.plannerPart?.laneCount ?? 0
+        var share = lanes > 0 ? Double(min(progress.laneTallies.count, lanes)) / Double(lanes) : 0
         if progress.expanded > 0, !progress.isDryRun {
             share *= Double(progress.expanded - toGo) / Double(progress.expanded)
         }
@@ -57,10 +57,10 @@ struct SendReport {
     var json: String {
         var line = JSONLine()
         line.field("sendId", progress.id)
-        line.field("verdict", progress.verdict)
+        line.field("verdict", progress.stateName)
         line.field("isComplete", isComplete)
-        line.field("lanesExpected", Int64(progress.planned?.lanes ?? 0))
-        line.field("lanesDone", Int64(progress.lanes.count))
+        line.field("lanesExpected", Int64(progress.plannerPart?.laneCount ?? 0))
+        line.field("lanesDone", Int64(progress.laneTallies.count))
         line.field("targeted", Int64(progress.targeted))
         line.field("expanded", Int64(progress.expanded))
         line.field("dropped", Int64(progress.dropped))

@@ -23,7 +23,7 @@ struct SendWatch {
         layout = TopicLayout(invocation.settings)
         kafka = invocation.settings[KafkaSettings.self]
         lookup = try SendLookup(
-            Cluster(kafka), layout: layout,
+            cluster: Cluster(settings: kafka), layout: layout,
             context: ServiceContext(log: .silent, metrics: Metrics()) { _ in })
         (self.id, self.app) = (id, app)
         isJSON = invocation.options["--json"] != nil
@@ -38,8 +38,8 @@ struct SendWatch {
         }
         switch found {
         case .send(let progress): return progress
-        case .nothing: return nil
-        case .notInTime, .unavailable:
+        case .notFound: return nil
+        case .timedOut, .unavailable:
             throw Refusal(status: .unavailable, "cannot read the progress of the send; try again")
         }
     }
@@ -52,7 +52,7 @@ struct SendWatch {
             if let progress = try await find() {
                 let outcomes = reader ?? outcomes(since: progress.acceptedAt)
                 reader = outcomes
-                if progress.expanded > 0 || !progress.isComplete { try outcomes.readOn() }
+                if progress.expanded > 0 || !progress.isComplete { try outcomes.readNewReceipts() }
                 let report = SendReport(progress, outcomes.outcomes)
                 let line = isJSON ? report.json : report.line
                 if line != last { print(line) }

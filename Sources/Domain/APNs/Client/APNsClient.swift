@@ -13,26 +13,26 @@ internal import Telemetry
 ///
 /// The client is confined to its loop. It retains itself until `stop`, which must be called before the loop
 /// ends.
-package final class APNsClient: TurnHook {
-    package let provider: Provider
+package final class APNsClient: IterationHook {
+    package let provider: APNsProvider
     package let loop: EventLoop
     let reader = JSONReader()
     private weak var receiver: (any PushReceiver)?
     private var pools = PoolDirectory()
-    private var growing: [ConnectedPool] = []
-    private var flushing: [ConnectedPool] = []
-    private var flushed: [ConnectedPool] = []
+    private var poolsToGrow: [ConnectionPool] = []
+    private var poolsToFlush: [ConnectionPool] = []
+    private var poolsBeingFlushed: [ConnectionPool] = []
     /// Exclusivity is unchecked here and for the counters. Pushes access them on one thread, and no call made
     /// during an access uses them again.
     @safe @exclusivity(unchecked) private var outcomes = PushOutcomes()
-    private var lent = PushOutcomes()
+    private var outcomesInDelivery = PushOutcomes()
     /// Number of pushes that have not ended.
-    @safe @exclusivity(unchecked) package private(set) var open = 0
-    private var openTold = 0
+    @safe @exclusivity(unchecked) package private(set) var openPushes = 0
+    private var openPushesInMetrics = 0
     @safe @exclusivity(unchecked) private var latency = LatencyRun()
     @safe @exclusivity(unchecked) private var acceptedCount = 0
     private var timer: LoopTimer?
-    @safe @exclusivity(unchecked) private var isHooked = false
+    @safe @exclusivity(unchecked) private var isTurnEndScheduled = false
     @safe @exclusivity(unchecked) package private(set) var isStopped = false
     /// Timer that closes the open connections of a stopped client, and callbacks for its end.
     private var closeTimer: LoopTimer?
@@ -42,7 +42,7 @@ package final class APNsClient: TurnHook {
     private static let busyTickMilliseconds = 50
 
     /// Call on the loop.
-    package init(_ provider: Provider, on loop: EventLoop, receiver: any PushReceiver) {
+    package init(provider: APNsProvider, on loop: EventLoop, receiver: any PushReceiver) {
         loop.preconditionOnLoop()
         self.provider = provider
         self.loop = loop
@@ -54,13 +54,13 @@ package final class APNsClient: TurnHook {
 
     /// Returns how many pushes of this template are accepted now. Pushes of other apps do not reduce it. If
     /// it is 0, pushes of this pool are open or waiting, and it changes with their outcomes.
-    package func room(for template: PushTemplate, isSuspect: Bool = false) -> Int {
-        isStopped ? 0 : template.pool(isSuspect: isSuspect).pool.room
+    package func capacity(for template: PushTemplate, isSuspect: Bool = false) -> Int {
+        isStopped ? 0 : template.pool(isSuspect: isSuspect).stateMachine.capacity
     }
 
     /// Whether the first connection for pushes of this template is still to come.
     package func isConnecting(for template: PushTemplate) -> Bool {
-        template.pool(isSuspect: false).pool.isConnecting
+        template.pool(isSuspect: false).stateMachine.isConnecting
     }
 
     /// Takes a push, or throws a refusal, after which the push has no effect.
@@ -70,23 +70,23 @@ package final class APNsClient: TurnHook {
     /// - isSuspect: whether the token was never accepted, or failed the last time.
     @discardableResult
     package func push(
-        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, limits: PushLimits,
+        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,
         isSuspect: Bool = false
     ) throws(PushRefusal) -> PushHandle {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
         precondition(template.pool.client === self, "a template of another client")
         guard !isStopped else { throw .stopped }
-        let taken = unsafe template.lentPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
+        let taken = unsafe template.unmanagedPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
             do throws(PushRefusal) {
-                let ticket = try pool.push(template, token: token, id: id, tag: tag, limits)
+                let ticket = try pool.push(template, token: token, id: id, tag: tag, deadlines: deadlines)
                 return Result<PushHandle, PushRefusal>.success(PushHandle(pool: pool.number, ticket: ticket))
             } catch {
                 return .failure(error)
             }
         }
         if case .success = taken {
-            open += 1
-            hook()
+            openPushes += 1
+            scheduleTurnEnd()
         }
         return try taken.get()
     }
@@ -99,27 +99,27 @@ package final class APNsClient: TurnHook {
     /// Withdraws every push of an app that was not fully sent. Each ends as `withdrawn`. Sent pushes
     /// continue.
     package func withdrawAll(of profile: PushProfile) {
-        for pool in pools.all where pool.key.profile == profile && pool.key.purpose != .channels {
+        for pool in pools.all where pool.key.appEnvironment == profile && pool.key.purpose != .channels {
             pool.withdrawAll()
         }
     }
 
     /// Sends one request and passes its outcome to `completion`, not to the receiver.
-    func ask(
-        _ template: PushTemplate, within limits: PushLimits,
+    func sendRequest(
+        _ template: PushTemplate, within limits: PushDeadlines,
         then completion: @escaping (PushOutcome, PushDetails?) -> Void
     ) throws(PushRefusal) {
         guard !isStopped else { throw .stopped }
-        open += 1
+        openPushes += 1
         let id = PushID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         do {
             _ = try template.pool(isSuspect: false).push(
-                template, token: Span(), id: id, tag: 0, limits, completion: completion)
+                template, token: Span(), id: id, tag: 0, deadlines: limits, completion: completion)
         } catch {
-            open -= 1
+            openPushes -= 1
             throw error
         }
-        hook()
+        scheduleTurnEnd()
     }
 
     // MARK: Templates
@@ -127,60 +127,68 @@ package final class APNsClient: TurnHook {
     /// Returns a template for the pushes of one send to tokens.
     package func template(
         _ profile: PushProfile, _ headers: LiveActivityHeaders, body: [UInt8]
-    ) throws(HeaderFault) -> PushTemplate {
-        let endpoint = provider.settings.hosts(profile.environment).push
+    ) throws(HeaderFieldError) -> PushTemplate {
+        let endpoint = provider.settings.hosts(for: profile.environment).push
         return try PushTemplate(
             .device, headers: headers.fields, body: body,
-            pool: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)),
-            suspects: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .suspects)))
+            pool: pool(
+                for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .pushes)),
+            suspects: pool(
+                for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .suspects)))
     }
 
     /// Returns a template for one broadcast to a channel.
     package func template(
         _ profile: PushProfile, broadcast headers: BroadcastHeaders, body: [UInt8]
-    ) throws(HeaderFault) -> PushTemplate {
-        let endpoint = provider.settings.hosts(profile.environment).broadcast
+    ) throws(HeaderFieldError) -> PushTemplate {
+        let endpoint = provider.settings.hosts(for: profile.environment).broadcast
         return try PushTemplate(
             .fixed(path: Array("/4/broadcasts/apps/\(profile.bundleID)".utf8)), headers: headers.fields,
-            body: body, pool: pool(ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)))
+            body: body,
+            pool: pool(for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .pushes))
+        )
     }
 
-    func pool(_ key: ConnectedPool.Key) -> ConnectedPool {
+    func pool(for key: ConnectionPool.Key) -> ConnectionPool {
         if let known = pools[key] {
-            known.wantedAt = loop.now
+            known.lastTemplateAt = loop.now
             return known
         }
         let pool =
             switch key.purpose {
-            case .pushes: newPool(key, provider.settings.pool)
-            case .suspects: newPool(key, provider.settings.pool.forSuspects)
+            case .pushes: makePool(for: key, settings: provider.settings.pool)
+            case .suspects: makePool(for: key, settings: provider.settings.pool.forSuspects)
             case .channels:
-                newPool(
-                    key, provider.settings.pool.forChannels,
+                makePool(
+                    for: key, settings: provider.settings.pool.forChannels,
                     answerBytesMax: provider.settings.channelAnswerBytesMax)
             }
         if !isStopped {
             pools.add(pool)
-            watchSoon(pool)
+            tickSoon(pool)
         }
         return pool
     }
 
-    private func newPool(
-        _ key: ConnectedPool.Key, _ settings: PoolSettings, answerBytesMax: Int = 4_096
-    ) -> ConnectedPool {
-        ConnectedPool(
-            key, number: pools.nextNumber(), settings, answerBytesMax: answerBytesMax, client: self)
+    private func makePool(
+        for key: ConnectionPool.Key, settings: PoolSettings, answerBytesMax: Int = 4_096
+    ) -> ConnectionPool {
+        ConnectionPool(
+            key: key, number: pools.nextNumber(), settings: settings, answerBytesMax: answerBytesMax,
+            client: self)
     }
 
     /// Returns the state of an app's pool. Returns nil before its first template and after the pool was idle
     /// for a while.
     package func health(of profile: PushProfile) -> PoolHealth? {
-        let endpoint = provider.settings.hosts(profile.environment).push
-        guard let pool = pools[ConnectedPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)]
+        let endpoint = provider.settings.hosts(for: profile.environment).push
+        guard
+            let pool = pools[
+                ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .pushes)]
         else { return nil }
         return PoolHealth(
-            isWorking: pool.pool.isAuthorised, connections: pool.pool.openConnections, trouble: pool.trouble)
+            isWorking: pool.stateMachine.isAuthorized, connections: pool.stateMachine.openConnections,
+            lastFailure: pool.connectFailure)
     }
 
     /// Number of pools that have pushes or connections, or had them recently.
@@ -188,56 +196,58 @@ package final class APNsClient: TurnHook {
 
     // MARK: Ends
 
-    func accepted(in pool: ConnectedPool, _ slot: Int, isLate: Bool) {
+    func reportAccepted(in pool: ConnectionPool, slot: Int, isLate: Bool) {
         acceptedCount += 1
-        settle(in: pool, slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
+        settle(in: pool, slot: slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
     }
 
-    func answered(in pool: ConnectedPool, _ slot: Int, _ details: PushDetails, isLate: Bool) {
-        if details.answer.status == 200 {
+    func reportAnswered(in pool: ConnectionPool, slot: Int, details: PushDetails, isLate: Bool) {
+        if details.response.status == 200 {
             acceptedCount += 1
         } else {
-            provider.metrics.refused(details.answer)
+            provider.metrics.countRefusal(details.response)
         }
-        settle(in: pool, slot, isLate: isLate) { $0.append(tag: $1, details, isLate: isLate) }
+        settle(in: pool, slot: slot, isLate: isLate) { $0.append(tag: $1, details: details, isLate: isLate) }
     }
 
-    func ended(in pool: ConnectedPool, _ slot: Int, _ end: PushEnd) {
-        provider.metrics.ended(end)
-        settle(in: pool, slot, isLate: false, keeps: end == .unknown(.overdue)) {
-            $0.append(tag: $1, end, isLate: false)
+    func reportEnded(in pool: ConnectionPool, slot: Int, end: PushEnd) {
+        provider.metrics.countEnd(end)
+        settle(in: pool, slot: slot, isLate: false, expectsAnswer: end == .unknown(.overdue)) {
+            $0.append(tag: $1, end: end, isLate: false)
         }
     }
 
     /// Reports that no answer will follow for a push that was reported as unknown.
-    func lateOver(in pool: ConnectedPool, _ slot: Int) {
-        let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: false)
-        if parcel.completion == nil { outcomes.append(tag: parcel.tag, .unknown(.overdue), isLate: true) }
-        hook()
+    func reportNoLateAnswer(in pool: ConnectionPool, slot: Int) {
+        let parcel = unsafe pool.pushes[slot].pointee.end(expectsAnswer: false)
+        if parcel.completion == nil {
+            outcomes.append(tag: parcel.tag, end: .unknown(.overdue), isLate: true)
+        }
+        scheduleTurnEnd()
     }
 
     /// - Parameter keeps: whether an answer may still follow.
     private func settle(
-        in pool: ConnectedPool, _ slot: Int, isLate: Bool, keeps: Bool = false,
-        _ append: (inout PushOutcomes, UInt64) -> Void
+        in pool: ConnectionPool, slot: Int, isLate: Bool, expectsAnswer: Bool = false,
+        append: (inout PushOutcomes, UInt64) -> Void
     ) {
-        let parcel = unsafe pool.parcels[slot].pointee.ended(keeps: keeps)
+        let parcel = unsafe pool.pushes[slot].pointee.end(expectsAnswer: expectsAnswer)
         if isLate {
-            provider.metrics.late.add()
+            provider.metrics.lateAnswers.add()
         } else {
-            open -= 1
-            latency.add(loop.now.milliseconds(since: parcel.takenAt), to: provider.metrics.seconds)
+            openPushes -= 1
+            latency.add(loop.now.milliseconds(since: parcel.takenAt), to: provider.metrics.pushSeconds)
         }
         if let completion = parcel.completion {
-            complete(completion, append)
+            complete(completion, append: append)
         } else {
             append(&outcomes, parcel.tag)
         }
-        hook()
+        scheduleTurnEnd()
     }
 
     private func complete(
-        _ completion: Parcel.Completion, _ append: (inout PushOutcomes, UInt64) -> Void
+        _ completion: PushEntry.Completion, append: (inout PushOutcomes, UInt64) -> Void
     ) {
         var own = PushOutcomes()
         append(&own, 0)
@@ -246,62 +256,64 @@ package final class APNsClient: TurnHook {
 
     // MARK: Turns
 
-    func wantsGrowth(_ pool: ConnectedPool) {
-        if !growing.contains(where: { $0 === pool }) { growing.append(pool) }
-        hook()
+    func requestGrowth(of pool: ConnectionPool) {
+        if !poolsToGrow.contains(where: { $0 === pool }) { poolsToGrow.append(pool) }
+        scheduleTurnEnd()
     }
 
-    func wantsFlush(_ pool: ConnectedPool) {
-        flushing.append(pool)
-        hook()
+    func requestFlush(of pool: ConnectionPool) {
+        poolsToFlush.append(pool)
+        scheduleTurnEnd()
     }
 
-    private func hook() {
-        guard !isHooked else { return }
-        isHooked = true
-        loop.atEndOfTurn(self)
+    private func scheduleTurnEnd() {
+        guard !isTurnEndScheduled else { return }
+        isTurnEndScheduled = true
+        loop.callAtEndOfIteration(self)
     }
 
-    package func endOfTurn() {
-        isHooked = false
-        if !growing.isEmpty {
-            let pools = growing
-            growing.removeAll(keepingCapacity: true)
+    package func iterationWillEnd() {
+        isTurnEndScheduled = false
+        if !poolsToGrow.isEmpty {
+            let pools = poolsToGrow
+            poolsToGrow.removeAll(keepingCapacity: true)
             for pool in pools {
                 pool.grow()
-                watchSoon(pool)
+                tickSoon(pool)
             }
         }
-        deliver()
+        deliverOutcomes()
         flush()
-        tellMetrics()
-        letGoIfOver()
+        recordMetrics()
+        releasePoolsIfStopped()
     }
 
-    private func deliver() {
+    private func deliverOutcomes() {
         guard !outcomes.isEmpty else { return }
-        swap(&outcomes, &lent)
-        receiver?.ended(lent)
-        lent.removeAll()
+        swap(&outcomes, &outcomesInDelivery)
+        receiver?.receive(outcomesInDelivery)
+        outcomesInDelivery.removeAll()
     }
 
     /// Also sends the pushes that the receiver made when it got the outcomes.
     private func flush() {
-        guard !flushing.isEmpty else { return }
-        swap(&flushing, &flushed)
-        for pool in flushed {
-            pool.turnEnds()
-            watchSoon(pool)
+        guard !poolsToFlush.isEmpty else { return }
+        swap(&poolsToFlush, &poolsBeingFlushed)
+        for pool in poolsBeingFlushed {
+            pool.endTurn()
+            tickSoon(pool)
         }
-        flushed.removeAll(keepingCapacity: true)
+        poolsBeingFlushed.removeAll(keepingCapacity: true)
     }
 
-    private func tellMetrics() {
+    private func recordMetrics() {
         if acceptedCount > 0 { provider.metrics.accepted.add(acceptedCount) }
         acceptedCount = 0
-        latency.flush(to: provider.metrics.seconds)
-        if open != openTold { provider.metrics.open.add(Double(open - openTold)) }
-        openTold = open
+        latency.flush(to: provider.metrics.pushSeconds)
+        if openPushes != openPushesInMetrics {
+            provider.metrics.openPushes.add(Double(openPushes - openPushesInMetrics))
+        }
+        openPushesInMetrics = openPushes
     }
 
     // MARK: Time
@@ -311,18 +323,18 @@ package final class APNsClient: TurnHook {
         let now = loop.now
         for pool in pools.all where pool.tickAt <= now {
             pool.tick()
-            pool.tickAt = now.advanced(byMilliseconds: pool.pool.tickMilliseconds)
-            if pool.isOver { pools.remove(pool) }
+            pool.tickAt = now.advanced(byMilliseconds: pool.stateMachine.tickMilliseconds)
+            if pool.isExpired { pools.remove(pool) }
         }
         if let next = pools.all.lazy.map(\.tickAt).min() { timer?.schedule(at: next) }
-        letGoIfOver()
+        releasePoolsIfStopped()
     }
 
     /// Makes the pool's next tick come soon, after an event.
-    private func watchSoon(_ pool: ConnectedPool) {
+    private func tickSoon(_ pool: ConnectionPool) {
         let due = loop.now.advanced(byMilliseconds: APNsClient.busyTickMilliseconds)
         if pool.tickAt > due { pool.tickAt = due }
-        if let timer, !timer.isScheduled || timer.due > pool.tickAt { timer.schedule(at: pool.tickAt) }
+        if let timer, !timer.isScheduled || timer.dueAt > pool.tickAt { timer.schedule(at: pool.tickAt) }
     }
 
     // MARK: Stop
@@ -330,7 +342,7 @@ package final class APNsClient: TurnHook {
     /// Stops taking pushes. Waiting pushes end as `notProcessed(.stopped)`. The client awaits sent pushes
     /// until the deadline, and then they end as unknown. When `done` is called, all pushes have ended and all
     /// outcomes are delivered. Call on the loop.
-    package func stop(by deadline: Instant? = nil, _ done: @escaping () -> Void = {}) {
+    package func stop(by deadline: Instant? = nil, whenDone done: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
         stopWaiters.append(done)
         if !isStopped {
@@ -339,22 +351,22 @@ package final class APNsClient: TurnHook {
             closeTimer = LoopTimer(on: loop) { [weak self] in self?.closeAll() }
         }
         let latest = deadline ?? loop.now.advanced(byMilliseconds: provider.settings.stopMilliseconds)
-        if let closeTimer, !closeTimer.isScheduled || closeTimer.due > latest {
+        if let closeTimer, !closeTimer.isScheduled || closeTimer.dueAt > latest {
             closeTimer.schedule(at: latest)
         }
-        hook()
+        scheduleTurnEnd()
     }
 
     private func closeAll() {
         for pool in pools.all { pool.closeAll() }
-        hook()
+        scheduleTurnEnd()
     }
 
     /// Releases the pools of a stopped client when the last connection has closed and the last outcome is
     /// delivered. Until then the pools retain the client.
-    private func letGoIfOver() {
-        guard isStopped, !isHooked, outcomes.isEmpty,
-            !pools.all.contains(where: { $0.pool.connectionCount > 0 })
+    private func releasePoolsIfStopped() {
+        guard isStopped, !isTurnEndScheduled, outcomes.isEmpty,
+            !pools.all.contains(where: { $0.stateMachine.connectionCount > 0 })
         else { return }
         pools = PoolDirectory()
         timer?.cancel()
@@ -371,5 +383,5 @@ package struct PoolHealth: Sendable, Hashable {
     package let isWorking: Bool
     package let connections: Int
     /// The reason why the last connection failed. Nil once a connection works.
-    package let trouble: String?
+    package let lastFailure: String?
 }

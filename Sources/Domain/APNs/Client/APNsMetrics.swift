@@ -4,25 +4,25 @@ internal import Telemetry
 package final class APNsMetrics: Sendable {
     private let registry: Metrics
     let accepted: Counter
-    let late: Counter
-    let again: Counter
-    let open: Gauge
+    let lateAnswers: Counter
+    let resentPushes: Counter
+    let openPushes: Gauge
     let connections: Gauge
-    let seconds: Histogram
+    let pushSeconds: Histogram
     private let unanswered: [PushFault: (unprocessed: Counter, unknown: Counter)]
 
-    init(_ metrics: Metrics) {
+    init(in metrics: Metrics) {
         registry = metrics
-        accepted = APNsMetrics.answers(metrics, status: "200", reason: "")
-        late = metrics.counter(
+        accepted = APNsMetrics.answerCounter(in: metrics, status: "200", reason: "")
+        lateAnswers = metrics.counter(
             "flotilla_apns_late_answers_total",
             help: "Answers that arrived after the push had ended at its deadline.")
-        again = metrics.counter(
+        resentPushes = metrics.counter(
             "flotilla_apns_resent_total",
             help: "Pushes sent again at once, because it is safe or the answer asks for it.")
-        open = metrics.gauge("flotilla_apns_pushes_open", help: "Pushes that have not ended.")
+        openPushes = metrics.gauge("flotilla_apns_pushes_open", help: "Pushes that have not ended.")
         connections = metrics.gauge("flotilla_apns_connections", help: "Connections to APNs that are open.")
-        seconds = metrics.histogram(
+        pushSeconds = metrics.histogram(
             "flotilla_apns_push_seconds", help: "Time from accepting a push to its end.")
         unanswered = Dictionary(
             uniqueKeysWithValues: PushFault.allCases.map { fault in
@@ -36,20 +36,20 @@ package final class APNsMetrics: Sendable {
             })
     }
 
-    private static func answers(_ metrics: Metrics, status: String, reason: String) -> Counter {
+    private static func answerCounter(in metrics: Metrics, status: String, reason: String) -> Counter {
         metrics.counter(
             "flotilla_apns_answers_total", help: "Answers of APNs, by status and reason.",
             labels: ["status": status, "reason": reason])
     }
 
     /// Counts an answer other than a plain 200. Unknown reasons share one label.
-    func refused(_ answer: Answer) {
+    func countRefusal(_ answer: APNsResponse) {
         let reason = answer.reason?.rawValue ?? (answer.reasonText == nil ? "" : "other")
         let status = (100...599).contains(answer.status) ? String(answer.status) : "other"
-        APNsMetrics.answers(registry, status: status, reason: reason).add()
+        APNsMetrics.answerCounter(in: registry, status: status, reason: reason).add()
     }
 
-    func ended(_ end: PushEnd) {
+    func countEnd(_ end: PushEnd) {
         switch end {
         case .notProcessed(let fault): unanswered[fault]?.unprocessed.add()
         case .unknown(let fault): unanswered[fault]?.unknown.add()
@@ -57,20 +57,20 @@ package final class APNsMetrics: Sendable {
         }
     }
 
-    func connected(_ result: String) {
+    func countConnect(result: String) {
         registry.counter(
             "flotilla_apns_connects_total", help: "Attempts to connect to APNs, by result.",
             labels: ["result": result]
         ).add()
     }
 
-    func goaway(_ code: String) {
+    func countGoaway(code: String) {
         registry.counter(
             "flotilla_apns_goaways_total", help: "GOAWAY frames of APNs, by code.", labels: ["code": code]
         ).add()
     }
 
-    func reset(_ code: String) {
+    func countReset(code: String) {
         registry.counter(
             "flotilla_apns_resets_total", help: "Streams that APNs reset, by code.", labels: ["code": code]
         ).add()

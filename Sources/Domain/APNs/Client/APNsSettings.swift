@@ -30,11 +30,11 @@ package struct APNsSettings: Sendable {
     /// Time to establish a connection: name lookup, TCP and TLS together. After it the attempt has failed.
     package var connectMilliseconds = 10_000
     /// Time after which unacknowledged bytes end the connection.
-    package var unacknowledgedMilliseconds = 10_000
+    package var unacknowledgedMillisecondsMax = 10_000
     /// Interval in which one connection to a host may be opened, after a burst. All loops of the process
     /// share it.
     package var connectIntervalMilliseconds = 1_000
-    package var connectsBurst = 1
+    package var connectBurst = 1
     /// Time after which a pool without pushes and connections is removed. The next push creates it again.
     package var idlePoolMilliseconds = 60_000
     /// Time after which a stopped client closes open connections, if the caller gives no deadline.
@@ -45,7 +45,7 @@ package struct APNsSettings: Sendable {
 
     package init() {}
 
-    package func hosts(_ environment: Environment) -> Hosts {
+    package func hosts(for environment: Environment) -> Hosts {
         switch environment {
         case .production: production
         case .sandbox: sandbox

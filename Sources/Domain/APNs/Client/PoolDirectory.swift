@@ -1,29 +1,29 @@
 /// The pools of a client that are busy or were used recently, by key and by number.
 struct PoolDirectory {
-    private(set) var all: [ConnectedPool] = []
-    private var ofKey: [ConnectedPool.Key: ConnectedPool] = [:]
-    private var ofNumber: [Int32: ConnectedPool] = [:]
+    private(set) var all: [ConnectionPool] = []
+    private var poolsByKey: [ConnectionPool.Key: ConnectionPool] = [:]
+    private var poolsByNumber: [Int32: ConnectionPool] = [:]
     private var lastNumber: Int32 = 0
 
-    subscript(key: ConnectedPool.Key) -> ConnectedPool? { ofKey[key] }
-    subscript(number: Int32) -> ConnectedPool? { ofNumber[number] }
+    subscript(key: ConnectionPool.Key) -> ConnectionPool? { poolsByKey[key] }
+    subscript(number: Int32) -> ConnectionPool? { poolsByNumber[number] }
 
     mutating func nextNumber() -> Int32 {
         lastNumber &+= 1
         return lastNumber
     }
 
-    mutating func add(_ pool: ConnectedPool) {
+    mutating func add(_ pool: ConnectionPool) {
         pool.isListed = true
         all.append(pool)
-        ofKey[pool.key] = pool
-        ofNumber[pool.number] = pool
+        poolsByKey[pool.key] = pool
+        poolsByNumber[pool.number] = pool
     }
 
-    mutating func remove(_ pool: ConnectedPool) {
+    mutating func remove(_ pool: ConnectionPool) {
         pool.isListed = false
         all.removeAll { $0 === pool }
-        ofNumber[pool.number] = nil
-        ofKey[pool.key] = nil
+        poolsByNumber[pool.number] = nil
+        poolsByKey[pool.key] = nil
     }
 }

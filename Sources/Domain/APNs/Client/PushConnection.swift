@@ -7,7 +7,7 @@ internal import Telemetry
 final class PushConnection: TLSConnectionDelegate {
     let number: UInt32
     let session: ClientSession
-    let pool: ConnectedPool
+    let pool: ConnectionPool
     private(set) var tls: TLSConnection?
     private var pings: UInt64 = 0
     private(set) var isEstablished = false
@@ -17,25 +17,25 @@ final class PushConnection: TLSConnectionDelegate {
     /// Limit on the body bytes that a session buffers. If they cannot be sent, the next request is not taken.
     private static let unsentBytesMax = 128 * 1024
 
-    init(_ number: UInt32, _ pool: ConnectedPool) {
+    init(number: UInt32, pool: ConnectionPool) {
         self.number = number
         self.pool = pool
         var limits = ClientLimits()
         limits.streamsMax = pool.settings.streamsPerConnectionMax
         limits.requestsMax = pool.settings.requestsPerConnectionMax
-        limits.lateAnswerMilliseconds = pool.settings.lateAnswerMilliseconds
+        limits.lateResponseMilliseconds = pool.settings.lateAnswerMilliseconds
         limits.bodyBytesMax = pool.answerBytesMax
         session = ClientSession(
             limits: limits, keeping: ["retry-after", "apns-unique-id", "apns-channel-id"])
     }
 
     /// Connects. The host name is resolved again for each connection.
-    func connect(_ provider: Provider, on loop: EventLoop) {
+    func connect(as provider: APNsProvider, on loop: EventLoop) {
         var options = TCPOptions()
-        options.unacknowledgedMillisecondsMax = provider.settings.unacknowledgedMilliseconds
+        options.unacknowledgedMillisecondsMax = provider.settings.unacknowledgedMillisecondsMax
         let deadline = loop.now.advanced(byMilliseconds: provider.settings.connectMilliseconds)
         tls = TLSConnection.connect(
-            provider.tls, host: pool.key.endpoint.host, port: pool.key.endpoint.port, on: loop,
+            context: provider.tls, host: pool.key.endpoint.host, port: pool.key.endpoint.port, on: loop,
             deadline: deadline, options: options, delegate: self)
     }
 
@@ -43,62 +43,63 @@ final class PushConnection: TLSConnectionDelegate {
     /// ends, while the data of its requests is still in the processor's caches.
     func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
-        leaveBy: Instant, deadline: Instant
+        sendBy: Instant, deadline: Instant
     ) -> RequestID? {
         if session.unsentBytes >= PushConnection.unsentBytesMax {
-            tls?.sendAhead()
+            tls?.fillNow()
             isFull = session.unsentBytes >= PushConnection.unsentBytesMax
             if isFull { return nil }
         }
         return session.submit(
-            template, path: path, varying: varying, body: body, tag: tag, leaveBy: leaveBy, deadline: deadline
+            template: template, path: path, varying: varying, body: body, tag: tag, sendDeadline: sendBy,
+            deadline: deadline
         )
     }
 
-    func wantsToSend() { tls?.wantsToSend() }
+    func scheduleSend() { tls?.requestFill() }
 
     func ping() {
         pings += 1
-        if session.ping(pings) { wantsToSend() }
+        if session.ping(payload: pings) { scheduleSend() }
     }
 
     /// Sends GOAWAY and closes when it has been sent.
     func finish() {
         guard isEstablished else { return close() }
         session.finish()
-        wantsToSend()
+        scheduleSend()
     }
 
     func close() { tls?.close() }
 
     // MARK: Calls from the TLS connection
 
-    func established(applicationProtocol: String) {
+    func didEstablish(applicationProtocol: String) {
         isEstablished = true
-        pool.connected(self)
+        pool.handleOpen(of: self)
     }
 
-    func received(_ plaintext: UnsafeRawBufferPointer) {
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         unsafe session.receive(plaintext)
-        pool.received(self)
-        if session.isOver { tls?.finish() }
+        pool.handleRead(on: self)
+        if session.isFinished { tls?.finish() }
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = unsafe session.pull(into: buffer, at: pool.client.loop.now)
         // Outcomes are not taken here. Their receiver may push, and this call may already be inside a push.
-        if session.hasOutcomes { pool.wantsFlush() }
+        if session.hasOutcomes { pool.requestFlush() }
         if isFull, session.unsentBytes < PushConnection.unsentBytesMax {
             isFull = false
-            pool.drained(self)
+            pool.handleDrain(of: self)
         }
-        if count == 0, session.isOver { tls?.finish() }
+        if count == 0, session.isFinished { tls?.finish() }
         return count
     }
 
-    func closed(_ reason: TLSCloseReason) {
+    func didClose(reason: TLSCloseReason) {
         tls = nil
         session.end()
-        pool.closed(self, reason)
+        pool.handleClose(of: self, reason: reason)
     }
 }

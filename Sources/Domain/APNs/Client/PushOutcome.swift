@@ -11,13 +11,13 @@ package struct PushOutcome: Sendable {
     /// Status of the answer, 0 without an answer.
     package let status: UInt16
     /// The disposition of the answer. Nil without an answer.
-    package let disposition: Disposition?
+    package let disposition: ResponseDisposition?
     let details: Int32
 }
 
 /// The content of an answer other than a plain 200.
 package struct PushDetails: Sendable {
-    package let answer: Answer
+    package let response: APNsResponse
     /// Seconds that the answer asks to wait. Apple documents no such header.
     package let retryAfterSeconds: Int?
     /// `apns-unique-id`, which the sandbox and broadcasts return.
@@ -38,7 +38,7 @@ package struct PushOutcomes {
 
     var isEmpty: Bool { list.isEmpty }
 
-    mutating func append(tag: UInt64, _ end: PushEnd, isLate: Bool) {
+    mutating func append(tag: UInt64, end: PushEnd, isLate: Bool) {
         list.append(
             PushOutcome(tag: tag, end: end, isLate: isLate, status: 0, disposition: nil, details: -1))
     }
@@ -49,11 +49,11 @@ package struct PushOutcomes {
                 tag: tag, end: .answered, isLate: isLate, status: 200, disposition: .accepted, details: -1))
     }
 
-    mutating func append(tag: UInt64, _ details: PushDetails, isLate: Bool) {
+    mutating func append(tag: UInt64, details: PushDetails, isLate: Bool) {
         list.append(
             PushOutcome(
                 tag: tag, end: .answered, isLate: isLate,
-                status: UInt16(clamping: details.answer.status), disposition: details.answer.disposition,
+                status: UInt16(clamping: details.response.status), disposition: details.response.disposition,
                 details: Int32(self.details.count)))
         self.details.append(details)
     }
@@ -67,7 +67,7 @@ package struct PushOutcomes {
 /// The receiver of a client's outcomes.
 package protocol PushReceiver: AnyObject {
     /// Receives the outcomes of this turn, on the loop. It may push at once.
-    func ended(_ outcomes: PushOutcomes)
+    func receive(_ outcomes: PushOutcomes)
 }
 
 /// The identity of one push of one client, used to withdraw it. It is stale once the push has ended.

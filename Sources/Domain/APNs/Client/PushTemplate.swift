@@ -4,21 +4,21 @@ internal import LiveActivity
 /// The headers and body that all pushes of one send share, encoded once. A client makes it and uses it on its
 /// loop only. The header block is encoded again when the provider token changes.
 @safe package final class PushTemplate {
-    enum Kind {
+    enum PathKind {
         /// A push to one token, which ends the path.
         case device
         /// A broadcast to a channel, or a request about channels. The path is fixed.
         case fixed(path: [UInt8])
     }
 
-    let kind: Kind
-    private(set) var pool: ConnectedPool {
-        didSet { unsafe lent = .passUnretained(pool) }
+    let pathKind: PathKind
+    private(set) var pool: ConnectionPool {
+        didSet { unsafe currentPool = .passUnretained(pool) }
     }
     /// The pool, unretained. Thousands of pushes then need not count references.
-    private var lent: Unmanaged<ConnectedPool>
+    private var currentPool: Unmanaged<ConnectionPool>
     /// The pool for suspect tokens. Nil for broadcasts and channel requests.
-    private var suspects: ConnectedPool?
+    private var suspects: ConnectionPool?
     let body: SharedBody?
     private let method: String
     private let headers: [HeaderField]
@@ -26,73 +26,78 @@ internal import LiveActivity
     private var encodedRevision = 0
     /// Number of open pushes of this template. Together they hold one reference: one reference for each push
     /// took a twentieth of its time.
-    private var pushes = 0
+    private var openPushes = 0
 
     init(
-        _ kind: Kind, method: String = "POST", headers: [HeaderField], body: [UInt8], pool: ConnectedPool,
-        suspects: ConnectedPool? = nil
-    ) throws(HeaderFault) {
-        self.kind = kind
+        _ kind: PathKind, method: String = "POST", headers: [HeaderField], body: [UInt8],
+        pool: ConnectionPool,
+        suspects: ConnectionPool? = nil
+    ) throws(HeaderFieldError) {
+        self.pathKind = kind
         self.method = method
         self.headers = headers
-        self.body = body.isEmpty ? nil : SharedBody(body.span)
+        self.body = body.isEmpty ? nil : SharedBody(copying: body.span)
         self.pool = pool
-        unsafe lent = .passUnretained(pool)
+        unsafe currentPool = .passUnretained(pool)
         self.suspects = suspects
         // Encoding here reports a bad header now and not with the first push.
-        encoded = try encode("bearer")
+        encoded = try encodeHeaders(bearer: "bearer")
     }
 
     /// Returns the template for one push, which holds it until `letGo`.
-    func hold() -> Unmanaged<PushTemplate> {
-        pushes += 1
-        return unsafe pushes == 1 ? .passRetained(self) : .passUnretained(self)
+    func retainForPush() -> Unmanaged<PushTemplate> {
+        openPushes += 1
+        return unsafe openPushes == 1 ? .passRetained(self) : .passUnretained(self)
     }
 
-    static func letGo(_ held: Unmanaged<PushTemplate>) {
+    static func releaseAfterPush(_ held: Unmanaged<PushTemplate>) {
         let isLast = unsafe held._withUnsafeGuaranteedRef { template in
-            template.pushes -= 1
-            return template.pushes == 0
+            template.openPushes -= 1
+            return template.openPushes == 0
         }
         if isLast { unsafe held.release() }
     }
 
     /// The app and key of these pushes.
-    package var profile: PushProfile { pool.key.profile }
+    package var appEnvironment: PushProfile { pool.key.appEnvironment }
 
     /// Returns the pool. A pool that was removed because it was idle is created again here.
-    func pool(isSuspect: Bool) -> ConnectedPool {
+    func pool(isSuspect: Bool) -> ConnectionPool {
         guard isSuspect, let suspects else {
-            if !pool.isListed { pool = pool.client.pool(pool.key) }
+            if !pool.isListed { pool = pool.client.pool(for: pool.key) }
             return pool
         }
         if suspects.isListed { return suspects }
-        let fresh = suspects.client.pool(suspects.key)
+        let fresh = suspects.client.pool(for: suspects.key)
         self.suspects = fresh
         return fresh
     }
 
     /// Returns the pool unretained, for one call that does not ask for another pool.
-    func lentPool(isSuspect: Bool) -> Unmanaged<ConnectedPool> {
-        if !isSuspect, unsafe lent._withUnsafeGuaranteedRef({ $0.isListed }) { return unsafe lent }
+    func unmanagedPool(isSuspect: Bool) -> Unmanaged<ConnectionPool> {
+        if !isSuspect, unsafe currentPool._withUnsafeGuaranteedRef({ $0.isListed }) {
+            return unsafe currentPool
+        }
         return unsafe .passUnretained(pool(isSuspect: isSuspect))
     }
 
-    private func encode(_ bearer: String) throws(HeaderFault) -> RequestTemplate {
+    private func encodeHeaders(bearer: String) throws(HeaderFieldError) -> RequestTemplate {
         let varying =
-            switch kind {
+            switch pathKind {
             case .device: "apns-id"
             case .fixed: "apns-request-id"
             }
         return try RequestTemplate(
             method: method, authority: pool.key.endpoint.authority,
-            headers: [HeaderField("authorization", bearer)] + headers, varying: varying)
+            headers: [HeaderField(name: "authorization", value: bearer)] + headers, varying: varying)
     }
 
-    func request(_ bearer: ProviderBearer) -> RequestTemplate {
+    func request(with bearer: BearerToken) -> RequestTemplate {
         if let encoded, bearer.revision == encodedRevision { return encoded }
         // Everything but the bearer was checked in `init`, and a bearer is base64.
-        guard let fresh = try? encode(bearer.text) else { preconditionFailure("bearer is no valid header") }
+        guard let fresh = try? encodeHeaders(bearer: bearer.text) else {
+            preconditionFailure("bearer is no valid header")
+        }
         encoded = fresh
         encodedRevision = bearer.revision
         return fresh
@@ -117,11 +122,12 @@ package struct LiveActivityHeaders: Sendable, Hashable {
 
     var fields: [HeaderField] {
         var fields = [
-            HeaderField("apns-push-type", "liveactivity"), HeaderField("apns-topic", topic),
-            HeaderField("apns-priority", String(priority)),
-            HeaderField("apns-expiration", String(expiration)),
+            HeaderField(name: "apns-push-type", value: "liveactivity"),
+            HeaderField(name: "apns-topic", value: topic),
+            HeaderField(name: "apns-priority", value: String(priority)),
+            HeaderField(name: "apns-expiration", value: String(expiration)),
         ]
-        if let collapseID { fields.append(HeaderField("apns-collapse-id", collapseID)) }
+        if let collapseID { fields.append(HeaderField(name: "apns-collapse-id", value: collapseID)) }
         return fields
     }
 }
@@ -141,9 +147,10 @@ package struct BroadcastHeaders: Sendable, Hashable {
 
     var fields: [HeaderField] {
         [
-            HeaderField("apns-push-type", "liveactivity"), HeaderField("apns-channel-id", channelID),
-            HeaderField("apns-priority", String(priority)),
-            HeaderField("apns-expiration", String(expiration)),
+            HeaderField(name: "apns-push-type", value: "liveactivity"),
+            HeaderField(name: "apns-channel-id", value: channelID),
+            HeaderField(name: "apns-priority", value: String(priority)),
+            HeaderField(name: "apns-expiration", value: String(expiration)),
         ]
     }
 }

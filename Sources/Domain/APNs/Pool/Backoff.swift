@@ -10,9 +10,9 @@ package struct Backoff: Sendable {
 
     package init(milliseconds: ClosedRange<Int>) { limits = milliseconds }
 
-    package mutating func succeeded() { failures = 0 }
+    package mutating func recordSuccess() { failures = 0 }
 
-    package mutating func failed(at now: Instant, _ jitter: inout Jitter) {
+    package mutating func recordFailure(at now: Instant, jitter: inout Jitter) {
         let limit = min(limits.upperBound, limits.lowerBound << min(failures, 20))
         failures += 1
         nextAttempt = now.advanced(byMilliseconds: jitter.milliseconds(in: 0...limit))

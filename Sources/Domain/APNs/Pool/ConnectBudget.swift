@@ -8,35 +8,37 @@ package import Lifecycle
 /// longest goes first. So an app whose connections always fail costs the others at most a quarter of the
 /// budget.
 package struct ConnectBudget: Sendable {
-    private enum Claim: Int {
+    private enum Priority: Int {
         case first
         case more
         case failing
     }
 
-    private struct Asking {
-        let ask: ConnectAsk
+    private struct PendingRequest {
+        let request: ConnectRequest
         let at: Instant
 
-        var claim: Claim { ask.failures > 0 ? .failing : ask.isFirst ? .first : .more }
+        var priority: Priority {
+            request.failures > 0 ? .failing : request.isForFirstConnection ? .first : .more
+        }
     }
 
     /// Order of the claims in each turn.
-    private static let turns: [[Claim]] = [
+    private static let priorityOrders: [[Priority]] = [
         [.first, .more, .failing], [.first, .more, .failing], [.more, .first, .failing],
         [.failing, .first, .more],
     ]
     /// Time after which a pool that stopped asking no longer counts. A pool that wants a connection asks at
     /// least once a second. Without this limit, a pool that stopped asking would block the others.
-    private static let askMilliseconds = 1_500
+    private static let pendingMilliseconds = 1_500
 
     /// Time in which one connection is allowed, after the burst is used up.
     private let intervalMilliseconds: Int
     private let burst: Int
     /// Time at which the budget is full again.
     private var fullAt = Instant(nanoseconds: 0)
-    private var asking: [UInt64: Asking] = [:]
-    private var turn = 0
+    private var pendingRequests: [UInt64: PendingRequest] = [:]
+    private var nextOrder = 0
 
     package init(intervalMilliseconds: Int = 1_000, burst: Int = 1) {
         precondition(intervalMilliseconds > 0 && burst > 0, "a budget that allows nothing")
@@ -47,29 +49,34 @@ package struct ConnectBudget: Sendable {
     /// Takes one connection from the budget. Returns false if the pool must ask again later.
     ///
     /// - Parameter asker: the pool's number, unique in the process.
-    package mutating func take(for asker: UInt64, _ ask: ConnectAsk, at now: Instant) -> Bool {
-        let mine = Asking(ask: ask, at: now)
-        asking[asker] = mine
+    package mutating func take(for asker: UInt64, request ask: ConnectRequest, at now: Instant) -> Bool {
+        let mine = PendingRequest(request: ask, at: now)
+        pendingRequests[asker] = mine
         let begins = max(fullAt, now)
         guard begins.milliseconds(since: now) <= (burst - 1) * intervalMilliseconds else { return false }
-        asking = asking.filter { now.milliseconds(since: $0.value.at) <= ConnectBudget.askMilliseconds }
-        let isNext = asking.allSatisfy { other, its in
-            other == asker || goes(asker, asking: mine, before: other, asking: its)
+        pendingRequests = pendingRequests.filter {
+            now.milliseconds(since: $0.value.at) <= ConnectBudget.pendingMilliseconds
+        }
+        let isNext = pendingRequests.allSatisfy { other, its in
+            other == asker || precedes(asker, pending: mine, other: other, otherPending: its)
         }
         guard isNext else { return false }
-        asking[asker] = nil
-        turn = (turn + 1) % ConnectBudget.turns.count
+        pendingRequests[asker] = nil
+        nextOrder = (nextOrder + 1) % ConnectBudget.priorityOrders.count
         fullAt = begins.advanced(byMilliseconds: intervalMilliseconds)
         return true
     }
 
-    private func goes(_ one: UInt64, asking its: Asking, before other: UInt64, asking others: Asking) -> Bool
-    {
-        if its.claim != others.claim {
-            return ConnectBudget.turns[turn].first { $0 == its.claim || $0 == others.claim } == its.claim
+    private func precedes(
+        _ one: UInt64, pending its: PendingRequest, other: UInt64, otherPending others: PendingRequest
+    ) -> Bool {
+        if its.priority != others.priority {
+            return ConnectBudget.priorityOrders[nextOrder].first {
+                $0 == its.priority || $0 == others.priority
+            } == its.priority
         }
         let never = Instant(nanoseconds: .min)
-        let (last, otherLast) = (its.ask.lastAt ?? never, others.ask.lastAt ?? never)
+        let (last, otherLast) = (its.request.lastConnectAt ?? never, others.request.lastConnectAt ?? never)
         return last == otherLast ? one < other : last < otherLast
     }
 }

@@ -1,6 +1,6 @@
 /// The end of a request on its connection, as reported to the pool.
 package enum PoolOutcome: Sendable, Hashable {
-    case answered(AnswerEffect)
+    case answered(ResponseEffect)
     /// Not sent, or above the last stream of a GOAWAY. APNs has certainly not processed it.
     case notProcessed
     /// REFUSED_STREAM. APNs has certainly not processed it.
@@ -17,20 +17,20 @@ package enum PoolOutcome: Sendable, Hashable {
 }
 
 /// The effect of an answer on the connection that it arrived on, in addition to the effect on its request.
-package enum AnswerEffect: Sendable, Hashable {
+package enum ResponseEffect: Sendable, Hashable {
     /// The answer shows that APNs accepts the provider token on this connection.
-    case authorises
+    case authorizes
     case nothing
     /// A status of 5xx. Fewer requests are sent at a time.
     case serverTrouble
     /// UnrelatedKeyIdInToken, IdleTimeout or Shutdown. Nothing more is sent over this connection.
-    case connectionOver
+    case connectionUnusable
     /// ExpiredProviderToken. The request is sent again once. If `isRemade`, it uses a new token. Otherwise
     /// the token is too young to be replaced, and the request uses another connection.
     case tokenExpired(isRemade: Bool)
     /// TooManyProviderTokenUpdates. This connection is retired, and the request is sent again once over
     /// another one.
-    case tokenTooMany
+    case tooManyTokens
 }
 
 /// The pool's decision about an outcome.
@@ -38,11 +38,11 @@ package enum PoolVerdict: Sendable, Hashable {
     /// The request has ended. Report it to its owner.
     case ended(PushEnd)
     /// An answer to a request that was reported as unknown. Report the answer to its owner.
-    case late
+    case lateAnswer
     /// No answer will follow for such a request. Report this to its owner.
-    case lateOver
+    case noLateAnswer
     /// The request is sent again. Report nothing.
-    case again
+    case retry
     /// The request had already ended.
     case stale
 }
@@ -58,5 +58,5 @@ package enum PoolAction: Sendable, Hashable {
     /// Report the end of a request that ended without an outcome of a connection.
     case end(PoolTicket, PushEnd)
     /// Report that no answer will follow for a request that was reported as unknown.
-    case lateOver(PoolTicket)
+    case noLateAnswer(PoolTicket)
 }

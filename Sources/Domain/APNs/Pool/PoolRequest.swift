@@ -26,7 +26,7 @@ struct PoolRequest {
         /// Waits for a stream.
         case waiting
         /// Waits until `due` after a refusal.
-        case resting
+        case backingOff
         /// On a connection.
         case open
         /// Reported as unknown. Its answer may still arrive until its stream closes.
@@ -36,7 +36,7 @@ struct PoolRequest {
     var phase = Phase.free
     var generation: UInt32 = 0
     var refusals: UInt8 = 0
-    var moves: UInt8 = 0
+    var connectionSwitches: UInt8 = 0
     /// Number of further attempts after an answer that permits a retry.
     var attemptsLeft = 0
     /// Whether the request was sent again because of the provider token. That happens only once.
@@ -44,17 +44,17 @@ struct PoolRequest {
     /// The connection that carries the request, or the one to avoid on the next attempt. 0 means no
     /// connection.
     var connection: UInt32 = 0
-    var leaveBy = Instant.distantFuture
-    var due = Instant.distantFuture
+    var sendBy = Instant.distantFuture
+    var backOffUntil = Instant.distantFuture
 
-    mutating func begin(leaveBy: Instant, attempts: Int) {
+    mutating func begin(sendBy: Instant, attempts: Int) {
         phase = .waiting
         generation &+= 1
         refusals = 0
-        moves = 0
+        connectionSwitches = 0
         hasRetriedToken = false
         connection = 0
-        self.leaveBy = leaveBy
+        self.sendBy = sendBy
         attemptsLeft = attempts - 1
     }
 }

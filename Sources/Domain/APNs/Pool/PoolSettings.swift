@@ -17,7 +17,7 @@ package struct PoolSettings: Sendable {
     /// days.
     package var recycleMilliseconds = 6 * 3_600_000...12 * 3_600_000
     /// Time without requests after which connections are closed. The next request opens one again.
-    package var keptMilliseconds = 3_600_000
+    package var idleConnectionMilliseconds = 3_600_000
     /// Time without received bytes after which a PING is sent: without open streams, and with open streams.
     package var idlePingMilliseconds = 60_000
     package var silentPingMilliseconds = 10_000
@@ -28,41 +28,41 @@ package struct PoolSettings: Sendable {
     package var stallMilliseconds = 1_000
     /// Range of the pause before a request is sent again after REFUSED_STREAM, and the maximum number of
     /// repeats.
-    package var refusalMilliseconds = 10...100
+    package var refusalPauseMilliseconds = 10...100
     package var refusalsMax = 20
     /// Maximum number of repeats on other connections after an answer that ends the connection.
-    package var movesMax = 3
+    package var connectionSwitchesMax = 3
     /// Range of the limit on the pause after a failed connection. The limit starts at the lower bound and
     /// doubles up to the upper one.
     package var backoffMilliseconds = 500...60_000
     /// Number of consecutive requests without an answer after which a connection is retired. Such a
     /// connection may answer every PING and still do no work. An unauthorized connection carries only one
     /// request, so one is enough.
-    package var overduesMax = 10
+    package var consecutiveOverduesMax = 10
     /// Time to wait for an answer after the deadline. An answer within this time is reported as late.
     package var lateAnswerMilliseconds = 10_000
     /// Time after which a retired connection is closed, even with open requests.
     package var retireMilliseconds = 30_000
     /// Minimum time between two halvings of a connection's window. It is halved if one in eight answers has a
     /// status of 5xx, and after ENHANCE_YOUR_CALM.
-    package var fallMilliseconds = 250
+    package var narrowIntervalMilliseconds = 250
     /// Interval at which the window grows by a twentieth of its full width.
-    package var riseMilliseconds = 1_000
+    package var widenIntervalMilliseconds = 1_000
     /// Time after ENHANCE_YOUR_CALM before the window grows again.
-    package var calmMilliseconds = 60_000
+    package var enhanceYourCalmMilliseconds = 60_000
 
     package init() {}
 
     /// Settings for suspect tokens: one connection, closed when it is no longer needed.
-    package var forSuspects: PoolSettings { small(keptMilliseconds: 5 * 60_000) }
+    package var forSuspects: PoolSettings { singleConnection(idleMilliseconds: 5 * 60_000) }
 
     /// Settings for channel management: a few requests a minute, which must not wait for pushes.
-    package var forChannels: PoolSettings { small(keptMilliseconds: 60_000) }
+    package var forChannels: PoolSettings { singleConnection(idleMilliseconds: 60_000) }
 
-    private func small(keptMilliseconds: Int) -> PoolSettings {
+    private func singleConnection(idleMilliseconds: Int) -> PoolSettings {
         var settings = self
         settings.connectionsMax = 1
-        settings.keptMilliseconds = min(self.keptMilliseconds, keptMilliseconds)
+        settings.idleConnectionMilliseconds = min(self.idleConnectionMilliseconds, idleMilliseconds)
         return settings
     }
 }

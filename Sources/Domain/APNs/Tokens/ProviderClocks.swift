@@ -5,5 +5,5 @@ package import Telemetry
 package struct ProviderClocks: Sendable {
     let times: [WallTime]
 
-    package init(_ trusted: WallTime, else others: WallTime...) { times = [trusted] + others }
+    package init(trusted: WallTime, others: WallTime...) { times = [trusted] + others }
 }

@@ -5,7 +5,7 @@ internal import Lifecycle
 /// A key file at the time when it was read: the parsed key, and a stamp that detects a changed file.
 struct ProviderKeyFile {
     /// The identity of a file's content, from one system call.
-    struct Stamp: Hashable {
+    struct FileStamp: Hashable {
         let device: UInt
         let inode: UInt
         let bytes: Int
@@ -14,18 +14,18 @@ struct ProviderKeyFile {
     }
 
     let path: String
-    let stamp: Stamp
+    let stamp: FileStamp
     let key: SigningKey
 
-    init(_ path: String) throws(ProviderKeyProblem) {
+    init(path: String) throws(ProviderKeyError) {
         self.path = path
         // Take the stamp first. If the file changes before it is read, it is read again later.
-        stamp = try ProviderKeyFile.stamp(path)
+        stamp = try ProviderKeyFile.readStamp(of: path)
         do {
             key = try SigningKey(file: path)
         } catch {
             let isCertificate = error.description.contains("holds a certificate")
-            throw ProviderKeyProblem(
+            throw ProviderKeyError(
                 isCertificate ? "\(error); \(ProviderKeyFile.onlyKeys)" : error.description)
         }
     }
@@ -34,22 +34,22 @@ struct ProviderKeyFile {
         "Live Activities need a key (.p8), because APNs accepts no certificate for them; "
         + "create a key with the APNs service in the developer account and use its file"
 
-    private static func isCertificate(_ path: String) -> Bool {
+    private static func isCertificate(path: String) -> Bool {
         [".p12", ".pfx", ".cer", ".crt", ".der"].contains { path.hasSuffix($0) }
     }
 
-    static func stamp(_ path: String) throws(ProviderKeyProblem) -> Stamp {
-        guard !ProviderKeyFile.isCertificate(path) else {
-            throw ProviderKeyProblem("\(path) is a certificate; \(ProviderKeyFile.onlyKeys)")
+    static func readStamp(of path: String) throws(ProviderKeyError) -> FileStamp {
+        guard !ProviderKeyFile.isCertificate(path: path) else {
+            throw ProviderKeyError("\(path) is a certificate; \(ProviderKeyFile.onlyKeys)")
         }
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            throw ProviderKeyProblem("cannot read the provider key \(path): \(SystemError.words(for: errno))")
+            throw ProviderKeyError("cannot read the provider key \(path): \(SystemError.text(for: errno))")
         }
-        return Stamp(
+        return FileStamp(
             device: UInt(status.st_dev), inode: UInt(status.st_ino), bytes: Int(status.st_size),
             changedSeconds: status.st_ctim.tv_sec, changedNanoseconds: status.st_ctim.tv_nsec)
     }
 
-    func isSameKey(as other: ProviderKeyFile) -> Bool { key.verifyingKey.pem == other.key.verifyingKey.pem }
+    func hasSameKey(as other: ProviderKeyFile) -> Bool { key.verifyingKey.pem == other.key.verifyingKey.pem }
 }

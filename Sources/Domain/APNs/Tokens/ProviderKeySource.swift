@@ -12,12 +12,12 @@ package enum ProviderKeySource: Sendable {
     private static let filesMax = 10_000
 
     /// Returns the key files, or throws if they cannot be listed.
-    func list() throws(ProviderKeyProblem) -> [ProviderKeyName: String] {
+    func list() throws(ProviderKeyError) -> [ProviderKeyName: String] {
         switch self {
         case .files(let files): return files
         case .directory(let root):
             var files: [ProviderKeyName: String] = [:]
-            for team in try names(in: root) where AppleID.isGood(team) {
+            for team in try names(in: root) where AppleIDRules.isValid(team) {
                 for file in try names(in: "\(root)/\(team)") {
                     guard let keyID = ProviderKeySource.keyID(of: file) else { continue }
                     files[ProviderKeyName(teamID: team, keyID: keyID)] = "\(root)/\(team)/\(file)"
@@ -30,13 +30,13 @@ package enum ProviderKeySource: Sendable {
     private static func keyID(of file: String) -> String? {
         guard file.hasPrefix("AuthKey_"), file.hasSuffix(".p8") else { return nil }
         let keyID = file.dropFirst(8).dropLast(3)
-        return AppleID.isGood(keyID) ? String(keyID) : nil
+        return AppleIDRules.isValid(keyID) ? String(keyID) : nil
     }
 
-    private func names(in path: String) throws(ProviderKeyProblem) -> [String] {
+    private func names(in path: String) throws(ProviderKeyError) -> [String] {
         guard let directory = unsafe opendir(path) else {
-            throw ProviderKeyProblem(
-                "cannot read the directory of provider keys \(path): \(SystemError.words(for: errno))")
+            throw ProviderKeyError(
+                "cannot read the directory of provider keys \(path): \(SystemError.text(for: errno))")
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
@@ -52,7 +52,7 @@ package enum ProviderKeySource: Sendable {
 }
 
 /// A key file that cannot be used: which file, why, and the remedy. It contains nothing from the file.
-package struct ProviderKeyProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ProviderKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }
 }

@@ -12,9 +12,9 @@ package struct ProviderTokenPolicy: Sendable {
     /// Age at which a new token is made, well before Apple's limit of one hour.
     package static let refreshMilliseconds = 50 * 60_000
     /// Minimum age before a new token is made.
-    package static let leastMilliseconds = 20 * 60_000
+    package static let minimumAgeMilliseconds = 20 * 60_000
     /// Apple's own limit.
-    package static let lastMilliseconds = 60 * 60_000
+    package static let maximumAgeMilliseconds = 60 * 60_000
     /// Disagreement between the wall clock and the steady clock that counts as a step. A clock that is slewed
     /// drifts less in an hour.
     package static let stepMilliseconds: Int64 = 60_000
@@ -33,7 +33,7 @@ package struct ProviderTokenPolicy: Sendable {
     /// The same for a young token whose clock was wrong.
     private var isMisdated = false
     private var misdatedAt: Instant?
-    private var restsUntil: Instant?
+    private var pausedUntil: Instant?
 
     package init() {}
 
@@ -42,23 +42,23 @@ package struct ProviderTokenPolicy: Sendable {
         guard let madeAt else { return .make }
         if isMisdated { return .make }
         let age = now.milliseconds(since: madeAt)
-        if isStepped(at: now, wall: wall), mayMakeAgain(since: steppedAt, at: now) { return .make }
-        if let restsUntil, now < restsUntil, age < Self.lastMilliseconds { return .keep }
+        if isClockStepped(at: now, wall: wall), mayMakeAgain(since: steppedAt, at: now) { return .make }
+        if let pausedUntil, now < pausedUntil, age < Self.maximumAgeMilliseconds { return .keep }
         if age >= Self.refreshMilliseconds { return .make }
-        return isExpired && age >= Self.leastMilliseconds ? .make : .keep
+        return isExpired && age >= Self.minimumAgeMilliseconds ? .make : .keep
     }
 
     /// Records that a token was made.
-    package mutating func made(at now: Instant, wall: WallTime) {
-        if isMisdated { misdatedAt = now } else if isStepped(at: now, wall: wall) { steppedAt = now }
+    package mutating func recordToken(at now: Instant, wall: WallTime) {
+        if isMisdated { misdatedAt = now } else if isClockStepped(at: now, wall: wall) { steppedAt = now }
         madeAt = now
-        madeOffset = ProviderTokenPolicy.offset(now, wall)
+        madeOffset = ProviderTokenPolicy.clockOffset(at: now, wall: wall)
         isExpired = false
         isMisdated = false
     }
 
     /// Records that the previous token is in use again.
-    package mutating func returned(to former: ProviderTokenPolicy) {
+    package mutating func restore(from former: ProviderTokenPolicy) {
         madeAt = former.madeAt
         madeOffset = former.madeOffset
         isExpired = false
@@ -66,24 +66,26 @@ package struct ProviderTokenPolicy: Sendable {
     }
 
     /// Whether a previous token can be used again: its time is right, and it is young.
-    package func isGood(at now: Instant, wall: WallTime) -> Bool {
+    package func isReusable(at now: Instant, wall: WallTime) -> Bool {
         guard let madeAt, !isExpired, !isMisdated else { return false }
-        return now.milliseconds(since: madeAt) < Self.refreshMilliseconds && !isStepped(at: now, wall: wall)
+        return now.milliseconds(since: madeAt) < Self.refreshMilliseconds
+            && !isClockStepped(at: now, wall: wall)
     }
 
     /// Whether the clock disagrees with the time in the token.
-    package func isStepped(at now: Instant, wall: WallTime) -> Bool {
+    package func isClockStepped(at now: Instant, wall: WallTime) -> Bool {
         guard madeAt != nil else { return false }
-        let (step, isFar) = ProviderTokenPolicy.offset(now, wall).subtractingReportingOverflow(madeOffset)
+        let (step, isFar) = ProviderTokenPolicy.clockOffset(at: now, wall: wall).subtractingReportingOverflow(
+            madeOffset)
         return isFar || step.magnitude >= ProviderTokenPolicy.stepMilliseconds.magnitude
     }
 
     private func mayMakeAgain(since last: Instant?, at now: Instant) -> Bool {
-        if let restsUntil, now < restsUntil { return false }
-        return last.map { now.milliseconds(since: $0) >= ProviderTokenPolicy.leastMilliseconds } ?? true
+        if let pausedUntil, now < pausedUntil { return false }
+        return last.map { now.milliseconds(since: $0) >= ProviderTokenPolicy.minimumAgeMilliseconds } ?? true
     }
 
-    private static func offset(_ now: Instant, _ wall: WallTime) -> Int64 {
+    private static func clockOffset(at now: Instant, wall: WallTime) -> Int64 {
         wall.milliseconds &- now.milliseconds
     }
 
@@ -91,9 +93,9 @@ package struct ProviderTokenPolicy: Sendable {
     /// replaced. Then the connection is at fault, and a new connection is the remedy.
     ///
     /// - Parameter isMisdated: whether a clock disagrees with the token.
-    package mutating func expired(at now: Instant, isMisdated: Bool) -> Bool {
+    package mutating func handleExpired(at now: Instant, isMisdated: Bool) -> Bool {
         guard let madeAt else { return false }
-        if now.milliseconds(since: madeAt) >= Self.leastMilliseconds {
+        if now.milliseconds(since: madeAt) >= Self.minimumAgeMilliseconds {
             isExpired = true
         } else {
             guard isMisdated, mayMakeAgain(since: misdatedAt, at: now) else { return false }
@@ -104,9 +106,9 @@ package struct ProviderTokenPolicy: Sendable {
 
     /// Handles TooManyProviderTokenUpdates: this process, or another one with the same key, makes too many
     /// tokens.
-    package mutating func tooMany(at now: Instant) {
+    package mutating func handleTooMany(at now: Instant) {
         isExpired = false
         isMisdated = false
-        restsUntil = now.advanced(byMilliseconds: Self.leastMilliseconds)
+        pausedUntil = now.advanced(byMilliseconds: Self.minimumAgeMilliseconds)
     }
 }

@@ -7,10 +7,10 @@ package import Telemetry
 /// Loops ask a few times a second and not for each push, so the lock is rarely contended. The lock is held
 /// for at most one signature, so that two loops never make two tokens.
 package final class ProviderTokens: Sendable {
-    private struct State {
+    private struct SignerTable {
         var signers: [ProviderKeyName: ProviderSigner] = [:]
         /// Stamps of files that could not be read. A file is tried again when it changes.
-        var refused: [String: ProviderKeyFile.Stamp] = [:]
+        var unreadableStamps: [String: ProviderKeyFile.FileStamp] = [:]
         var lastRevision = 0
 
         mutating func nextRevision() -> Int {
@@ -21,20 +21,20 @@ package final class ProviderTokens: Sendable {
 
     private let source: ProviderKeySource
     private let clocks: @Sendable (Instant) -> ProviderClocks
-    private let state = TracedLock(State())
-    private let made: Counter
+    private let signerTable = TracedLock(SignerTable())
+    private let tokensMade: Counter
 
     /// Creates the store without reading files. `reload` reads them and returns the problems.
     ///
     /// - Parameter clocks: returns the times of the clocks at an instant, which is the present. Always
     ///   returns the same number of clocks.
     package init(
-        _ source: ProviderKeySource, metrics: Metrics,
-        clocks: @escaping @Sendable (Instant) -> ProviderClocks = { _ in ProviderClocks(.now()) }
+        source: ProviderKeySource, metrics: Metrics,
+        clocks: @escaping @Sendable (Instant) -> ProviderClocks = { _ in ProviderClocks(trusted: .now()) }
     ) {
         self.source = source
         self.clocks = clocks
-        made = metrics.counter(
+        tokensMade = metrics.counter(
             "flotilla_apns_provider_tokens_total",
             help: "Provider tokens made. Apple refuses a key with more than three an hour.")
         metrics.gauge(
@@ -44,32 +44,34 @@ package final class ProviderTokens: Sendable {
     }
 
     /// Returns the token for pushes of this team and key, or nil without a key file.
-    package func bearer(_ name: ProviderKeyName, at now: Instant) -> ProviderBearer? {
+    package func bearer(for name: ProviderKeyName, at now: Instant) -> BearerToken? {
         let clocks = clocks(now)
-        let (bearer, isNew): (ProviderBearer?, Bool) = state.withLock { state in
+        let (bearer, isNew): (BearerToken?, Bool) = signerTable.withLock { state in
             guard var signer = state.signers[name] else { return (nil, false) }
-            let before = signer.madeCount
+            let before = signer.signedCount
             let bearer = signer.bearer(at: now, by: clocks) { state.nextRevision() }
             state.signers[name] = signer
-            return (bearer, signer.madeCount > before)
+            return (bearer, signer.signedCount > before)
         }
-        if isNew { made.add(1) }
+        if isNew { tokensMade.add(1) }
         return bearer
     }
 
     /// Handles the report of APNs that this token has expired. Returns true if a newer token exists. Returns
     /// false if the token is too young to be replaced and no clock disagrees with it. Then a new connection
     /// is the remedy.
-    package func expired(_ name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
+    package func handleExpired(for name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
         let clocks = clocks(now)
-        return state.withLock { $0.signers[name]?.expired(revision, at: now, by: clocks) ?? false }
+        return signerTable.withLock {
+            $0.signers[name]?.handleExpired(revision: revision, at: now, by: clocks) ?? false
+        }
     }
 
     /// Handles the report of APNs that tokens are made too often. Returns true if it is to be logged: once per pause.
-    package func tooMany(_ name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
-        state.withLock { state in
+    package func handleTooMany(for name: ProviderKeyName, revision: Int, at now: Instant) -> Bool {
+        signerTable.withLock { state in
             guard var signer = state.signers[name] else { return false }
-            let isNews = signer.tooMany(revision, at: now) { state.nextRevision() }
+            let isNews = signer.handleTooMany(revision: revision, at: now) { state.nextRevision() }
             state.signers[name] = signer
             return isNews
         }
@@ -77,7 +79,7 @@ package final class ProviderTokens: Sendable {
 
     /// Returns the known keys, with the age of their tokens in seconds.
     package func ages(at now: Instant) -> [ProviderKeyName: Double] {
-        state.withLock { $0.signers.mapValues { $0.ageSeconds(at: now) } }
+        signerTable.withLock { $0.signers.mapValues { $0.ageSeconds(at: now) } }
     }
 
     // MARK: Files
@@ -87,20 +89,20 @@ package final class ProviderTokens: Sendable {
     ///
     /// Reads from disk: do not call on an event loop.
     @discardableResult
-    package func reload() -> [ProviderKeyProblem] {
+    package func reload() -> [ProviderKeyError] {
         let files: [ProviderKeyName: String]
         do { files = try source.list() } catch { return [error] }
-        let known = state.withLock { state in
+        let known = signerTable.withLock { state in
             state.signers = state.signers.filter { files[$0.key] != nil }
-            return (state.signers.mapValues(\.file), state.refused)
+            return (state.signers.mapValues(\.file), state.unreadableStamps)
         }
-        var problems: [ProviderKeyProblem] = []
+        var problems: [ProviderKeyError] = []
         for (name, path) in files.sorted(by: { $0.value < $1.value }) {
             do {
-                let stamp = try ProviderKeyFile.stamp(path)
+                let stamp = try ProviderKeyFile.readStamp(of: path)
                 if known.0[name]?.stamp == stamp || known.1[path] == stamp { continue }
-                state.withLock { $0.refused[path] = stamp }
-                take(name, try ProviderKeyFile(path))
+                signerTable.withLock { $0.unreadableStamps[path] = stamp }
+                store(for: name, file: try ProviderKeyFile(path: path))
             } catch {
                 problems.append(error)
             }
@@ -108,17 +110,18 @@ package final class ProviderTokens: Sendable {
         return problems
     }
 
-    private func take(_ name: ProviderKeyName, _ file: ProviderKeyFile) {
-        state.withLock { state in
-            state.refused[file.path] = nil
+    private func store(for name: ProviderKeyName, file: ProviderKeyFile) {
+        signerTable.withLock { state in
+            state.unreadableStamps[file.path] = nil
             guard var signer = state.signers[name] else {
-                state.signers[name] = ProviderSigner(name, file, keyRevision: state.nextRevision())
+                state.signers[name] = ProviderSigner(
+                    name: name, file: file, keyRevision: state.nextRevision())
                 return
             }
-            if signer.file.isSameKey(as: file) {
+            if signer.file.hasSameKey(as: file) {
                 signer.file = file
             } else {
-                signer.replaceKey(file, keyRevision: state.nextRevision())
+                signer.replaceKey(with: file, keyRevision: state.nextRevision())
             }
             state.signers[name] = signer
         }

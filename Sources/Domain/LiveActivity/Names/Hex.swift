@@ -1,11 +1,11 @@
 /// Hexadecimal digits. The code is fast, because it runs for each token.
 @usableFromInline package enum Hex {
     @inlinable
-    package static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+    package static func digit(for value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
     /// Returns the value of a digit in either case, or nil for any other byte.
     @inlinable
-    package static func value(_ digit: UInt8) -> UInt8? {
+    package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit - 0x30
         case 0x61...0x66: digit - 0x57
@@ -18,18 +18,18 @@
         var out: [UInt8] = []
         out.reserveCapacity(2 * bytes.underestimatedCount)
         for byte in bytes {
-            out.append(digit(byte >> 4))
-            out.append(digit(byte & 15))
+            out.append(digit(for: byte >> 4))
+            out.append(digit(for: byte & 15))
         }
         return out
     }
 
     /// Returns the digits of a few bytes as text.
-    package static func text(_ bytes: [UInt8]) -> String {
+    package static func text(of bytes: [UInt8]) -> String {
         unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { out in
             for index in bytes.indices {
-                unsafe out[2 * index] = digit(bytes[index] >> 4)
-                unsafe out[2 * index + 1] = digit(bytes[index] & 15)
+                unsafe out[2 * index] = digit(for: bytes[index] >> 4)
+                unsafe out[2 * index + 1] = digit(for: bytes[index] & 15)
             }
             return 2 * bytes.count
         }
@@ -79,7 +79,7 @@
         }
         var isGood = faults == 0
         for index in stride(from: count & ~7, to: count, by: 2) {
-            let (high, low) = unsafe (value(digits[index]), value(digits[index + 1]))
+            let (high, low) = unsafe (value(of: digits[index]), value(of: digits[index + 1]))
             isGood = isGood && high != nil && low != nil
             unsafe out[index / 2] = (high ?? 0) << 4 | (low ?? 0)
         }
@@ -87,12 +87,12 @@
     }
 
     /// Whether all bytes are hexadecimal digits.
-    package static func isHex(_ digits: UnsafeRawBufferPointer) -> Bool {
+    package static func areHex(_ digits: UnsafeRawBufferPointer) -> Bool {
         for index in stride(from: 0, to: digits.count & ~7, by: 8) {
             let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
             if !eight.areHex { return false }
         }
-        for index in (digits.count & ~7)..<digits.count where unsafe value(digits[index]) == nil {
+        for index in (digits.count & ~7)..<digits.count where unsafe value(of: digits[index]) == nil {
             return false
         }
         return true
@@ -109,7 +109,7 @@ private struct EightDigits {
     init(_ word: UInt64) { self.word = UInt64(littleEndian: word) }
 
     /// Returns the top bit of every byte from `first` to `last` that does not have its top bit set.
-    private static func between(_ first: UInt8, _ last: UInt8, in word: UInt64) -> UInt64 {
+    private static func marks(from first: UInt8, through last: UInt8, in word: UInt64) -> UInt64 {
         let isFrom = (word | tops) &- ones &* UInt64(first)
         let isBehind = (word | tops) &- ones &* UInt64(last + 1)
         return isFrom & ~isBehind & tops
@@ -117,14 +117,14 @@ private struct EightDigits {
 
     /// Marks of letters in both cases. Bit 0x20 turns letters, and no other bytes, into lowercase letters.
     private var letters: UInt64 {
-        Self.between(UInt8(ascii: "a"), UInt8(ascii: "f"), in: word | Self.ones &* 0x20)
+        Self.marks(from: UInt8(ascii: "a"), through: UInt8(ascii: "f"), in: word | Self.ones &* 0x20)
     }
 
     var areHex: Bool { faults == 0 }
 
     /// The top bits of bytes that are not hexadecimal digits.
     var faults: UInt64 {
-        let decimals = Self.between(UInt8(ascii: "0"), UInt8(ascii: "9"), in: word)
+        let decimals = Self.marks(from: UInt8(ascii: "0"), through: UInt8(ascii: "9"), in: word)
         return (decimals | letters) ^ Self.tops | word & Self.tops
     }
 

@@ -14,7 +14,7 @@ package struct OSVersion: Sendable, Hashable, Comparable {
     /// The first version that can start a Live Activity by push.
     package static let pushToStart = OSVersion(17, 2)
     /// The first version in which an activity can listen to a channel.
-    package static let channels = OSVersion(18, 0)
+    package static let broadcastChannels = OSVersion(18, 0)
 
     /// Reads `17.2`, `iOS 17.2.1` and `18.0 (22A3354)`. Returns nil if the text contains no version. Numbers
     /// above 255 are read as 255.

@@ -36,11 +36,11 @@ package struct PushToken: Sendable, Hashable {
     }
 
     /// Whether the digits can form a token.
-    package static func isPossible(hex digits: UnsafeBufferPointer<UInt8>) -> Bool {
+    package static func isValid(hex digits: UnsafeBufferPointer<UInt8>) -> Bool {
         guard !digits.isEmpty, digits.count <= 2 * bytesMax, digits.count.isMultiple(of: 2) else {
             return false
         }
-        return unsafe Hex.isHex(UnsafeRawBufferPointer(digits))
+        return unsafe Hex.areHex(UnsafeRawBufferPointer(digits))
     }
 
     package init?(bytes: [UInt8]) {
@@ -54,15 +54,16 @@ package struct PushToken: Sendable, Hashable {
     /// Returns the short form of a token for people, in the format of `description`.
     ///
     /// - Parameter hash: in hexadecimal.
-    package static func short(hash: String) -> String { "tok:\(hash.prefix(8))" }
+    package static func shortForm(hash: String) -> String { "tok:\(hash.prefix(8))" }
 
     /// The error message for a report with a malformed token.
-    package static let problem = "must be hexadecimal, an even number of digits, at most \(2 * bytesMax)"
+    package static let formatProblem =
+        "must be hexadecimal, an even number of digits, at most \(2 * bytesMax)"
 }
 
 extension PushToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
-        "tok:" + String(decoding: Hex.encode(SHA256.digest(bytes).prefix(4)), as: UTF8.self)
+        "tok:" + String(decoding: Hex.encode(SHA256.digest(of: bytes).prefix(4)), as: UTF8.self)
     }
     package var debugDescription: String { description }
     /// A mirror without the bytes, so that a debug dump cannot show them.

@@ -6,7 +6,8 @@
 
     @usableFromInline package static func == (a: Recipient, b: Recipient) -> Bool {
         switch (a, b) {
-        case (.user(let a), .user(let b)), (.installation(let a), .installation(let b)): a.isExactly(b)
+        case (.user(let a), .user(let b)), (.installation(let a), .installation(let b)):
+            a.isExactlyEqual(to: b)
         case (.user, .installation), (.installation, .user): false
         }
     }
@@ -32,7 +33,7 @@
     init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count > 2, unsafe bytes[1] == UInt8(ascii: ":") else { return nil }
         let name = unsafe UnsafeBufferPointer(rebasing: bytes[2...])
-        guard unsafe Name.problem(utf8: name) == nil else { return nil }
+        guard unsafe NameRules.problem(utf8: name) == nil else { return nil }
         let id = unsafe String(decoding: name, as: UTF8.self)
         switch unsafe bytes[0] {
         case UInt8(ascii: "u"): self = .user(id)

@@ -14,7 +14,7 @@ package enum RecordKey {
 
     /// Returns the parts, or nil if an escape is broken or a part is not UTF-8.
     package static func split(_ key: UnsafeRawBufferPointer) -> [String]? {
-        if unsafe !key.contains(UInt8(ascii: "%")) { return unsafe splitPlain(key) }
+        if unsafe !key.contains(UInt8(ascii: "%")) { return unsafe splitUnescaped(key) }
         var parts: [String] = []
         var part: [UInt8] = []
         var index = 0
@@ -26,8 +26,8 @@ package enum RecordKey {
                 parts.append(text)
                 part.removeAll(keepingCapacity: true)
             } else if byte == UInt8(ascii: "%") {
-                guard index + 2 <= key.count, let high = unsafe Hex.value(key[index]),
-                    let low = unsafe Hex.value(key[index + 1])
+                guard index + 2 <= key.count, let high = unsafe Hex.value(of: key[index]),
+                    let low = unsafe Hex.value(of: key[index + 1])
                 else { return nil }
                 part.append(high << 4 | low)
                 index += 2
@@ -40,7 +40,7 @@ package enum RecordKey {
     }
 
     /// Splits a key without escapes, which nearly all keys are.
-    private static func splitPlain(_ key: UnsafeRawBufferPointer) -> [String]? {
+    private static func splitUnescaped(_ key: UnsafeRawBufferPointer) -> [String]? {
         var parts: [String] = []
         parts.reserveCapacity(4)
         var start = 0
@@ -80,13 +80,13 @@ package enum RecordKey {
 
     static func append(_ recipient: Recipient, to out: inout [UInt8]) {
         switch recipient {
-        case .user(let id): append("u:", id, to: &out)
-        case .installation(let id): append("i:", id, to: &out)
+        case .user(let id): append(prefix: "u:", id: id, to: &out)
+        case .installation(let id): append(prefix: "i:", id: id, to: &out)
         }
     }
 
     /// Appends a recipient whose kind is known.
-    static func append(_ kind: StaticString, _ id: String, to out: inout [UInt8]) {
+    static func append(prefix kind: StaticString, id: String, to out: inout [UInt8]) {
         unsafe out.append(
             contentsOf: UnsafeBufferPointer(start: kind.utf8Start, count: kind.utf8CodeUnitCount))
         append(id, to: &out)
@@ -98,16 +98,17 @@ package enum RecordKey {
 
     /// Whether some byte may need an escape.
     private static func mayNeedEscape(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        unsafe EightBytes.search(bytes) { word in
-            EightBytes.controlMarks(in: word) | EightBytes.marks(of: separator, in: word)
-                | EightBytes.marks(of: UInt8(ascii: "%"), in: word) | EightBytes.marks(of: 0x7F, in: word)
+        unsafe EightByteSearch.mayContain(in: bytes) { word in
+            EightByteSearch.controlMarks(in: word) | EightByteSearch.marks(of: separator, in: word)
+                | EightByteSearch.marks(of: UInt8(ascii: "%"), in: word)
+                | EightByteSearch.marks(of: 0x7F, in: word)
         }
     }
 
     private static func appendEscaped(_ byte: UInt8, to out: inout [UInt8]) {
         guard needsEscape(byte) else { return out.append(byte) }
         out.append(UInt8(ascii: "%"))
-        out.append(Hex.digit(byte >> 4))
-        out.append(Hex.digit(byte & 15))
+        out.append(Hex.digit(for: byte >> 4))
+        out.append(Hex.digit(for: byte & 15))
     }
 }

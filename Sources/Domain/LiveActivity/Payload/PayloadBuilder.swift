@@ -6,7 +6,7 @@ package enum PayloadBuilder {
     /// - Parameters:
     ///   - timestamp: seconds since 1970. A phone ignores a body that is older than its current state.
     ///   - group: added to a start's attributes under its name.
-    package static func body(_ content: PushContent, timestamp: Int64, group: GroupAttribute? = nil)
+    package static func body(for content: PushContent, timestamp: Int64, group: GroupAttribute? = nil)
         -> [UInt8]
     {
         var writer = JSONWriter(capacity: 4096)
@@ -21,7 +21,7 @@ package enum PayloadBuilder {
             writer.name("content-state")
             writer.raw(state)
         }
-        if content.event == .start { writeStart(content, group, to: &writer) }
+        if content.event == .start { writeStart(content, group: group, to: &writer) }
         if let alert = content.alert { write(alert, to: &writer) }
         writeDates(content, to: &writer)
         writer.endObject()
@@ -30,13 +30,13 @@ package enum PayloadBuilder {
     }
 
     private static func writeStart(
-        _ content: PushContent, _ group: GroupAttribute?, to writer: inout JSONWriter
+        _ content: PushContent, group: GroupAttribute?, to writer: inout JSONWriter
     ) {
         if let type = content.attributesType {
             writer.name("attributes-type")
             writer.value(type)
         }
-        if let attributes = attributes(of: content, group) {
+        if let attributes = attributes(of: content, group: group) {
             writer.name("attributes")
             writer.raw(attributes)
         }
@@ -102,7 +102,7 @@ package enum PayloadBuilder {
 
     /// Returns the attributes with the group as the first member. The author's own bytes stay unchanged.
     /// Returns nil if there are no attributes, or if they name another group.
-    package static func attributes(of content: PushContent, _ group: GroupAttribute?) -> RawJSON? {
+    package static func attributes(of content: PushContent, group: GroupAttribute?) -> RawJSON? {
         guard content.event == .start, let attributes = content.attributes, let group else {
             return content.attributes
         }

@@ -13,7 +13,7 @@ package struct PayloadRules: Sendable {
     /// show whether it is exceeded.
     package static let dataBytesMax = 4096
     /// Whether content that is assembled here from accepted parts fits into one body for tokens.
-    package static func hasRoom(for content: PushContent, as body: [UInt8]) -> Bool {
+    package static func fits(_ content: PushContent, body: [UInt8]) -> Bool {
         let data = (content.attributes?.count ?? 0) + (content.contentState?.count ?? 0)
         return body.count <= Route.token.bytesMax && data <= dataBytesMax
     }
@@ -60,20 +60,20 @@ package struct PayloadRules: Sendable {
     package func violations(
         in content: PushContent, group: GroupAttribute? = nil, attributesBytes known: Int = 0
     ) -> [PayloadViolation] {
-        var check = Check(content: content, rules: self)
-        check.state()
-        check.attributes(group)
-        check.alert()
-        check.dates()
-        check.rest()
+        var check = PayloadCheck(content: content, rules: self)
+        check.checkState()
+        check.checkAttributes(group: group)
+        check.checkAlert()
+        check.checkDates()
+        check.checkRemainingFields()
         guard check.found.isEmpty else { return check.found }
-        check.sizes(group, known)
-        check.found += decoding(of: content, group).filter { $0.rule == .doesNotDecode }
+        check.checkSizes(group: group, knownAttributesBytes: known)
+        check.found += schemaViolations(in: content, group: group).filter { $0.rule == .doesNotDecode }
         return check.found
     }
 }
 
-private struct Check {
+private struct PayloadCheck {
     let content: PushContent
     let rules: PayloadRules
     var found: [PayloadViolation] = []
@@ -81,48 +81,48 @@ private struct Check {
     private var event: PushEvent { content.event }
 
     private mutating func add(
-        _ field: PayloadViolation.Field, _ rule: PayloadViolation.Rule, message: String
+        _ field: PayloadViolation.Field, rule: PayloadViolation.Rule, message: String
     ) {
         found.append(PayloadViolation(field: field, rule: rule, message: message))
     }
 
-    mutating func state() {
+    mutating func checkState() {
         if let state = content.contentState {
             if !state.isObject {
                 add(
-                    .contentState, .notAnObject,
+                    .contentState, rule: .notAnObject,
                     message: "must be a JSON object, the ContentState of the activity type")
             }
         } else if event != .end {
             add(
-                .contentState, .required,
+                .contentState, rule: .required,
                 message: "is required on \(event.phrase); give the whole state, not a change to it")
         }
     }
 
-    mutating func attributes(_ group: GroupAttribute?) {
+    mutating func checkAttributes(group: GroupAttribute?) {
         if event == .start {
             if content.attributesType?.isEmpty ?? true {
                 add(
-                    .attributesType, .required,
+                    .attributesType, rule: .required,
                     message: "is required on a start; give the name of the ActivityAttributes type")
             }
             guard let attributes = content.attributes else {
                 return add(
-                    .attributes, .required,
+                    .attributes, rule: .required,
                     message: "is required on a start; give every property of the attributes type")
             }
             if !attributes.isObject {
                 return add(
-                    .attributes, .notAnObject,
+                    .attributes, rule: .notAnObject,
                     message: "must be a JSON object, the properties of the attributes type")
             }
             let members = attributes.members
             // The group attribute is added later.
             for name in rules.requiredAttributes
-            where members[name, default: .null] == .null && !(group?.name.isExactly(name) ?? false) {
+            where members[name, default: .null] == .null && !(group?.name.isExactlyEqual(to: name) ?? false) {
                 add(
-                    .attributes, .required,
+                    .attributes, rule: .required,
                     message:
                         "lacks \(name), or has null, and the activity type requires it; without it no phone starts"
                 )
@@ -130,101 +130,109 @@ private struct Check {
         } else {
             if content.attributesType != nil {
                 add(
-                    .attributesType, .notAllowed,
+                    .attributesType, rule: .notAllowed,
                     message: "belongs to a start only; leave it out of \(event.phrase)")
             }
             if content.attributes != nil {
                 add(
-                    .attributes, .notAllowed,
+                    .attributes, rule: .notAllowed,
                     message: "belongs to a start only; they cannot be changed by \(event.phrase)")
             }
         }
     }
 
-    mutating func alert() {
+    mutating func checkAlert() {
         if let alert = content.alert {
             if alert.isEmpty {
-                add(.alert, .empty, message: "has neither title nor body; give one, or leave the alert out")
+                add(
+                    .alert, rule: .empty,
+                    message: "has neither title nor body; give one, or leave the alert out")
             }
         } else if event == .start {
             add(
-                .alert, .required,
+                .alert, rule: .required,
                 message: "is required on a start; without a title or a body iOS does not show the activity")
         }
     }
 
-    mutating func dates() {
+    mutating func checkDates() {
         if let date = content.staleDate {
             if event == .end {
-                add(.staleDate, .notAllowed, message: "has no meaning on an end; give dismissal-date instead")
+                add(
+                    .staleDate, rule: .notAllowed,
+                    message: "has no meaning on an end; give dismissal-date instead")
             } else {
                 // A date in the past is allowed: the phone then shows the state as outdated at once.
-                checkSeconds(date, .staleDate)
+                checkSeconds(date, in: .staleDate)
             }
         }
         if let date = content.dismissalDate {
             if event == .end {
                 // A date in the past is allowed: the activity then leaves the Lock Screen at once.
-                checkSeconds(date, .dismissalDate)
+                checkSeconds(date, in: .dismissalDate)
             } else {
                 add(
-                    .dismissalDate, .notAllowed,
+                    .dismissalDate, rule: .notAllowed,
                     message: "belongs to an end only; leave it out of \(event.phrase)")
             }
         }
     }
 
-    private mutating func checkSeconds(_ date: Int64, _ field: PayloadViolation.Field) {
+    private mutating func checkSeconds(_ date: Int64, in field: PayloadViolation.Field) {
         guard date > PayloadRules.secondsMax else { return }
-        add(field, .notSeconds, message: "must be in seconds since 1970; \(date) looks like milliseconds")
+        add(
+            field, rule: .notSeconds,
+            message: "must be in seconds since 1970; \(date) looks like milliseconds")
     }
 
-    mutating func rest() {
+    mutating func checkRemainingFields() {
         if let score = content.relevanceScore, !score.isFinite {
             add(
-                .relevanceScore, .notANumber,
+                .relevanceScore, rule: .notANumber,
                 message: "must be a finite number; it is compared with the app's other activities")
         }
         if event != .start {
             if content.asksForToken {
-                add(.asksForToken, .notAllowed, message: "belongs to a start only; leave it out")
+                add(.asksForToken, rule: .notAllowed, message: "belongs to a start only; leave it out")
             }
             if content.channel != nil {
-                add(.channel, .notAllowed, message: "belongs to a start only; leave it out")
+                add(.channel, rule: .notAllowed, message: "belongs to a start only; leave it out")
             }
         } else if content.asksForToken, content.channel != nil {
             add(
-                .asksForToken, .conflict,
+                .asksForToken, rule: .conflict,
                 message: "cannot be combined with input-push-channel; an activity uses one of them")
         }
         if content.channel?.isEmpty == true {
-            add(.channel, .empty, message: "is empty; give the channel's id or leave it out")
+            add(.channel, rule: .empty, message: "is empty; give the channel's id or leave it out")
         }
         if event == .start, rules.route == .channel {
-            add(.payload, .notAllowed, message: "cannot start an activity through a channel; start by token")
+            add(
+                .payload, rule: .notAllowed,
+                message: "cannot start an activity through a channel; start by token")
         }
     }
 
-    mutating func sizes(_ group: GroupAttribute?, _ knownAttributesBytes: Int) {
-        let attributes = PayloadBuilder.attributes(of: content, group)
+    mutating func checkSizes(group: GroupAttribute?, knownAttributesBytes: Int) {
+        let attributes = PayloadBuilder.attributes(of: content, group: group)
         if let group, event == .start, attributes == nil {
             return add(
-                .attributes, .conflict,
+                .attributes, rule: .conflict,
                 message: "has a \(group.name) that is not the group; leave it out, it is added for you")
         }
         let attributesBytes = attributes?.count ?? knownAttributesBytes
         let data = attributesBytes + (content.contentState?.count ?? 0)
         if data > PayloadRules.dataBytesMax {
             add(
-                .contentState, .tooLarge,
+                .contentState, rule: .tooLarge,
                 message:
                     "and the attributes have \(data) bytes together; ActivityKit allows \(PayloadRules.dataBytesMax)"
             )
         }
-        let body = PayloadBuilder.body(content, timestamp: rules.now, group: group)
+        let body = PayloadBuilder.body(for: content, timestamp: rules.now, group: group)
         if body.count > rules.route.bytesMax {
             add(
-                .payload, .tooLarge,
+                .payload, rule: .tooLarge,
                 message:
                     "has \(body.count) bytes; APNs allows \(rules.route.bytesMax), so shorten the state or the alert"
             )

@@ -1,7 +1,7 @@
 /// The content of a send: the parts of an ActivityKit payload, before `PayloadRules` has checked that they
 /// belong together. `PayloadBuilder` encodes them.
 package struct PushContent: Sendable, Hashable {
-    private struct Parts: Sendable, Hashable {
+    private struct Fields: Sendable, Hashable {
         var event: PushEvent
         var contentState: RawJSON?
         var attributesType: String?
@@ -20,72 +20,74 @@ package struct PushContent: Sendable, Hashable {
     /// of them is copied several times.
     ///
     /// `@unchecked Sendable`: a box is changed only while it has a single owner.
-    private final class Box: @unchecked Sendable {
-        var parts: Parts
+    private final class Storage: @unchecked Sendable {
+        var parts: Fields
 
-        init(_ parts: Parts) { self.parts = parts }
+        init(_ parts: Fields) { self.parts = parts }
     }
 
-    private var box: Box
+    private var storage: Storage
 
-    private var parts: Parts {
-        get { box.parts }
+    private var fields: Fields {
+        get { storage.parts }
         _modify {
-            if !isKnownUniquelyReferenced(&box) { box = Box(box.parts) }
-            yield &box.parts
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.parts) }
+            yield &storage.parts
         }
     }
 
-    package init(_ event: PushEvent) { box = Box(Parts(event)) }
+    package init(_ event: PushEvent) { storage = Storage(Fields(event)) }
 
-    package static func == (a: PushContent, b: PushContent) -> Bool { a.box === b.box || a.parts == b.parts }
+    package static func == (a: PushContent, b: PushContent) -> Bool {
+        a.storage === b.storage || a.fields == b.fields
+    }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(parts) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(fields) }
 
     package var event: PushEvent {
-        get { box.parts.event }
-        set { parts.event = newValue }
+        get { storage.parts.event }
+        set { fields.event = newValue }
     }
     package var contentState: RawJSON? {
-        get { box.parts.contentState }
-        set { parts.contentState = newValue }
+        get { storage.parts.contentState }
+        set { fields.contentState = newValue }
     }
     /// The Swift name of the `ActivityAttributes` type.
     package var attributesType: String? {
-        get { box.parts.attributesType }
-        set { parts.attributesType = newValue }
+        get { storage.parts.attributesType }
+        set { fields.attributesType = newValue }
     }
     package var attributes: RawJSON? {
-        get { box.parts.attributes }
-        set { parts.attributes = newValue }
+        get { storage.parts.attributes }
+        set { fields.attributes = newValue }
     }
     package var alert: Alert? {
-        get { box.parts.alert }
-        set { parts.alert = newValue }
+        get { storage.parts.alert }
+        set { fields.alert = newValue }
     }
     /// Seconds since 1970, as all dates here.
     package var staleDate: Int64? {
-        get { box.parts.staleDate }
-        set { parts.staleDate = newValue }
+        get { storage.parts.staleDate }
+        set { fields.staleDate = newValue }
     }
     package var dismissalDate: Int64? {
-        get { box.parts.dismissalDate }
-        set { parts.dismissalDate = newValue }
+        get { storage.parts.dismissalDate }
+        set { fields.dismissalDate = newValue }
     }
     /// The rank among the app's other activities. The highest score wins the Dynamic Island.
     package var relevanceScore: Double? {
-        get { box.parts.relevanceScore }
-        set { parts.relevanceScore = newValue }
+        get { storage.parts.relevanceScore }
+        set { fields.relevanceScore = newValue }
     }
     /// Whether the start asks iOS 18 for an update token.
     package var asksForToken: Bool {
-        get { box.parts.asksForToken }
-        set { parts.asksForToken = newValue }
+        get { storage.parts.asksForToken }
+        set { fields.asksForToken = newValue }
     }
     /// The broadcast channel to subscribe to, in base64. A phone before iOS 18 does not start an activity
     /// that has one.
     package var channel: String? {
-        get { box.parts.channel }
-        set { parts.channel = newValue }
+        get { storage.parts.channel }
+        set { fields.channel = newValue }
     }
 }

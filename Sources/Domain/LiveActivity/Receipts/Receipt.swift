@@ -6,7 +6,7 @@ package import JSON
 ///
 /// This is on the hot path: one record holds all outcomes of a sheet that become known within some
 /// milliseconds.
-package struct Receipt: Record, Hashable {
+package struct Receipt: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The maximum number of parts in one record.
     package static let partsMax = SheetHead.jobsMax
@@ -24,7 +24,7 @@ package struct Receipt: Record, Hashable {
         package var dueAt: Int64?
 
         package init(
-            _ outcome: ReceiptOutcome, _ lines: LineSet, status: Int? = nil, reason: String? = nil,
+            _ outcome: ReceiptOutcome, lines: LineSet, status: Int? = nil, reason: String? = nil,
             dueAt: Int64? = nil
         ) {
             self.outcome = outcome
@@ -35,7 +35,7 @@ package struct Receipt: Record, Hashable {
         }
     }
 
-    package var place: JobPlace
+    package var position: JobPosition
     /// The number of the attempt. It rises with each retry tier.
     package var attempt: Int
     package var app: String
@@ -48,23 +48,23 @@ package struct Receipt: Record, Hashable {
     package var event: PushEvent
     /// Milliseconds since 1970: when the gateway accepted the send, and when this receipt was written.
     package var acceptedAt: Int64
-    package var at: Int64
+    package var writtenAt: Int64
     package var parts: [Part]
 
-    package init(_ head: SheetHead, at place: JobPlace, attempt: Int, writtenAt at: Int64, _ parts: [Part]) {
-        self.place = place
+    package init(_ head: SheetHead, at place: JobPosition, attempt: Int, writtenAt at: Int64, parts: [Part]) {
+        self.position = place
         self.attempt = attempt
         self.parts = parts
-        self.at = at
+        self.writtenAt = at
         (app, environment, send, group) = (head.app, head.environment, head.send, head.group)
         (scope, generation, version, event) = (head.scope, head.generation, head.version, head.event)
         acceptedAt = head.acceptedAt
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.field("topic", place.topic)
-        writer.field("partition", Int(place.partition))
-        writer.field("offset", place.offset)
+        writer.field("topic", position.topic)
+        writer.field("partition", Int(position.partition))
+        writer.field("offset", position.offset)
         writer.field("attempt", attempt)
         writer.field("app", app)
         writer.field("environment", environment.rawValue)
@@ -75,7 +75,7 @@ package struct Receipt: Record, Hashable {
         writer.field("version", version)
         writer.field("event", event.rawValue)
         writer.field("acceptedAt", acceptedAt)
-        writer.field("at", at)
+        writer.field("at", writtenAt)
         writer.name("parts")
         writer.beginArray()
         for part in parts {
@@ -91,7 +91,7 @@ package struct Receipt: Record, Hashable {
     }
 
     package init(from record: JSONObject) {
-        place = JobPlace(
+        position = JobPosition(
             topic: record["topic"].string(),
             partition: Int32(record["partition"].int(in: 0...Int(Int32.max))),
             offset: Int64(record["offset"].int(in: 0...Int.max)))
@@ -104,8 +104,8 @@ package struct Receipt: Record, Hashable {
         generation = record["generation"].version()
         version = record["version"].version()
         event = record["event"].choice(of: PushEvent.self) ?? .update
-        acceptedAt = record["acceptedAt"].time()
-        at = record["at"].time()
+        acceptedAt = record["acceptedAt"].timeMilliseconds()
+        writtenAt = record["at"].timeMilliseconds()
         parts = []
         var elements = record["parts"].array(countMax: Receipt.partsMax)
         while let element = elements.next() { parts.append(Part(from: element.object())) }
@@ -118,8 +118,8 @@ extension Receipt.Part {
         let set = LineSet(text: lines.string())
         if lines.isString, set == nil { lines.report("must be lines of a sheet, such as 0-199,201") }
         self.init(
-            object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown, set ?? LineSet(),
+            object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown, lines: set ?? LineSet(),
             status: object["status"].optional?.int(in: 100...999),
-            reason: object["reason"].optional?.string(), dueAt: object["dueAt"].optional?.time())
+            reason: object["reason"].optional?.string(), dueAt: object["dueAt"].optional?.timeMilliseconds())
     }
 }

@@ -18,7 +18,7 @@ package enum ReceiptLines {
     }
 
     /// Returns the addressees in order. The first malformed line ends the list.
-    package static func read(_ bytes: Span<UInt8>) -> [Addressee] {
+    package static func addressees(in bytes: Span<UInt8>) -> [Addressee] {
         let text = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         var list: [Addressee] = []
         for line in text.split(separator: "\n", maxSplits: SheetHead.jobsMax) {
@@ -30,10 +30,10 @@ package enum ReceiptLines {
     }
 
     /// The value for a line that does not name the phone's system.
-    package static let systemUnsaid: UInt8 = 0
+    package static let unreportedSystem: UInt8 = 0
 
     /// Returns the phone's major system version for each line.
-    package static func systems(_ bytes: Span<UInt8>) -> [UInt8] {
+    package static func systemVersions(in bytes: Span<UInt8>) -> [UInt8] {
         var systems: [UInt8] = []
         var tabs = 0
         var start = 0
@@ -43,8 +43,8 @@ package enum ReceiptLines {
                 tabs += 1
                 start = index + 1
             case UInt8(ascii: "\n"):
-                let number = tabs == 3 ? system(bytes.extracting(start..<index)) : nil
-                systems.append(number ?? systemUnsaid)
+                let number = tabs == 3 ? systemVersion(from: bytes.extracting(start..<index)) : nil
+                systems.append(number ?? unreportedSystem)
                 tabs = 0
             default: break
             }
@@ -53,7 +53,7 @@ package enum ReceiptLines {
     }
 
     /// Returns the number, or nil if the digits are not a number of one byte.
-    static func system(_ digits: Span<UInt8>) -> UInt8? {
+    static func systemVersion(from digits: Span<UInt8>) -> UInt8? {
         guard 1...3 ~= digits.count else { return nil }
         var number = 0
         for index in digits.indices {

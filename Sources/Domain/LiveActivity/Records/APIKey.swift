@@ -2,7 +2,7 @@ package import JSON
 
 /// An API key in the catalog. The key itself was shown once, to its creator. The record holds only the hash
 /// of its secret. A secret of 256 random bits needs no slow hash.
-package struct APIKey: Record, Hashable {
+package struct APIKey: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     /// The permissions of a key. A key sees only its own app.
@@ -61,10 +61,10 @@ package struct APIKey: Record, Hashable {
         self.init(
             id: record["id"].name(), app: record["app"].appID(),
             role: record["role"].choice(of: Role.self) ?? .report,
-            secretHash: record["secretSha256"].digest(), createdAt: record["createdAt"].time())
+            secretHash: record["secretSha256"].digest(), createdAt: record["createdAt"].timeMilliseconds())
         name = record["name"].optional?.name()
-        expiresAt = record["expiresAt"].optional?.time()
-        revokedAt = record["revokedAt"].optional?.time()
+        expiresAt = record["expiresAt"].optional?.timeMilliseconds()
+        revokedAt = record["revokedAt"].optional?.timeMilliseconds()
     }
 }
 

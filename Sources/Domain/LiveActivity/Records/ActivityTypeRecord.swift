@@ -2,7 +2,7 @@ package import JSON
 
 /// An activity type with its own record in the catalog. It overrides a type of the same name in the app's
 /// document.
-package struct ActivityTypeRecord: Record, Hashable {
+package struct ActivityTypeRecord: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package var app: String

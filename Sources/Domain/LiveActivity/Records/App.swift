@@ -2,7 +2,7 @@ package import JSON
 internal import Settings
 
 /// One iOS app in the catalog. Its private key is never part of it: the key is a file on the senders.
-package struct App: Record, Hashable {
+package struct App: JSONRecord, Hashable {
     /// Version 2 writes the lifetime of a token with its unit.
     package static let schemaVersion = 2
     package static let bundleIDBytesMax = 155
@@ -12,9 +12,9 @@ package struct App: Record, Hashable {
     package var environments: [Environment]
     package var teamID: String
     package var keyID: String
-    package var types: [ActivityType]
+    package var activityTypes: [ActivityType]
     /// The settings for proofs of a user's identity, or nil if reports need no proof.
-    package var userProof: UserProof?
+    package var userProof: UserProofSettings?
 
     package init(
         id: String, bundleID: String, environments: [Environment], teamID: String, keyID: String,
@@ -25,15 +25,15 @@ package struct App: Record, Hashable {
         self.environments = environments
         self.teamID = teamID
         self.keyID = keyID
-        self.types = types
+        self.activityTypes = types
         userProof = nil
     }
 
     package var key: [UInt8] { RecordKey.join("app", id, "") }
 
     /// Returns the app's declaration of an activity type, or the defaults for an undeclared type.
-    package func type(_ name: String) -> ActivityType {
-        types.first { $0.name == name } ?? ActivityType(name: name)
+    package func activityType(named name: String) -> ActivityType {
+        activityTypes.first { $0.name == name } ?? ActivityType(name: name)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -44,7 +44,7 @@ package struct App: Record, Hashable {
         writer.field("keyId", keyID)
         writer.name("activityTypes")
         writer.beginArray()
-        for type in types { type.write(to: &writer) }
+        for type in activityTypes { type.write(to: &writer) }
         writer.endArray()
         if let userProof {
             writer.name("userProof")
@@ -64,14 +64,14 @@ package struct App: Record, Hashable {
             keyID: record["keyId"].appleID(),
             types: record["activityTypes"].optional?.activityTypes(
                 isUnitless: record["v"].optional?.int(in: 1...App.schemaVersion) == 1) ?? [])
-        userProof = record["userProof"].optional.map { UserProof(from: $0.object()) }
+        userProof = record["userProof"].optional.map { UserProofSettings(from: $0.object()) }
     }
 }
 
 /// An app's declaration of one of its `ActivityAttributes` types.
 package struct ActivityType: Sendable, Hashable {
-    package static let perAppMax = 200
-    package static let requiredMax = 100
+    package static let countPerAppMax = 200
+    package static let requiredAttributesMax = 100
     /// The default time after which an update token that was not refreshed is forgotten.
     package static let updateTokenMillisecondsDefault: Int64 = 24 * 3_600_000
     private static let updateTokenMillisecondsRange = 60_000...7 * 86_400_000
@@ -96,7 +96,7 @@ package struct ActivityType: Sendable, Hashable {
 
     func writeFields(to writer: inout JSONWriter) {
         writer.field("name", name)
-        writer.field("updateTokenTtl", updateTokenText)
+        writer.field("updateTokenTtl", updateTokenLifetimeText)
         writer.field("requiredAttributes", requiredAttributes.isEmpty ? nil : requiredAttributes)
         writer.field("groupAttribute", groupAttribute)
         writer.field("private", isPrivate ? true : nil)
@@ -105,7 +105,7 @@ package struct ActivityType: Sendable, Hashable {
     }
 
     /// The lifetime in whole hours if possible, which people read more easily.
-    private var updateTokenText: String {
+    private var updateTokenLifetimeText: String {
         let hour: Int64 = 3_600_000
         if updateTokenMilliseconds % hour == 0 { return "\(updateTokenMilliseconds / hour)h" }
         return Milliseconds(Int(updateTokenMilliseconds)).settingText
@@ -128,7 +128,7 @@ package struct ActivityType: Sendable, Hashable {
                 }
         }
         requiredAttributes =
-            object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredMax) ?? []
+            object["requiredAttributes"].optional?.names(countMax: ActivityType.requiredAttributesMax) ?? []
         groupAttribute = object["groupAttribute"].optional?.name() ?? GroupAttribute.defaultName
         isPrivate = object["private"].optional?.bool() ?? false
         contentStateSchema = object["contentStateSchema"].optional.map(ContentSchema.init(from:))
@@ -169,7 +169,7 @@ extension JSONValue {
     fileprivate func activityTypes(isUnitless: Bool) -> [ActivityType] {
         var types: [ActivityType] = []
         var names = Set<String>()
-        var elements = array(countMax: ActivityType.perAppMax)
+        var elements = array(countMax: ActivityType.countPerAppMax)
         while let element = elements.next() {
             let type = ActivityType(from: element.object(), isUnitless: isUnitless)
             if !names.insert(type.name).inserted { element.report("has the name of another activity type") }
@@ -196,7 +196,7 @@ extension JSONValue {
     /// Reads a team id or a key id of Apple.
     fileprivate func appleID() -> String {
         let text = string()
-        if kind == .string, !AppleID.isGood(text) {
+        if kind == .string, !AppleIDRules.isValid(text) {
             report("must be 10 capital letters and digits, as Apple shows it")
         }
         return text

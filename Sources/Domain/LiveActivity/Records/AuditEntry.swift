@@ -1,7 +1,7 @@
 package import JSON
 
 /// A record of `audit`: who changed which object, for later review.
-package struct AuditEntry: Record, Hashable {
+package struct AuditEntry: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The value of `app` in entries that concern no single app.
     package static let everyApp = "flotilla"
@@ -9,7 +9,7 @@ package struct AuditEntry: Record, Hashable {
     /// Milliseconds since 1970.
     package var at: Int64
     /// A person at a machine, or the id of an API key.
-    package var by: String
+    package var author: String
     /// `app.create`, `key.revoke`.
     package var action: String
     package var app: String
@@ -18,9 +18,9 @@ package struct AuditEntry: Record, Hashable {
     /// The network address of the request.
     package var address: String?
 
-    package init(at: Int64, by: String, action: String, app: String, subject: String? = nil) {
+    package init(at: Int64, author: String, action: String, app: String, subject: String? = nil) {
         self.at = at
-        self.by = by
+        self.author = author
         self.action = action
         self.app = app
         self.subject = subject
@@ -30,7 +30,7 @@ package struct AuditEntry: Record, Hashable {
 
     package func write(to writer: inout JSONWriter) {
         writer.field("at", at)
-        writer.field("by", by)
+        writer.field("by", author)
         writer.field("action", action)
         writer.field("app", app)
         writer.field("subject", subject)
@@ -39,7 +39,7 @@ package struct AuditEntry: Record, Hashable {
 
     package init(from record: JSONObject) {
         self.init(
-            at: record["at"].time(), by: record["by"].name(), action: record["action"].name(),
+            at: record["at"].timeMilliseconds(), author: record["by"].name(), action: record["action"].name(),
             app: record["app"].appID(), subject: record["subject"].optional?.name())
         address = record["address"].optional?.name()
     }

@@ -17,11 +17,11 @@ package struct DeadLetter: Sendable, Hashable {
     package var offset: Int64
     /// Milliseconds since 1970: when the record was written, and when the stage rejected it.
     package var writtenAt: Int64
-    package var at: Int64
+    package var rejectedAt: Int64
 
     package init(
         stage: String, code: String, reason: String, topic: String, partition: Int32, offset: Int64,
-        writtenAt: Int64, at: Int64
+        writtenAt: Int64, rejectedAt: Int64
     ) {
         self.stage = stage
         self.code = code
@@ -30,7 +30,7 @@ package struct DeadLetter: Sendable, Hashable {
         self.partition = partition
         self.offset = offset
         self.writtenAt = writtenAt
-        self.at = at
+        self.rejectedAt = rejectedAt
     }
 
     package enum Header: String, Sendable, CaseIterable {
@@ -49,7 +49,7 @@ package struct DeadLetter: Sendable, Hashable {
         [
             (.version, String(Self.schemaVersion)), (.stage, stage), (.code, code), (.reason, reason),
             (.topic, topic), (.partition, String(partition)), (.offset, String(offset)),
-            (.writtenAt, String(writtenAt)), (.at, String(at)),
+            (.writtenAt, String(writtenAt)), (.at, String(rejectedAt)),
         ]
     }
 
@@ -67,6 +67,6 @@ package struct DeadLetter: Sendable, Hashable {
         else { return nil }
         self.init(
             stage: stage, code: code, reason: reason, topic: topic, partition: partition, offset: offset,
-            writtenAt: writtenAt, at: at)
+            writtenAt: writtenAt, rejectedAt: at)
     }
 }

@@ -1,7 +1,7 @@
 package import JSON
 
 /// An event on an installation: a record of `events`, for people's queries and for external consumers.
-package struct Event: Record, Hashable {
+package struct Event: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package enum Code: String, Sendable, CaseIterable {
@@ -80,9 +80,9 @@ package struct Event: Record, Hashable {
         RecordKey.append(app, to: &bytes)
         bytes.append(RecordKey.separator)
         if let user {
-            RecordKey.append("u:", user, to: &bytes)
+            RecordKey.append(prefix: "u:", id: user, to: &bytes)
         } else {
-            RecordKey.append("i:", installation ?? "", to: &bytes)
+            RecordKey.append(prefix: "i:", id: installation ?? "", to: &bytes)
         }
     }
 
@@ -113,7 +113,8 @@ package struct Event: Record, Hashable {
             tokenHash: record["tokenHash"].optional?.name(),
             cause: record["cause"].optional?.choice(of: Cause.self),
             scheduleID: record["scheduleId"].optional?.name(),
-            scheduleName: record["scheduleName"].optional?.name(), eventTime: record["eventTime"].time(),
-            receivedAt: record["receivedAt"].time())
+            scheduleName: record["scheduleName"].optional?.name(),
+            eventTime: record["eventTime"].timeMilliseconds(),
+            receivedAt: record["receivedAt"].timeMilliseconds())
     }
 }

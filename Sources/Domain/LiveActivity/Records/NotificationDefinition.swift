@@ -1,9 +1,9 @@
 package import JSON
 
 /// The content of a start for one user, stored once and sent often by its number, as in Netmera's API.
-package struct NotificationDefinition: Record, Hashable {
+package struct NotificationDefinition: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    package static let perAppMax = 5000
+    package static let countPerAppMax = 5000
 
     package var app: String
     /// The id in the APIs. Later definitions have larger numbers.
@@ -38,7 +38,7 @@ package struct NotificationDefinition: Record, Hashable {
     package init(from record: JSONObject) {
         self.init(
             app: record["app"].appID(), number: Int64(record["number"].int(in: 0...Int.max)),
-            createdAt: record["createdAt"].time(), content: record.content())
+            createdAt: record["createdAt"].timeMilliseconds(), content: record.content())
         group = record["group"].optional?.name()
     }
 }

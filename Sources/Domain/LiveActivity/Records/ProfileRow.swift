@@ -3,7 +3,7 @@ package import JSON
 /// A record of `registry` under `profile`, which segments and tags evaluate. If the key names an
 /// installation, the row is that installation's profile. Else it is a backend's profile of the user, for all
 /// the user's installations.
-package struct ProfileRow: Record, Hashable {
+package struct ProfileRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package var tags: [String]
@@ -45,6 +45,6 @@ package struct ProfileRow: Record, Hashable {
             attributes: record["attributes"].optional?.profileAttributes(),
             locale: record["locale"].optional?.name(), timeZone: record["timeZone"].optional?.name(),
             os: record["os"].optional?.name(), appBuild: record["appBuild"].optional?.name(),
-            updatedAt: record["updatedAt"].time())
+            updatedAt: record["updatedAt"].timeMilliseconds())
     }
 }

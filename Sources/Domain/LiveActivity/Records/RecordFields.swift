@@ -6,19 +6,19 @@ extension JSONValue {
     package func name() -> String {
         guard let text = unsafe text else { return "" }
         unsafe reportName(text)
-        return unsafe string(text)
+        return unsafe string(from: text)
     }
 
     private func reportName(_ text: UnsafeBufferPointer<UInt8>) {
         // In a plain document only the length can be wrong.
-        if isPlain, (1...Name.bytesMax).contains(text.count) { return }
-        if let problem = unsafe Name.problem(utf8: text) { report(problem) }
+        if isPlain, (1...NameRules.bytesMax).contains(text.count) { return }
+        if let problem = unsafe NameRules.problem(utf8: text) { report(problem) }
     }
 
     func appID() -> String {
         guard let text = unsafe text else { return "" }
-        if let problem = unsafe AppID.problem(utf8: text) { report(problem) }
-        return unsafe string(text)
+        if let problem = unsafe AppIDRules.problem(utf8: text) { report(problem) }
+        return unsafe string(from: text)
     }
 
     /// Checks a name whose bytes the caller reads in place, with the same reports as `name`.
@@ -52,7 +52,7 @@ extension JSONValue {
     }
 
     /// Reads an array of objects. A missing array is empty.
-    func objects<Element>(countMax: Int, _ read: (JSONObject) -> Element) -> [Element] {
+    func objects<Element>(countMax: Int, read: (JSONObject) -> Element) -> [Element] {
         guard let value = optional else { return [] }
         var list: [Element] = []
         var elements = value.array(countMax: countMax)
@@ -64,16 +64,16 @@ extension JSONValue {
 extension JSONWriter {
     /// Writes an array of objects, or nothing if it is empty.
     mutating func objects<Element>(
-        _ name: StaticString, unlessEmpty elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+        _ name: StaticString, unlessEmpty elements: [Element], write: (Element, inout JSONWriter) -> Void
     ) {
-        if !elements.isEmpty { objects(name, of: elements, write) }
+        if !elements.isEmpty { objects(name, of: elements, write: write) }
     }
 
     /// Writes the recipient in the form of `Recipient.text`.
     mutating func value(_ recipient: Recipient) {
         switch recipient {
-        case .user(let id): value("u:", id)
-        case .installation(let id): value("i:", id)
+        case .user(let id): value(prefix: "u:", rest: id)
+        case .installation(let id): value(prefix: "i:", rest: id)
         }
     }
 

@@ -21,8 +21,8 @@ package struct RegistryKey: Sendable, Hashable {
 
         package static func == (a: Entry, b: Entry) -> Bool {
             switch (a, b) {
-            case (.start(let a), .start(let b)): a.isExactly(b)
-            case (.update(let a), .update(let b)): a.isExactly(b)
+            case (.start(let a), .start(let b)): a.isExactlyEqual(to: b)
+            case (.update(let a), .update(let b)): a.isExactlyEqual(to: b)
             case (.profile, .profile): true
             case (.start, _), (.update, _), (.profile, _): false
             }
@@ -59,7 +59,7 @@ package struct RegistryKey: Sendable, Hashable {
 
     package static func == (a: RegistryKey, b: RegistryKey) -> Bool {
         a.entry == b.entry && a.recipient == b.recipient && a.app == b.app
-            && a.installation.isExactly(b.installation)
+            && a.installation.isExactlyEqual(to: b.installation)
     }
 
     /// `app/recipient/installation/entry`.
@@ -96,7 +96,8 @@ package struct RegistryKey: Sendable, Hashable {
 
     /// Returns nil if the bytes are not a registry key.
     package init?(bytes: UnsafeRawBufferPointer) {
-        guard let parts = unsafe RecordKey.split(bytes), parts.count == 4, AppID.problem(parts[0]) == nil,
+        guard let parts = unsafe RecordKey.split(bytes), parts.count == 4,
+            AppIDRules.problem(parts[0]) == nil,
             let recipient = Recipient(text: parts[1]), let entry = Entry(text: parts[3])
         else { return nil }
         let installation = parts[2].isEmpty ? nil : parts[2]
@@ -105,7 +106,7 @@ package struct RegistryKey: Sendable, Hashable {
     }
 
     /// Returns the partition key of the topic. All records of one recipient lie in one lane.
-    package static func lane(app: String, recipient: Recipient) -> [UInt8] {
+    package static func partitionKey(app: String, recipient: Recipient) -> [UInt8] {
         RecordKey.join(app, recipient.text)
     }
 }

@@ -14,7 +14,7 @@ package enum RegistryRow: Sendable, Hashable {
 
     package static func decode(
         _ bytes: UnsafeRawBufferPointer, under entry: RegistryKey.Entry, with reader: JSONReader
-    ) throws(RecordError) -> RegistryRow {
+    ) throws(RecordDecodingError) -> RegistryRow {
         switch entry {
         case .start, .update: .token(try unsafe TokenRow.decode(bytes, with: reader))
         case .profile: .profile(try unsafe ProfileRow.decode(bytes, with: reader))

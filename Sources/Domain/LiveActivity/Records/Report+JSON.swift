@@ -4,7 +4,7 @@ extension Report {
     package func write(to writer: inout JSONWriter) {
         writer.field("app", app)
         writeFields(to: &writer)
-        writer.field("sequence", sequence)
+        writer.field("sequence", bodyPosition)
     }
 
     /// Encodes the report as a phone sends it. The app follows from the API key of the request.
@@ -33,7 +33,7 @@ extension Report {
         writer.field("token", token)
         writer.field("state", state?.rawValue)
         writer.field("channelId", channel)
-        writer.field("running", running)
+        writer.field("running", runningActivities)
         writer.field("os", os)
         writer.field("appBuild", appBuild)
         writer.field("frequentPushesEnabled", frequentPushesEnabled)
@@ -57,7 +57,7 @@ extension Report {
 
     package static func decode(
         _ bytes: UnsafeRawBufferPointer, with reader: JSONReader
-    ) throws(RecordError) -> Report {
+    ) throws(RecordDecodingError) -> Report {
         try unsafe read(bytes, with: reader) { Report(from: $0) }
     }
 
@@ -91,7 +91,7 @@ extension Report {
         self.state = state.optional?.reportState()
         channel = record["channelId"].optional?.name()
         let running = record["running"]
-        self.running = running.optional?.names(countMax: Report.runningMax)
+        self.runningActivities = running.optional?.names(countMax: Report.runningActivitiesMax)
         os = record["os"].optional?.name()
         appBuild = record["appBuild"].optional?.name()
         frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
@@ -100,12 +100,12 @@ extension Report {
         attributes = record["attributes"].optional?.profileAttributes()
         locale = record["locale"].optional?.name()
         timeZone = record["timeZone"].optional?.name()
-        eventTime = record["eventTime"].optional?.time()
+        eventTime = record["eventTime"].optional?.timeMilliseconds()
         id = record["reportId"].optional?.name()
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         refusal = kind == .deadToken ? TokenRefusal(from: record) : nil
-        sequence = record["sequence"].optional?.int(in: 0...Report.sequenceEnd - 1)
+        bodyPosition = record["sequence"].optional?.int(in: 0...Report.bodyPositionEnd - 1)
 
         // Fields that the kind requires.
         switch kind {
@@ -128,8 +128,9 @@ extension Report.TokenRefusal {
     fileprivate init(from record: JSONObject) {
         self.init(
             tokenHash: record["tokenHash"].name(), entry: record["entry"].string(),
-            reason: record["reason"].name(), invalidatedAt: record["invalidatedAt"].optional?.time(),
-            dispatchedAt: record["dispatchedAt"].time())
+            reason: record["reason"].name(),
+            invalidatedAt: record["invalidatedAt"].optional?.timeMilliseconds(),
+            dispatchedAt: record["dispatchedAt"].timeMilliseconds())
         if record["entry"].isString, RegistryKey.Entry(text: entry) == nil {
             record["entry"].report("must be an entry of the registry: start:…, update:… or profile")
         }
@@ -148,20 +149,20 @@ extension JSONValue {
     }
 
     /// Compares bytes for the common states.
-    func reportState() -> Report.State? {
+    func reportState() -> Report.ActivityState? {
         if isText("active") { return .active }
         if isText("ended") { return .ended }
         if isText("dismissed") { return .dismissed }
-        return choice(of: Report.State.self)
+        return choice(of: Report.ActivityState.self)
     }
 
     fileprivate func pushToken() -> String {
         guard let digits = unsafe text else { return "" }
         // Records of the topic may hold a sealed token. The gateway accepts no sealed token from clients.
-        if unsafe !PushToken.isPossible(hex: digits), unsafe !TokenSeal.isSealed(digits) {
-            report(PushToken.problem)
+        if unsafe !PushToken.isValid(hex: digits), unsafe !TokenSeal.isSealed(digits) {
+            report(PushToken.formatProblem)
         }
-        return unsafe string(digits)
+        return unsafe string(from: digits)
     }
 
     /// Checks attributes that the caller reads in place, with the same reports as `profileAttributes`.

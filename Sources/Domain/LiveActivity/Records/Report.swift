@@ -1,6 +1,6 @@
 /// A report about one installation, or from a backend about one user: a record of `reports`, and the body of
 /// `POST /v1/reports`.
-package struct Report: Record, Hashable {
+package struct Report: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package enum Kind: String, Sendable, CaseIterable {
@@ -26,10 +26,10 @@ package struct Report: Record, Hashable {
         case deadToken
 
         /// Whether an SDK may send this kind.
-        package var isFromOutside: Bool { self != .deadToken }
+        package var isAllowedFromClients: Bool { self != .deadToken }
     }
 
-    package enum State: String, Sendable, CaseIterable {
+    package enum ActivityState: String, Sendable, CaseIterable {
         case active
         case pending
         case stale
@@ -41,7 +41,7 @@ package struct Report: Record, Hashable {
     }
 
     package static let tagsMax = 100
-    package static let runningMax = 50
+    package static let runningActivitiesMax = 50
     /// The maximum size of a profile's attributes in bytes.
     package static let attributesBytesMax = 16 * 1024
     /// The maximum nesting depth of arrays and objects in attributes. Every record that holds them allows a
@@ -55,9 +55,9 @@ package struct Report: Record, Hashable {
     /// The header with the offset of that first record, in digits.
     package static let offsetHeader: StaticString = "flotilla-first-offset"
     /// The header of a user's erasure that has a copy in every partition of `reports`. Its value is not used.
-    package static let everywhereHeader: StaticString = "flotilla-everywhere"
+    package static let allPartitionsHeader: StaticString = "flotilla-everywhere"
     /// Upper bound of a report's position in a body. Positions are below it.
-    package static let sequenceEnd = 1 << 20
+    package static let bodyPositionEnd = 1 << 20
 
     package var app: String
     /// Nil in a backend's report about a user: a profile or an erasure.
@@ -74,10 +74,10 @@ package struct Report: Record, Hashable {
     package var group: Maybe<String>
     /// In hexadecimal, or sealed by `TokenSeal.seal(tokenOf:)`.
     package var token: Maybe<String>
-    package var state: Maybe<State>
+    package var state: Maybe<ActivityState>
     package var channel: Maybe<String>
     /// For `reconcile`: the ids of the running activities.
-    package var running: Maybe<[String]>
+    package var runningActivities: Maybe<[String]>
     package var os: Maybe<String>
     package var appBuild: Maybe<String>
     package var frequentPushesEnabled: Maybe<Bool>
@@ -96,7 +96,7 @@ package struct Report: Record, Hashable {
     package var refusal: Maybe<TokenRefusal>
     /// The report's position in its request body, from 0. The gateway writes it. A service that writes
     /// several reports about one installation at once should write it too.
-    package var sequence: Maybe<Int>
+    package var bodyPosition: Maybe<Int>
 
     /// APNs' refusal of a token. Times are milliseconds since 1970.
     package struct TokenRefusal: Sendable, Hashable {
@@ -130,7 +130,7 @@ package struct Report: Record, Hashable {
     }
 
     /// Creates a backend's request to erase a user.
-    package init(app: String, eraseOf user: String) {
+    package init(app: String, erasing user: String) {
         self.init(app: app, environment: nil, installation: nil, user: user, kind: .erase)
     }
 
@@ -142,14 +142,14 @@ package struct Report: Record, Hashable {
         self.user = user
         isLoggedOut = false
         (attributesType, activity, group, token, state) = (nil, nil, nil, nil, nil)
-        (channel, running, os, appBuild) = (nil, nil, nil, nil)
+        (channel, runningActivities, os, appBuild) = (nil, nil, nil, nil)
         (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
         (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
-        (eventTime, id, scheduleID, scheduleName, refusal, sequence) = (nil, nil, nil, nil, nil, nil)
+        (eventTime, id, scheduleID, scheduleName, refusal, bodyPosition) = (nil, nil, nil, nil, nil, nil)
     }
 
     /// Whether the report asks to erase a user on all installations, in any partition.
-    package var isErasureOfUser: Bool { kind == .erase && installation == nil }
+    package var isUserErasure: Bool { kind == .erase && installation == nil }
 
     /// The installation or the user whose record the report changes.
     package var subject: Recipient {
@@ -168,9 +168,9 @@ package struct Report: Record, Hashable {
         RecordKey.append(app, to: &bytes)
         bytes.append(RecordKey.separator)
         if let installation {
-            RecordKey.append("i:", installation, to: &bytes)
+            RecordKey.append(prefix: "i:", id: installation, to: &bytes)
         } else {
-            RecordKey.append("u:", user ?? "", to: &bytes)
+            RecordKey.append(prefix: "u:", id: user ?? "", to: &bytes)
         }
     }
 }

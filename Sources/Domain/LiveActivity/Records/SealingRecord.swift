@@ -3,7 +3,7 @@ package import JSON
 /// The fingerprints of this installation's sealing keys: a record of `catalog`. A process with other keys
 /// would compute other hashes for the same tokens. It also could not open tokens that other processes have
 /// sealed.
-package struct SealingRecord: Record, Hashable {
+package struct SealingRecord: JSONRecord, Hashable {
     package static let schemaVersion = 1
     package static let key = RecordKey.join("sealing", "", "")
     /// The maximum number of keys with a recorded fingerprint. A key number is never reused.
@@ -24,7 +24,7 @@ package struct SealingRecord: Record, Hashable {
     /// All keys that have sealed tokens.
     package var keys: [Key]
     /// The number of the newest sealing key. Every process must be able to open tokens that it sealed.
-    package var sealing: Int
+    package var newestKeyNumber: Int
     /// Milliseconds since 1970.
     package var writtenAt: Int64
 
@@ -44,14 +44,14 @@ package struct SealingRecord: Record, Hashable {
             writer.endObject()
         }
         writer.endArray()
-        writer.field("sealing", sealing)
+        writer.field("sealing", newestKeyNumber)
         writer.field("writtenAt", writtenAt)
     }
 
-    package init(hashFingerprint: String, keys: [Key], sealing: Int, writtenAt: Int64) {
+    package init(hashFingerprint: String, keys: [Key], newestKeyNumber: Int, writtenAt: Int64) {
         self.hashFingerprint = hashFingerprint
         self.keys = keys
-        self.sealing = sealing
+        self.newestKeyNumber = newestKeyNumber
         self.writtenAt = writtenAt
     }
 
@@ -65,6 +65,7 @@ package struct SealingRecord: Record, Hashable {
         }
         self.init(
             hashFingerprint: record["hashFingerprint"].name(), keys: keys,
-            sealing: record["sealing"].int(in: 1...999_999), writtenAt: record["writtenAt"].time())
+            newestKeyNumber: record["sealing"].int(in: 1...999_999),
+            writtenAt: record["writtenAt"].timeMilliseconds())
     }
 }

@@ -2,7 +2,7 @@ package import JSON
 
 /// A record of `registry` under `start:…` or `update:…`: a token, and the facts that decide whether and when
 /// it may be used. All times are milliseconds since 1970 by the server's clock.
-package struct TokenRow: Record, Hashable {
+package struct TokenRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package var environment: Environment
@@ -14,7 +14,7 @@ package struct TokenRow: Record, Hashable {
     /// The `ActivityAttributes` type, or nil on a start row that serves every type.
     package var attributesType: Maybe<String>
     /// For a start row that serves every type: the types that the installation has unregistered.
-    package var exceptTypes: Maybe<[String]>
+    package var unregisteredTypes: Maybe<[String]>
     /// For an update row: the group of the activity, if known.
     package var group: Maybe<String>
     /// The time of the newest report of this token. It may lag by one interval, because only one heartbeat per
@@ -38,21 +38,22 @@ package struct TokenRow: Record, Hashable {
     package var movedTo: Maybe<Recipient>
     /// In the old recipient's lane: the time at which the installation came to that recipient. Starts that
     /// were accepted earlier belong to yet another recipient.
-    package var movedInAt: Maybe<Int64>
+    package var arrivedAt: Maybe<Int64>
 
     /// Sets all fields in one step, because a row that is changed field by field is copied each time.
     package init(
         environment: Environment, token: String?, tokenHash: String?, attributesType: String?,
-        exceptTypes: [String]? = nil, group: String? = nil, registeredAt: Int64, expiresAt: Int64? = nil,
+        unregisteredTypes: [String]? = nil, group: String? = nil, registeredAt: Int64,
+        expiresAt: Int64? = nil,
         os: String? = nil,
         frequentPushesEnabled: Bool? = nil, activitiesEnabled: Bool? = nil, channel: String? = nil,
-        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil, movedInAt: Int64? = nil
+        dismissedAt: Int64? = nil, movedAt: Int64? = nil, movedTo: Recipient? = nil, arrivedAt: Int64? = nil
     ) {
         self.environment = environment
         self.token = token
         self.tokenHash = tokenHash
         self.attributesType = attributesType
-        self.exceptTypes = exceptTypes
+        self.unregisteredTypes = unregisteredTypes
         self.group = group
         self.registeredAt = registeredAt
         self.expiresAt = expiresAt
@@ -63,15 +64,15 @@ package struct TokenRow: Record, Hashable {
         self.dismissedAt = dismissedAt
         self.movedAt = movedAt
         self.movedTo = movedTo
-        self.movedInAt = movedInAt
+        self.arrivedAt = arrivedAt
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("environment", environment.rawValue)
-        writer.text("token", token)
-        writer.text("tokenHash", tokenHash)
+        writer.textOrEmpty("token", text: token)
+        writer.textOrEmpty("tokenHash", text: tokenHash)
         writer.field("attributesType", attributesType)
-        writer.field("exceptTypes", exceptTypes)
+        writer.field("exceptTypes", unregisteredTypes)
         writer.field("group", group)
         writer.field("registeredAt", registeredAt)
         writer.field("expiresAt", expiresAt)
@@ -82,7 +83,7 @@ package struct TokenRow: Record, Hashable {
         writer.field("dismissedAt", dismissedAt)
         writer.field("movedAt", movedAt)
         writer.field("movedTo", movedTo)
-        writer.field("movedInAt", movedInAt)
+        writer.field("movedInAt", arrivedAt)
     }
 
     package init(from record: JSONObject) {
@@ -90,20 +91,22 @@ package struct TokenRow: Record, Hashable {
             environment: record["environment"].environment(), token: record["token"].textUnlessEmpty(),
             tokenHash: record["tokenHash"].textUnlessEmpty(),
             attributesType: record["attributesType"].optional?.name(),
-            exceptTypes: record["exceptTypes"].optional?.names(countMax: Installation.startsMax),
-            group: record["group"].optional?.name(), registeredAt: record["registeredAt"].time(),
-            expiresAt: record["expiresAt"].optional?.time(), os: record["os"].optional?.name(),
+            unregisteredTypes: record["exceptTypes"].optional?.names(countMax: Installation.startTokensMax),
+            group: record["group"].optional?.name(), registeredAt: record["registeredAt"].timeMilliseconds(),
+            expiresAt: record["expiresAt"].optional?.timeMilliseconds(), os: record["os"].optional?.name(),
             frequentPushesEnabled: record["frequentPushesEnabled"].optional?.bool(),
             activitiesEnabled: record["activitiesEnabled"].optional?.bool(),
-            channel: record["channel"].optional?.name(), dismissedAt: record["dismissedAt"].optional?.time(),
-            movedAt: record["movedAt"].optional?.time(), movedTo: record["movedTo"].optional?.recipient(),
-            movedInAt: record["movedInAt"].optional?.time())
+            channel: record["channel"].optional?.name(),
+            dismissedAt: record["dismissedAt"].optional?.timeMilliseconds(),
+            movedAt: record["movedAt"].optional?.timeMilliseconds(),
+            movedTo: record["movedTo"].optional?.recipient(),
+            arrivedAt: record["movedInAt"].optional?.timeMilliseconds())
     }
 }
 
 extension JSONWriter {
     /// Writes an empty text for nil.
-    fileprivate mutating func text(_ name: StaticString, _ text: String?) {
+    fileprivate mutating func textOrEmpty(_ name: StaticString, text: String?) {
         if let text { field(name, text) } else { field(name, "") }
     }
 }

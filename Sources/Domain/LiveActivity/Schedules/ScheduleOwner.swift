@@ -10,7 +10,7 @@ package enum ScheduleOwner: Sendable, Hashable {
     package static func == (a: ScheduleOwner, b: ScheduleOwner) -> Bool {
         switch (a, b) {
         case (.recipient(let a), .recipient(let b)): a == b
-        case (.group(let a), .group(let b)), (.activity(let a), .activity(let b)): a.isExactly(b)
+        case (.group(let a), .group(let b)), (.activity(let a), .activity(let b)): a.isExactlyEqual(to: b)
         case (.recipient, _), (.group, _), (.activity, _): false
         }
     }
@@ -23,7 +23,7 @@ package enum ScheduleOwner: Sendable, Hashable {
         } else if case .users(let users) = send.audience, users.count == 1 {
             self = .recipient(.user(users[0]))
         } else {
-            switch send.groupKey?.subject {
+            switch send.scopeKey?.subject {
             case .group(let name): self = .group(name)
             case .activity(let name): self = .activity(name)
             case nil: return nil
@@ -47,7 +47,7 @@ package enum ScheduleOwner: Sendable, Hashable {
             return
         }
         let name = String(decoding: text.utf8.dropFirst(2), as: UTF8.self)
-        guard Name.problem(name) == nil else { return nil }
+        guard NameRules.problem(name) == nil else { return nil }
         if text.utf8.starts(with: "g:".utf8) {
             self = .group(name)
         } else if text.utf8.starts(with: "a:".utf8) {

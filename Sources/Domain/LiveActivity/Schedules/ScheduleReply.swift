@@ -1,10 +1,10 @@
 package import JSON
 
 /// The result of an order: a record of `replies`, for the gateway that waits for it.
-package struct ScheduleReply: Record, Hashable {
+package struct ScheduleReply: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
-    package struct Scheduled: Sendable, Hashable {
+    package struct ScheduledTimer: Sendable, Hashable {
         /// The schedule's id.
         package var id: String
         /// Milliseconds since 1970.
@@ -12,18 +12,18 @@ package struct ScheduleReply: Record, Hashable {
         /// The id of the send that becomes due then.
         package var send: String
         /// Whether the schedule replaced a waiting timer with the same id.
-        package var replaced: Bool
+        package var isReplacement: Bool
 
-        package init(id: String, dueAt: Int64, send: String, replaced: Bool) {
+        package init(id: String, dueAt: Int64, send: String, isReplacement: Bool) {
             self.id = id
             self.dueAt = dueAt
             self.send = send
-            self.replaced = replaced
+            self.isReplacement = isReplacement
         }
     }
 
     /// A waiting timer.
-    package struct Listed: Sendable, Hashable {
+    package struct ListedTimer: Sendable, Hashable {
         package var id: String
         package var name: String?
         package var activity: String?
@@ -44,13 +44,13 @@ package struct ScheduleReply: Record, Hashable {
         }
     }
 
-    package enum Answer: Sendable, Hashable {
-        case scheduled(Scheduled)
+    package enum Outcome: Sendable, Hashable {
+        case scheduled(ScheduledTimer)
         /// The number of cancelled timers, and the number of matching timers that had fired within the last
         /// minute.
-        case canceled(Int, tooLate: Int)
+        case cancelled(Int, tooLate: Int)
         /// The waiting timers, in the order in which they become due.
-        case listed([Listed], isComplete: Bool)
+        case listed([ListedTimer], isComplete: Bool)
         /// Another body was sent under the same idempotency key.
         case conflict
         /// The reason why the order cannot be carried out, in words for the caller.
@@ -59,18 +59,18 @@ package struct ScheduleReply: Record, Hashable {
 
     /// The request's id, as its gateway chose it.
     package var request: String
-    package var answer: Answer
+    package var outcome: Outcome
 
-    package init(request: String, _ answer: Answer) {
+    package init(request: String, outcome answer: Outcome) {
         self.request = request
-        self.answer = answer
+        self.outcome = answer
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("request", request)
-        switch answer {
+        switch outcome {
         case .scheduled(let scheduled): scheduled.write(to: &writer)
-        case .canceled(let count, let tooLate):
+        case .cancelled(let count, let tooLate):
             writer.field("canceled", count)
             writer.field("tooLate", tooLate)
         case .listed(let timers, let isComplete):
@@ -85,39 +85,39 @@ package struct ScheduleReply: Record, Hashable {
     }
 
     package init(from record: JSONObject) {
-        let answer: Answer
+        let answer: Outcome
         if let count = record["canceled"].optional {
-            answer = .canceled(
+            answer = .cancelled(
                 count.int(in: 0...Int.max), tooLate: record["tooLate"].int(in: 0...Int.max))
         } else if let timers = record["timers"].optional {
-            answer = .listed(timers.listed(), isComplete: record["isComplete"].bool())
+            answer = .listed(timers.listedTimers(), isComplete: record["isComplete"].bool())
         } else if record["conflict"].optional?.bool() == true {
             answer = .conflict
         } else if let why = record["refused"].optional {
             answer = .refused(why.string())
         } else {
-            answer = .scheduled(Scheduled(from: record))
+            answer = .scheduled(ScheduledTimer(from: record))
         }
-        self.init(request: record["request"].name(), answer)
+        self.init(request: record["request"].name(), outcome: answer)
     }
 }
 
-extension ScheduleReply.Scheduled {
+extension ScheduleReply.ScheduledTimer {
     func write(to writer: inout JSONWriter) {
         writer.field("id", id)
         writer.field("dueAt", dueAt)
         writer.field("send", send)
-        writer.field("replaced", replaced)
+        writer.field("replaced", isReplacement)
     }
 
     init(from record: JSONObject) {
         self.init(
-            id: record["id"].name(), dueAt: record["dueAt"].time(), send: record["send"].name(),
-            replaced: record["replaced"].bool())
+            id: record["id"].name(), dueAt: record["dueAt"].timeMilliseconds(), send: record["send"].name(),
+            isReplacement: record["replaced"].bool())
     }
 }
 
-extension ScheduleReply.Listed {
+extension ScheduleReply.ListedTimer {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.field("id", id)
@@ -131,11 +131,11 @@ extension ScheduleReply.Listed {
 }
 
 extension JSONValue {
-    fileprivate func listed() -> [ScheduleReply.Listed] {
-        objects(countMax: ScheduleOrder.listedMax) { object in
-            ScheduleReply.Listed(
+    fileprivate func listedTimers() -> [ScheduleReply.ListedTimer] {
+        objects(countMax: ScheduleCommand.listedTimersMax) { object in
+            ScheduleReply.ListedTimer(
                 id: object["id"].name(), name: object["name"].optional?.name(),
-                activity: object["activity"].optional?.name(), dueAt: object["dueAt"].time(),
+                activity: object["activity"].optional?.name(), dueAt: object["dueAt"].timeMilliseconds(),
                 send: object["send"].name(),
                 event: object["event"].choice(of: PushEvent.self) ?? .update)
         }

@@ -2,7 +2,7 @@ package import JSON
 
 /// A send that waits for its time: a row of `timers`, which is the scheduler's source of truth. The row is
 /// deleted when the send leaves.
-package struct TimerRow: Record, Hashable {
+package struct TimerRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package var app: String
@@ -15,15 +15,15 @@ package struct TimerRow: Record, Hashable {
     /// Milliseconds since 1970.
     package var dueAt: Int64
     /// The maximum lateness in milliseconds. A later send expires.
-    package var latenessMax: Int64
+    package var latenessMillisecondsMax: Int64
     /// The send in its final form.
     package var send: Send
     /// The offset of its order, in the partition of `schedules` with the same number.
-    package var offset: Int64
+    package var commandOffset: Int64
 
     package init(
         app: String, owner: ScheduleOwner, id: String?, name: String? = nil, activity: String? = nil,
-        dueAt: Int64, latenessMax: Int64, send: Send, offset: Int64
+        dueAt: Int64, latenessMillisecondsMax: Int64, send: Send, commandOffset: Int64
     ) {
         self.app = app
         self.owner = owner
@@ -31,9 +31,9 @@ package struct TimerRow: Record, Hashable {
         self.name = name
         self.activity = activity
         self.dueAt = dueAt
-        self.latenessMax = latenessMax
+        self.latenessMillisecondsMax = latenessMillisecondsMax
         self.send = send
-        self.offset = offset
+        self.commandOffset = commandOffset
     }
 
     /// `app/owner/id`, or `app/owner//group` for a group's automatic END. No schedule has an empty id. If a
@@ -41,7 +41,7 @@ package struct TimerRow: Record, Hashable {
     package var key: [UInt8] {
         if let id { return Self.key(app: app, owner: owner, id: id) }
         let key = RecordKey.join(app, owner.text, "", send.group ?? "")
-        guard case .group = owner, key.count > GroupKey.bytesMax else { return key }
+        guard case .group = owner, key.count > ScopeKey.bytesMax else { return key }
         return RecordKey.join(app, owner.text, "", "")
     }
 
@@ -50,11 +50,11 @@ package struct TimerRow: Record, Hashable {
     }
 
     /// Returns the prefix that the owner's rows, and no other rows, begin with.
-    package static func prefix(app: String, owner: ScheduleOwner) -> [UInt8] {
+    package static func keyPrefix(app: String, owner: ScheduleOwner) -> [UInt8] {
         RecordKey.join(app, owner.text, "")
     }
 
-    /// Writes the time as the first member, because `TimerWake` reads it in place.
+    /// Writes the time as the first member, because `TimerWakeTime` reads it in place.
     package func write(to writer: inout JSONWriter) {
         writer.field("dueAt", dueAt)
         writer.field("app", app)
@@ -62,17 +62,18 @@ package struct TimerRow: Record, Hashable {
         writer.field("id", id)
         writer.field("name", name)
         writer.field("activity", activity)
-        writer.field("latenessMax", latenessMax)
-        writer.nested("send", send)
-        writer.field("offset", offset)
+        writer.field("latenessMax", latenessMillisecondsMax)
+        writer.field("send", send: send)
+        writer.field("offset", commandOffset)
     }
 
     package init(from record: JSONObject) {
         self.init(
             app: record["app"].appID(), owner: record["owner"].scheduleOwner(),
             id: record["id"].optional?.name(), name: record["name"].optional?.name(),
-            activity: record["activity"].optional?.name(), dueAt: record["dueAt"].time(),
-            latenessMax: record["latenessMax"].time(), send: Send(from: record["send"].object()),
-            offset: record["offset"].time())
+            activity: record["activity"].optional?.name(), dueAt: record["dueAt"].timeMilliseconds(),
+            latenessMillisecondsMax: record["latenessMax"].timeMilliseconds(),
+            send: Send(from: record["send"].object()),
+            commandOffset: record["offset"].timeMilliseconds())
     }
 }

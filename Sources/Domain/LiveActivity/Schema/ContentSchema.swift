@@ -24,9 +24,9 @@ package struct ContentSchema: Sendable, Hashable {
             self.init(root: .scalar(.any))
             return
         }
-        var reading = SchemaReading()
-        let root = reading.type(value, depth: 1)
-        if reading.isSound, !root.isObject {
+        var reading = SchemaParser()
+        let root = reading.parseType(value, depth: 1)
+        if reading.isValid, !root.isObject {
             value.report("must describe an object, because a phone decodes one", as: .invalid)
         }
         self.init(root: root)
@@ -55,7 +55,7 @@ package struct ContentSchema: Sendable, Hashable {
 
     package func findings(in value: JSONValue, now: Int64) -> SchemaFindings {
         var check = SchemaCheck(now: now)
-        check.check(value, root)
+        check.check(value, against: root)
         return check.findings
     }
 }

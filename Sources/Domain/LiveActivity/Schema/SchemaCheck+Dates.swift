@@ -4,64 +4,68 @@ internal import JSON
 
 extension SchemaCheck {
     /// Seconds from the beginning of 1970 to the beginning of 2001, which is the origin of Swift's own dates.
-    static let reference2001: Double = 978_307_200
+    static let referenceDate2001: Double = 978_307_200
     /// The distance from now within which a date is plausible. Activities live for hours, so this is
     /// generous, even for birthdays of small children.
-    static let nearSeconds: Double = 5 * 366 * 86_400
+    static let plausibleSeconds: Double = 5 * 366 * 86_400
 
-    mutating func dateNumber(_ value: JSONValue, _ scalar: SchemaScalar) {
+    mutating func checkDateNumber(_ value: JSONValue, as scalar: SchemaScalar) {
         let remedy = "send a number, or register the property as date.iso8601 if the app decodes that"
         guard expect(value, kinds: [.integer, .number], swiftName: "Date", remedy: remedy) else { return }
-        if TextForm.isUnderflow(value, isFloat: false) {
-            return note(value, .outOfRange, message: "does not fit a Double; send another number")
+        if TextFormat.underflows(value, isFloat: false) {
+            return addFinding(
+                at: value, code: .outOfRange, message: "does not fit a Double; send another number")
         }
         let number = value.double()
-        guard !isNear(Self.seconds(number, scalar)) else { return }
+        guard !isNear(Self.secondsSince1970(from: number, as: scalar)) else { return }
         let others: [(SchemaScalar, String)] = [
             (.dateReference2001, "seconds since 2001"), (.dateUnixSeconds, "seconds since 1970"),
             (.dateUnixMilliseconds, "milliseconds since 1970"),
         ]
-        for (other, unit) in others where other != scalar && isNear(Self.seconds(number, other)) {
-            let shown = CivilTime.text(Self.seconds(number, scalar))
-            let meant = Self.number(Self.seconds(number, other), scalar)
-            return note(
-                value, .wrongUnit,
+        for (other, unit) in others
+        where other != scalar && isNear(Self.secondsSince1970(from: number, as: other)) {
+            let shown = UTCDate.dayText(secondsSince1970: Self.secondsSince1970(from: number, as: scalar))
+            let meant = Self.number(
+                forSecondsSince1970: Self.secondsSince1970(from: number, as: other), as: scalar)
+            return addFinding(
+                at: value, code: .wrongUnit,
                 message: "looks like \(unit), and the phone will read it as \(shown); send \(meant)")
         }
     }
 
-    mutating func dateText(_ value: JSONValue) {
+    mutating func checkDateText(_ value: JSONValue) {
         guard expect(value, kinds: [.string], swiftName: "Date", remedy: "send it like 2026-11-20T20:00:00Z")
         else { return }
-        guard unsafe CivilTime.seconds(iso8601: value.utf8) == nil else { return }
-        if unsafe CivilTime.hasFraction(iso8601: value.utf8) {
-            note(
-                value, .notPortable,
+        guard unsafe UTCDate.seconds(iso8601: value.utf8) == nil else { return }
+        if unsafe UTCDate.hasFraction(iso8601: value.utf8) {
+            addFinding(
+                at: value, code: .notPortable,
                 message:
                     "has a fraction of a second, which only newer systems decode; send it like 2026-11-20T20:00:00Z"
             )
         } else {
-            note(
-                value, .malformed, message: "is not a date for Swift; send it like 2026-11-20T20:00:00Z")
+            addFinding(
+                at: value, code: .malformed,
+                message: "is not a date for Swift; send it like 2026-11-20T20:00:00Z")
         }
     }
 
-    private func isNear(_ seconds: Double) -> Bool { abs(seconds - Double(now)) <= Self.nearSeconds }
+    private func isNear(_ seconds: Double) -> Bool { abs(seconds - Double(now)) <= Self.plausibleSeconds }
 
     /// Returns the time that a number means, in seconds since 1970.
-    static func seconds(_ number: Double, _ scalar: SchemaScalar) -> Double {
+    static func secondsSince1970(from number: Double, as scalar: SchemaScalar) -> Double {
         switch scalar {
-        case .dateReference2001: number + reference2001
+        case .dateReference2001: number + referenceDate2001
         case .dateUnixMilliseconds: number / 1000
         default: number
         }
     }
 
     /// Returns the number that means these seconds since 1970.
-    private static func number(_ seconds: Double, _ scalar: SchemaScalar) -> String {
+    private static func number(forSecondsSince1970 seconds: Double, as scalar: SchemaScalar) -> String {
         let number =
             switch scalar {
-            case .dateReference2001: seconds - reference2001
+            case .dateReference2001: seconds - referenceDate2001
             case .dateUnixMilliseconds: seconds * 1000
             default: seconds
             }
@@ -76,14 +80,14 @@ extension SchemaCheck {
             return lower.kind == .string && upper.kind == .string ? lower.string() <= upper.string() : nil
         case .dateISO8601:
             guard lower.kind == .string, upper.kind == .string,
-                let low = unsafe CivilTime.seconds(iso8601: lower.utf8),
-                let high = unsafe CivilTime.seconds(iso8601: upper.utf8)
+                let low = unsafe UTCDate.seconds(iso8601: lower.utf8),
+                let high = unsafe UTCDate.seconds(iso8601: upper.utf8)
             else { return nil }
             return low <= high
         default:
             let kinds: [JSONKind?] = [.integer, .number]
             guard kinds.contains(lower.kind), kinds.contains(upper.kind) else { return nil }
-            if let low = wholeNumber(lower), let high = wholeNumber(upper), scalar.integers != nil {
+            if let low = wholeNumber(lower), let high = wholeNumber(upper), scalar.integerRange != nil {
                 return low <= high
             }
             if scalar == .float { return Float(lower.double()) <= Float(upper.double()) }

@@ -3,10 +3,10 @@ internal import JSON
 // Numbers, texts and enumerations, by the measured rules of Swift's own decoder.
 
 extension SchemaCheck {
-    mutating func check(_ value: JSONValue, _ scalar: SchemaScalar) {
-        if let range = scalar.integers { return integer(value, in: range, named: scalar.swiftName) }
+    mutating func check(_ value: JSONValue, against scalar: SchemaScalar) {
+        if let range = scalar.integerRange { return checkInteger(value, in: range, named: scalar.swiftName) }
         switch scalar {
-        case .double, .float: double(value, scalar)
+        case .double, .float: checkFloatingPoint(value, as: scalar)
         case .bool:
             _ = expect(
                 value, kinds: [.boolean], swiftName: scalar.swiftName,
@@ -14,15 +14,16 @@ extension SchemaCheck {
         case .string:
             _ = expect(
                 value, kinds: [.string], swiftName: scalar.swiftName, remedy: "send a string in quotes")
-        case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds: dateNumber(value, scalar)
-        case .dateISO8601: dateText(value)
-        case .url: url(value)
+        case .dateReference2001, .dateUnixSeconds, .dateUnixMilliseconds: checkDateNumber(value, as: scalar)
+        case .dateISO8601: checkDateText(value)
+        case .url: checkURL(value)
         case .uuid:
             guard expect(value, kinds: [.string], swiftName: "UUID", remedy: "send it as a string") else {
                 return
             }
-            if unsafe !TextForm.isUUID(value.utf8) {
-                note(value, .malformed, message: "is not a UUID; send 8-4-4-4-12 hexadecimal digits")
+            if unsafe !TextFormat.isUUID(value.utf8) {
+                addFinding(
+                    at: value, code: .malformed, message: "is not a UUID; send 8-4-4-4-12 hexadecimal digits")
             }
         case .data:
             guard
@@ -32,30 +33,34 @@ extension SchemaCheck {
             else {
                 return
             }
-            if unsafe !TextForm.isBase64(value.utf8) {
-                note(value, .malformed, message: "is not base64; send it padded with =, without line breaks")
+            if unsafe !TextFormat.isBase64(value.utf8) {
+                addFinding(
+                    at: value, code: .malformed,
+                    message: "is not base64; send it padded with =, without line breaks")
             }
         default: break
         }
     }
 
-    private mutating func integer(_ value: JSONValue, in range: ClosedRange<Int128>, named name: String) {
+    private mutating func checkInteger(_ value: JSONValue, in range: ClosedRange<Int128>, named name: String)
+    {
         guard
             expect(
                 value, kinds: [.integer, .number], swiftName: name, remedy: "send a number without quotes")
         else { return }
         guard let whole = wholeNumber(value) else {
-            return note(
-                value, .notWhole, message: "has a fraction, and \(name) takes none; send a whole number")
+            return addFinding(
+                at: value, code: .notWhole,
+                message: "has a fraction, and \(name) takes none; send a whole number")
         }
         if !range.contains(whole) {
-            note(
-                value, .outOfRange,
+            addFinding(
+                at: value, code: .outOfRange,
                 message: "must be from \(range.lowerBound) to \(range.upperBound) for \(name)")
         }
     }
 
-    private mutating func double(_ value: JSONValue, _ scalar: SchemaScalar) {
+    private mutating func checkFloatingPoint(_ value: JSONValue, as scalar: SchemaScalar) {
         let name = scalar.swiftName
         guard
             expect(
@@ -63,9 +68,9 @@ extension SchemaCheck {
         else { return }
         let number = value.double()
         let isTooLarge = scalar == .float && !Float(number).isFinite
-        let isTooSmall = TextForm.isUnderflow(value, isFloat: scalar == .float)
+        let isTooSmall = TextFormat.underflows(value, isFloat: scalar == .float)
         if isTooLarge || isTooSmall {
-            note(value, .outOfRange, message: "does not fit \(name); send another number")
+            addFinding(at: value, code: .outOfRange, message: "does not fit \(name); send another number")
         }
     }
 
@@ -75,15 +80,17 @@ extension SchemaCheck {
         return Int128(exactly: value.double())
     }
 
-    private mutating func url(_ value: JSONValue) {
+    private mutating func checkURL(_ value: JSONValue) {
         guard expect(value, kinds: [.string], swiftName: "URL", remedy: "send it as a string") else { return }
-        switch unsafe URLText.verdict(value.utf8) {
-        case .good: break
-        case .bad:
-            note(value, .malformed, message: "is not a URL; send one like https://example.com/logo.png")
-        case .encoded:
-            note(
-                value, .notPortable,
+        switch unsafe URLValidation.validate(value.utf8) {
+        case .valid: break
+        case .invalid:
+            addFinding(
+                at: value, code: .malformed,
+                message: "is not a URL; send one like https://example.com/logo.png")
+        case .needsEscaping:
+            addFinding(
+                at: value, code: .notPortable,
                 message:
                     "has characters that a URL must escape, and iOS before 17 refuses it; percent-encode them"
             )
@@ -92,7 +99,7 @@ extension SchemaCheck {
 
     // MARK: Enumerations
 
-    mutating func rawName(_ value: JSONValue, _ names: [String]) {
+    mutating func checkRawName(_ value: JSONValue, in names: [String]) {
         guard
             expect(
                 value, kinds: [.string], swiftName: "an enumeration",
@@ -101,11 +108,13 @@ extension SchemaCheck {
             return
         }
         if !names.contains(value.string()) {
-            note(value, .unknownCase, message: "is not a case of the enumeration; send \(listed(names))")
+            addFinding(
+                at: value, code: .unknownCase,
+                message: "is not a case of the enumeration; send \(listText(of: names))")
         }
     }
 
-    mutating func rawNumber(_ value: JSONValue, _ numbers: [Int64]) {
+    mutating func checkRawNumber(_ value: JSONValue, in numbers: [Int64]) {
         let kinds: Set<JSONKind> = [.integer, .number]
         guard
             expect(
@@ -113,21 +122,22 @@ extension SchemaCheck {
                 remedy: "send one of its raw values, a number")
         else { return }
         guard let number = wholeNumber(value).flatMap({ Int64(exactly: $0) }), numbers.contains(number) else {
-            return note(
-                value, .unknownCase, message: "is not a case of the enumeration; send \(listed(numbers))")
+            return addFinding(
+                at: value, code: .unknownCase,
+                message: "is not a case of the enumeration; send \(listText(of: numbers))")
         }
     }
 
-    mutating func cases(_ value: JSONValue, _ cases: [SchemaCase]) {
+    mutating func checkCases(of value: JSONValue, against cases: [SchemaCase]) {
         let names = cases.map(\.name)
-        let remedy = #"send {"case": {its values}} with \#(listed(names)) for case, {} for no values"#
+        let remedy = #"send {"case": {its values}} with \#(listText(of: names)) for case, {} for no values"#
         guard
             expect(
                 value, kinds: [.object], swiftName: "an enumeration whose cases carry values", remedy: remedy)
         else { return }
         let present = value.object().members.filter { names.contains($0.name) }
         guard present.count == 1, let (name, values) = present.first.map({ ($0.name, $0.value) }) else {
-            return note(value, .unknownCase, message: "must name one case; \(remedy)")
+            return addFinding(at: value, code: .unknownCase, message: "must name one case; \(remedy)")
         }
         guard
             expect(
@@ -135,10 +145,10 @@ extension SchemaCheck {
                 remedy: "send its values in an object, {} for none"),
             let found = cases.first(where: { $0.name == name })
         else { return }
-        members(of: values, found.values)
+        checkMembers(of: values, against: found.values)
     }
 
-    private func listed(_ values: [some CustomStringConvertible]) -> String {
+    private func listText(of values: [some CustomStringConvertible]) -> String {
         let shown = values.prefix(8).map(\.description).joined(separator: ", ")
         return values.count > 8 ? "one of \(shown) and \(values.count - 8) more" : "one of \(shown)"
     }

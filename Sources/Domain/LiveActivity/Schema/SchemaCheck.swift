@@ -7,28 +7,28 @@ struct SchemaCheck {
     let now: Int64
     var findings = SchemaFindings()
 
-    mutating func check(_ value: JSONValue, _ type: SchemaType) {
+    mutating func check(_ value: JSONValue, against type: SchemaType) {
         switch type {
-        case .optional(let wrapped): if !value.isNull { check(value, wrapped) }
+        case .optional(let wrapped): if !value.isNull { check(value, against: wrapped) }
         case .scalar(.any): break
         // A struct without properties reads nothing from its decoder.
-        case .object(let members): if !members.isEmpty { object(value, as: type, members: members) }
-        case .scalar(let scalar): check(value, scalar)
-        case .array(let element): array(value, as: type, of: element)
+        case .object(let members): if !members.isEmpty { checkObject(value, as: type, members: members) }
+        case .scalar(let scalar): check(value, against: scalar)
+        case .array(let element): checkArray(value, as: type, of: element)
         case .dictionary(let keys, let values):
             if keys.isObjectKey {
-                dictionary(value, as: type, keys: keys, values: values)
+                checkDictionary(value, as: type, keys: keys, values: values)
             } else {
-                alternating(value, as: type, keys: keys, values: values)
+                checkAlternatingArray(value, as: type, keys: keys, values: values)
             }
-        case .names(let names): rawName(value, names)
-        case .numbers(let numbers): rawNumber(value, numbers)
-        case .cases(let cases): self.cases(value, cases)
-        case .range(let bound): range(value, as: type, of: bound)
+        case .names(let names): checkRawName(value, in: names)
+        case .numbers(let numbers): checkRawNumber(value, in: numbers)
+        case .cases(let cases): self.checkCases(of: value, against: cases)
+        case .range(let bound): checkRange(value, as: type, of: bound)
         }
     }
 
-    mutating func note(_ value: JSONValue, _ code: SchemaFinding.Code, message: String) {
+    mutating func addFinding(at value: JSONValue, code: SchemaFinding.Code, message: String) {
         findings.add(SchemaFinding(path: value.path, code: code, message: message))
     }
 
@@ -39,10 +39,11 @@ struct SchemaCheck {
         guard let kind = value.kind else { return false }
         if kinds.contains(kind) { return true }
         if kind == .null {
-            note(value, .null, message: "is null, and \(swiftName) is not optional; \(remedy)")
+            addFinding(
+                at: value, code: .null, message: "is null, and \(swiftName) is not optional; \(remedy)")
         } else {
-            note(
-                value, .wrongType,
+            addFinding(
+                at: value, code: .wrongType,
                 message: "is \(kind.phrase), and \(swiftName) does not decode from it; \(remedy)")
         }
         return false
@@ -50,30 +51,31 @@ struct SchemaCheck {
 
     // MARK: Containers
 
-    private mutating func object(_ value: JSONValue, as type: SchemaType, members: [SchemaMember]) {
+    private mutating func checkObject(_ value: JSONValue, as type: SchemaType, members: [SchemaMember]) {
         guard
             expect(
                 value, kinds: [.object], swiftName: type.swiftName, remedy: "send an object of its properties"
             )
         else { return }
-        self.members(of: value, members)
+        self.checkMembers(of: value, against: members)
     }
 
-    mutating func members(of value: JSONValue, _ members: [SchemaMember]) {
+    mutating func checkMembers(of value: JSONValue, against members: [SchemaMember]) {
         var present: [String: JSONValue] = [:]
         for (name, member) in value.object().members { present[name] = member }
         let known = Set(members.map(\.name))
         for member in members {
             if let value = present[member.name] {
-                check(value, member.type)
+                check(value, against: member.type)
                 continue
             }
             let alike = present.keys.filter { !known.contains($0) && $0.isSpelled(like: member.name) }.min()
-            missing(member, in: value, alike)
+            addMissing(member, in: value, similarName: alike)
         }
     }
 
-    private mutating func missing(_ member: SchemaMember, in value: JSONValue, _ alike: String?) {
+    private mutating func addMissing(_ member: SchemaMember, in value: JSONValue, similarName alike: String?)
+    {
         let path = value.path(ofMember: member.name)
         let found = alike.map { "there is \($0), but names must match exactly" }
         if !member.isOptional {
@@ -86,14 +88,14 @@ struct SchemaCheck {
         }
     }
 
-    private mutating func array(_ value: JSONValue, as type: SchemaType, of element: SchemaType) {
+    private mutating func checkArray(_ value: JSONValue, as type: SchemaType, of element: SchemaType) {
         guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: "send an array") else {
             return
         }
-        for item in value.array(countMax: .max) { check(item, element) }
+        for item in value.array(countMax: .max) { check(item, against: element) }
     }
 
-    private mutating func dictionary(
+    private mutating func checkDictionary(
         _ value: JSONValue, as type: SchemaType, keys: SchemaType, values: SchemaType
     ) {
         guard expect(value, kinds: [.object], swiftName: type.swiftName, remedy: "send an object") else {
@@ -101,40 +103,42 @@ struct SchemaCheck {
         }
         for (name, member) in value.object().members {
             if keys == .scalar(.int), Int(name) == nil {
-                note(
-                    member, .malformed,
+                addFinding(
+                    at: member, code: .malformed,
                     message: "has a key that is not an Int; \(type.swiftName) needs digits there")
             }
-            check(member, values)
+            check(member, against: values)
         }
     }
 
-    private mutating func alternating(
+    private mutating func checkAlternatingArray(
         _ value: JSONValue, as type: SchemaType, keys: SchemaType, values: SchemaType
     ) {
         let remedy = "send an array in which keys and values alternate, as Swift writes it"
         guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: remedy) else { return }
         let elements = value.array(countMax: .max)
         if !elements.count.isMultiple(of: 2) {
-            note(value, .malformed, message: "has an odd number of elements; \(remedy)")
+            addFinding(at: value, code: .malformed, message: "has an odd number of elements; \(remedy)")
         }
         for (index, element) in elements.enumerated() {
-            check(element, index.isMultiple(of: 2) ? keys : values)
+            check(element, against: index.isMultiple(of: 2) ? keys : values)
         }
     }
 
-    private mutating func range(_ value: JSONValue, as type: SchemaType, of bound: SchemaType) {
+    private mutating func checkRange(_ value: JSONValue, as type: SchemaType, of bound: SchemaType) {
         let remedy = "send an array of the lower and the upper bound"
         guard expect(value, kinds: [.array], swiftName: type.swiftName, remedy: remedy) else { return }
         var elements = value.array(countMax: .max)
         guard let lower = elements.next(), let upper = elements.next() else {
-            return note(value, .malformed, message: "does not have two bounds; \(remedy)")
+            return addFinding(at: value, code: .malformed, message: "does not have two bounds; \(remedy)")
         }
-        check(lower, bound)
-        check(upper, bound)
+        check(lower, against: bound)
+        check(upper, against: bound)
         guard case .scalar(let scalar) = bound else { return }
         if isOrdered(lower, before: upper, as: scalar) == false {
-            note(value, .wrongOrder, message: "has its lower bound above the upper one; exchange them")
+            addFinding(
+                at: value, code: .wrongOrder,
+                message: "has its lower bound above the upper one; exchange them")
         }
     }
 }

@@ -38,25 +38,25 @@ package struct SchemaFinding: Sendable, Hashable, CustomStringConvertible {
 /// The findings of one check, up to a limit.
 package struct SchemaFindings: Sendable, Hashable {
     /// The limit for failures and, separately, for doubts: many doubts must not hide a failure.
-    package static let listedMax = 32
+    package static let findingsMax = 32
 
     /// Findings that make decoding fail.
     package private(set) var failures: [SchemaFinding] = []
     /// Findings that decode to an unintended value.
-    package private(set) var doubts: [SchemaFinding] = []
+    package private(set) var warnings: [SchemaFinding] = []
     /// The number of findings beyond `listedMax`.
-    package private(set) var unlisted = 0
+    package private(set) var omittedCount = 0
 
     /// Whether Swift decodes the value.
     package var decodes: Bool { failures.isEmpty }
 
     mutating func add(_ finding: SchemaFinding) {
-        if finding.fails, failures.count < SchemaFindings.listedMax {
+        if finding.fails, failures.count < SchemaFindings.findingsMax {
             failures.append(finding)
-        } else if !finding.fails, doubts.count < SchemaFindings.listedMax {
-            doubts.append(finding)
+        } else if !finding.fails, warnings.count < SchemaFindings.findingsMax {
+            warnings.append(finding)
         } else {
-            unlisted += 1
+            omittedCount += 1
         }
     }
 }

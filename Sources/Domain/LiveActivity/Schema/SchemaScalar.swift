@@ -23,7 +23,7 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The range of an integer type, or nil for any other type.
-    var integers: ClosedRange<Int128>? {
+    var integerRange: ClosedRange<Int128>? {
         switch self {
         case .int, .int64: bounds(of: Int64.self)
         case .int8: bounds(of: Int8.self)
@@ -41,7 +41,7 @@ enum SchemaScalar: String, Sendable, Hashable, CaseIterable {
         Int128(type.min)...Int128(type.max)
     }
 
-    var isNumber: Bool { integers != nil || self == .double || self == .float }
+    var isNumber: Bool { integerRange != nil || self == .double || self == .float }
 
     var isDate: Bool {
         switch self {

@@ -2,10 +2,10 @@ internal import Cryptography
 
 /// The decision whether a process may start with its sealing keys, by the record of the installation's keys
 /// in the catalog.
-package enum SealingVerdict: Sendable, Equatable {
-    case good
+package enum SealingKeysVerdict: Sendable, Equatable {
+    case accepted
     /// The process may start after this record is written to the catalog.
-    case news(SealingRecord)
+    case acceptedWithNewRecord(SealingRecord)
     /// The process may not start. The text gives the reason and the remedy.
     case refused(String)
 }
@@ -14,9 +14,11 @@ extension SealingKeys {
     private static let fingerprintBytes = 8
 
     /// Returns an identifier of the key that does not help to guess the key.
-    private static func fingerprint(_ key: SecretBytes) -> String {
+    private static func fingerprint(of key: SecretBytes) -> String {
         Hex.text(
-            Array(HMACSHA256(key: key).code(for: Array("flotilla fingerprint".utf8)).prefix(fingerprintBytes))
+            of: Array(
+                HMACSHA256(key: key).authenticationCode(for: Array("flotilla fingerprint".utf8)).prefix(
+                    fingerprintBytes))
         )
     }
 
@@ -26,42 +28,45 @@ extension SealingKeys {
     ///   - keys: the keys of the process, or nil if it has none.
     ///   - standing: the record in the catalog, or nil before the first process with keys.
     package static func verdict(
-        on keys: SealingKeys?, standing: SealingRecord?, now: Int64
-    ) -> SealingVerdict {
-        guard let keys, let newest = keys.seals.last else {
-            if standing == nil { return .good }
+        on keys: SealingKeys?, recorded: SealingRecord?, now: Int64
+    ) -> SealingKeysVerdict {
+        guard let keys, let newest = keys.numberedKeys.last else {
+            if recorded == nil { return .accepted }
             return .refused(
                 "tokens of this installation are sealed, and this process has no keys; name the file with tokens.sealing-keys-file"
             )
         }
-        let hash = fingerprint(keys.hash)
-        let own = keys.seals.map { SealingRecord.Key(number: $0.number, fingerprint: fingerprint($0.key)) }
-        guard let standing else {
-            return .news(
-                SealingRecord(hashFingerprint: hash, keys: own, sealing: newest.number, writtenAt: now))
+        let hash = fingerprint(of: keys.hashKey)
+        let own = keys.numberedKeys.map {
+            SealingRecord.Key(number: $0.number, fingerprint: fingerprint(of: $0.key))
         }
-        guard hash == standing.hashFingerprint else {
+        guard let recorded else {
+            return .acceptedWithNewRecord(
+                SealingRecord(
+                    hashFingerprint: hash, keys: own, newestKeyNumber: newest.number, writtenAt: now))
+        }
+        guard hash == recorded.hashFingerprint else {
             return .refused(
-                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hash), the catalog has \(standing.hashFingerprint); give every process the same file"
+                "these are not this installation's sealing keys: the line `hash` has the fingerprint \(hash), the catalog has \(recorded.hashFingerprint); give every process the same file"
             )
         }
         for key in own {
-            if let known = standing.keys.first(where: { $0.number == key.number }), known != key {
+            if let known = recorded.keys.first(where: { $0.number == key.number }), known != key {
                 return .refused(
                     "sealing key \(key.number) differs from this installation's key \(key.number); a new key needs a new number"
                 )
             }
         }
-        guard own.contains(where: { $0.number == standing.sealing }) else {
+        guard own.contains(where: { $0.number == recorded.newestKeyNumber }) else {
             return .refused(
-                "tokens are sealed with key \(standing.sealing), which the sealing keys of this process do not have; give it the file of the other processes"
+                "tokens are sealed with key \(recorded.newestKeyNumber), which the sealing keys of this process do not have; give it the file of the other processes"
             )
         }
-        if standing.keys.contains(where: { $0.number == newest.number }) { return .good }
-        var extended = standing
-        extended.keys += own.filter { key in !standing.keys.contains { $0.number == key.number } }
-        extended.sealing = newest.number
+        if recorded.keys.contains(where: { $0.number == newest.number }) { return .accepted }
+        var extended = recorded
+        extended.keys += own.filter { key in !recorded.keys.contains { $0.number == key.number } }
+        extended.newestKeyNumber = newest.number
         extended.writtenAt = now
-        return .news(extended)
+        return .acceptedWithNewRecord(extended)
     }
 }

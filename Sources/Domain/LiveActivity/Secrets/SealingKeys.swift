@@ -13,8 +13,8 @@ package struct SealingKeys: Sendable {
         package let description: String
     }
 
-    let hash: SecretBytes
-    let seals: [(number: Int, key: SecretBytes)]
+    let hashKey: SecretBytes
+    let numberedKeys: [(number: Int, key: SecretBytes)]
 
     /// Reads a file that only its owner and the owner's group may read.
     package init(file path: String) throws(Problem) {
@@ -46,7 +46,7 @@ package struct SealingKeys: Sendable {
                 guard hash == nil else {
                     throw Problem(description: "line \(index + 1) is a second hash key; keep only one")
                 }
-                hash = SecretBytes(key)
+                hash = SecretBytes(copying: key)
             } else if first.elementsEqual("key".utf8), words.count == 3,
                 let number = Int(String(decoding: words[1], as: UTF8.self)), (1...999_999).contains(number)
             {
@@ -56,7 +56,7 @@ package struct SealingKeys: Sendable {
                             "line \(index + 1) has the number of an earlier key; use a new number"
                     )
                 }
-                seals.append((number, SecretBytes(key)))
+                seals.append((number, SecretBytes(copying: key)))
             } else {
                 throw Problem(
                     description: "line \(index + 1) is neither `hash DIGITS` nor `key NUMBER DIGITS`")
@@ -65,13 +65,13 @@ package struct SealingKeys: Sendable {
         guard let hash, !seals.isEmpty else {
             throw Problem(description: "needs one line `hash DIGITS` and at least one `key NUMBER DIGITS`")
         }
-        self.hash = hash
-        self.seals = seals
+        self.hashKey = hash
+        self.numberedKeys = seals
     }
 
     /// Returns the text of a new file.
     package static func makeText() -> String {
-        func digits() -> String { String(decoding: Hex.encode(Random.bytes(32)), as: UTF8.self) }
+        func digits() -> String { String(decoding: Hex.encode(Random.bytes(count: 32)), as: UTF8.self) }
         return "hash \(digits())\nkey 1 \(digits())\n"
     }
 }

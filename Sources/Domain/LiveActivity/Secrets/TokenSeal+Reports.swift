@@ -16,14 +16,14 @@ extension TokenSeal {
         return try open(stored, app: report.app, entry: report.tokenEntry.text)
     }
 
-    private static let digitsMax = 6
+    private static let keyNumberDigitsMax = 6
     /// The base64url length of the nonce, the longest token and AES-GCM's tag.
     private static let sealedBytesMax = (12 + PushToken.bytesMax + 16) * 4 / 3 + 4
 
     /// Whether a text has the form of a sealed token. No token in hexadecimal has it.
     package static func isSealed(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard unsafe text.first == UInt8(ascii: "s") else { return false }
-        guard let dot = unsafe text.prefix(digitsMax + 2).firstIndex(of: UInt8(ascii: ".")), dot > 1,
+        guard let dot = unsafe text.prefix(keyNumberDigitsMax + 2).firstIndex(of: UInt8(ascii: ".")), dot > 1,
             unsafe text[1..<dot].allSatisfy({ (0x30...0x39).contains($0) })
         else { return false }
         let sealed = unsafe text[(dot + 1)...]

@@ -11,42 +11,43 @@ package import Cryptography
 /// Without keys, tokens are stored as plain hexadecimal digits, and the key of the hash is a public constant.
 /// One thread owns an instance.
 package final class TokenSeal {
-    private let hashing: HMACSHA256
-    private let nonces: HMACSHA256?
+    private let tokenHasher: HMACSHA256
+    private let nonceHasher: HMACSHA256?
     private let ciphers: [(number: Int, cipher: AES256GCM)]
 
     /// The length of a token's hash in bytes: enough to avoid collisions among a billion tokens.
     package static let hashBytes = 16
 
-    package init(_ keys: SealingKeys?) {
+    package init(keys: SealingKeys?) {
         guard let keys else {
-            hashing = HMACSHA256(key: SecretBytes(Array("flotilla: no sealing keys".utf8)))
-            nonces = nil
+            tokenHasher = HMACSHA256(key: SecretBytes(copying: Array("flotilla: no sealing keys".utf8)))
+            nonceHasher = nil
             ciphers = []
             return
         }
-        hashing = HMACSHA256(key: Self.derived(from: keys.hash, for: "token hash"))
-        nonces = HMACSHA256(key: Self.derived(from: keys.hash, for: "token nonce"))
-        ciphers = keys.seals.map { ($0.number, AES256GCM(key: $0.key)) }
+        tokenHasher = HMACSHA256(key: Self.derivedKey(from: keys.hashKey, for: "token hash"))
+        nonceHasher = HMACSHA256(key: Self.derivedKey(from: keys.hashKey, for: "token nonce"))
+        ciphers = keys.numberedKeys.map { ($0.number, AES256GCM(key: $0.key)) }
     }
 
-    private static func derived(from key: SecretBytes, for purpose: String) -> SecretBytes {
-        SecretBytes(HMACSHA256(key: key).code(for: Array("flotilla \(purpose)".utf8)))
+    private static func derivedKey(from key: SecretBytes, for purpose: String) -> SecretBytes {
+        SecretBytes(copying: HMACSHA256(key: key).authenticationCode(for: Array("flotilla \(purpose)".utf8)))
     }
 
     /// Whether tokens are sealed. The process logs a warning at its start if they are not.
     package var isSealing: Bool { !ciphers.isEmpty }
 
     /// Returns the token's hash. It is the same in every process with these keys, and useless without them.
-    package func hash(_ token: PushToken) -> [UInt8] {
-        Array(hashing.code(for: token.bytes).prefix(Self.hashBytes))
+    package func hash(of token: PushToken) -> [UInt8] {
+        Array(tokenHasher.authenticationCode(for: token.bytes).prefix(Self.hashBytes))
     }
 
     /// Returns the sealed token, or its plain digits if there are no keys.
     ///
     /// - Parameter entry: the row that the token belongs to, `start:<type>` or `update:<activity>`.
     package func seal(_ token: PushToken, app: String, entry: String) -> String {
-        seal(token.bytes, Self.authenticated(app, entry)) ?? String(decoding: token.hex, as: UTF8.self)
+        seal(token.bytes, authenticating: Self.authenticatedData(app: app, entry: entry))
+            ?? String(decoding: token.hex, as: UTF8.self)
     }
 
     /// Seals an app's secret that is not a token. Returns nil without keys, because such a secret must not be
@@ -55,14 +56,14 @@ package final class TokenSeal {
     /// - Parameter name: the purpose of the secret. The prefix "secret:" separates it from all registry
     ///   entries.
     package func seal(secret: [UInt8], app: String, name: String) -> String? {
-        seal(secret, Self.authenticated(app, "secret:" + name))
+        seal(secret, authenticating: Self.authenticatedData(app: app, entry: "secret:" + name))
     }
 
-    private func seal(_ bytes: [UInt8], _ data: [UInt8]) -> String? {
-        guard let nonces, let (number, cipher) = ciphers.last else { return nil }
+    private func seal(_ bytes: [UInt8], authenticating data: [UInt8]) -> String? {
+        guard let nonceHasher, let (number, cipher) = ciphers.last else { return nil }
         // The zero byte separates data and token, so that two rows with the same concatenation never share a
         // nonce.
-        let nonce = nonces.code(for: Array("\(number) ".utf8) + data + [0] + bytes).prefix(
+        let nonce = nonceHasher.authenticationCode(for: Array("\(number) ".utf8) + data + [0] + bytes).prefix(
             AES256GCM.nonceBytes)
         let sealed = cipher.seal(bytes, nonce: Array(nonce), authenticating: data)
         return "s\(number).\(Base64URL.encode(sealed))"
@@ -79,14 +80,15 @@ package final class TokenSeal {
     package enum Failure: Error, Equatable, CustomStringConvertible {
         case malformed
         case unknownKey(Int)
-        case wrongRow
+        case sealedForAnotherRow
 
         package var description: String {
             switch self {
             case .malformed: "the stored token is damaged"
             case .unknownKey(let number):
                 "the token is sealed with key \(number), which the sealing keys do not have; add its line again"
-            case .wrongRow: "the token does not open: it was sealed for another row or with other keys"
+            case .sealedForAnotherRow:
+                "the token does not open: it was sealed for another row or with other keys"
             }
         }
     }
@@ -98,8 +100,11 @@ package final class TokenSeal {
             guard let token = PushToken(hex: stored) else { throw .malformed }
             return token
         }
-        guard let token = PushToken(bytes: try open(stored, Self.authenticated(app, entry))) else {
-            throw .wrongRow
+        guard
+            let token = PushToken(
+                bytes: try open(stored, authenticating: Self.authenticatedData(app: app, entry: entry)))
+        else {
+            throw .sealedForAnotherRow
         }
         return token
     }
@@ -107,10 +112,13 @@ package final class TokenSeal {
     /// Opens a secret that `seal(secret:app:name:)` made.
     package func open(secret stored: String, app: String, name: String) throws(Failure) -> SecretBytes {
         guard stored.hasPrefix("s") else { throw .malformed }
-        return SecretBytes(try open(stored, Self.authenticated(app, "secret:" + name)))
+        return SecretBytes(
+            copying: try open(
+                stored, authenticating: Self.authenticatedData(app: app, entry: "secret:" + name)))
     }
 
-    private func open(_ stored: some StringProtocol, _ data: [UInt8]) throws(Failure) -> [UInt8] {
+    private func open(_ stored: some StringProtocol, authenticating data: [UInt8]) throws(Failure) -> [UInt8]
+    {
         let parts = stored.dropFirst().split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let number = Int(parts[0]), let sealed = Base64URL.decode(String(parts[1]))
         else {
@@ -119,13 +127,13 @@ package final class TokenSeal {
         guard let cipher = ciphers.first(where: { $0.number == number })?.cipher else {
             throw .unknownKey(number)
         }
-        guard let bytes = cipher.open(sealed, authenticating: data) else { throw .wrongRow }
+        guard let bytes = cipher.open(sealed, authenticating: data) else { throw .sealedForAnotherRow }
         return bytes
     }
 
     /// Returns both texts with a zero byte between them. Neither can contain one, so two pairs never give the
     /// same bytes.
-    private static func authenticated(_ app: String, _ entry: String) -> [UInt8] {
+    private static func authenticatedData(app: String, entry: String) -> [UInt8] {
         Array(app.utf8) + [0] + Array(entry.utf8)
     }
 }

@@ -52,11 +52,11 @@ package indirect enum SegmentRule: Sendable, Hashable {
     /// The maximum number of values in one `in`.
     package static let valuesMax = 256
     /// The maximum size of a text or a name in bytes.
-    package static let textBytesMax = Name.bytesMax
+    package static let textBytesMax = NameRules.bytesMax
 }
 
 /// A segment in the catalog.
-package struct Segment: Record, Hashable {
+package struct Segment: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     package var app: String

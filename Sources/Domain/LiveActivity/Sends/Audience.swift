@@ -20,14 +20,14 @@ extension JSONWriter {
         switch audience {
         case .everyone: value("everyone")
         case .group: value("group")
-        case .segments(let names): one("segments", names)
-        case .tags(let names): one("tags", names)
-        case .users(let names): one("users", names)
-        case .activities(let names): one("activities", names)
+        case .segments(let names): object("segments", names: names)
+        case .tags(let names): object("tags", names: names)
+        case .users(let names): object("users", names: names)
+        case .activities(let names): object("activities", names: names)
         }
     }
 
-    private mutating func one(_ name: StaticString, _ names: [String]) {
+    private mutating func object(_ name: StaticString, names: [String]) {
         beginObject()
         field(name, names)
         endObject()

@@ -2,7 +2,7 @@ package import JSON
 
 /// A send from the planner to a lane: a record of `expansions` or `expansions.urgent`. After each page, the
 /// rest returns to the same lane as a continuation: the same record with a cursor.
-package struct Expansion: Record, Hashable {
+package struct Expansion: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     /// JSON limits for the largest record: all names of a send may lie in one lane, and each is an object.
@@ -39,7 +39,7 @@ package struct Expansion: Record, Hashable {
     }
 
     package var send: String
-    package var key: GroupKey
+    package var key: ScopeKey
     package var targets: Targets
     package var content: PushContent
     package var priority: Int
@@ -48,47 +48,47 @@ package struct Expansion: Record, Hashable {
     package var generation: Int64
     package var version: Int64
     /// The number of updates in this generation before this one.
-    package var ordinal = 0
+    package var precedingUpdates = 0
     /// Seconds since 1970.
     package var deadline: Int64
     package var expiration: Int64
     /// Milliseconds since 1970.
     package var acceptedAt: Int64
-    package var conflate = true
-    package var onUnknownStart = Send.UnknownStart.skip
-    package var restart = false
+    package var isConflatable = true
+    package var unknownStartPolicy = Send.UnknownStartPolicy.skip
+    package var forcesRestart = false
     /// For a start: the time at which the start that opened the generation was accepted, in milliseconds
     /// since 1970.
     package var openedAt: Int64?
     /// For a start to users: the version of a new generation for recipients whom an END by an activity's name
     /// removed from the group's generation. Only the lanes know these recipients.
-    package var reopens: Int64?
-    package var dryRun = false
+    package var reopenedGeneration: Int64?
+    package var isDryRun = false
     /// For a start of one recipient: whether it carries that recipient's newest state, which is not the
     /// group's state.
-    package var saysOwnState = false
-    /// Whether this answers an `Enquiry` of its lane. If the lane already knew the group's state, the answer
+    package var carriesOwnState = false
+    /// Whether this answers an `GroupStateRequest` of its lane. If the lane already knew the group's state, the answer
     /// repeats an earlier expansion. It is not counted in the send's progress.
-    package var isAnswer = false
+    package var answersStateRequest = false
     /// For an update: whether lanes must keep the state that it replaces, because perhaps only they know it.
     /// A cancel of the update restores that state.
-    package var keepsReplaced = false
+    package var keepsReplacedState = false
     /// For a start that has reached its lane: sends to lists of recipients that the start waits for. After
     /// them it carries their state, restarts recipients that they end, and finds the generations that they
     /// open.
-    package var waitsFor: [String] = []
+    package var awaitedSends: [String] = []
     /// For a start with `reopens`: the version of an earlier END that named one activity. The start waits for
     /// it.
-    package var behindEnd: Int64?
+    package var awaitedEndVersion: Int64?
     /// The time at which the start stops waiting, in seconds since 1970. Nil before its first wait.
-    package var waitsUntil: Int64?
+    package var waitDeadline: Int64?
     /// The position from which a continuation continues, in the format of the lane's pages.
     package var cursor: [UInt8]?
     /// The results of the previous pages.
     package var tally = LaneTally()
 
     package init(
-        send: String, key: GroupKey, targets: Targets, content: PushContent, priority: Int, generation: Int64,
+        send: String, key: ScopeKey, targets: Targets, content: PushContent, priority: Int, generation: Int64,
         version: Int64, deadline: Int64, expiration: Int64, acceptedAt: Int64
     ) {
         self.send = send
@@ -112,49 +112,50 @@ package struct Expansion: Record, Hashable {
         writer.field("collapseId", collapseID)
         writer.field("generation", generation)
         writer.field("version", version)
-        writer.field("ordinal", ordinal == 0 ? nil : ordinal)
+        writer.field("ordinal", precedingUpdates == 0 ? nil : precedingUpdates)
         writer.field("deadline", deadline)
         writer.field("expiration", expiration)
         writer.field("acceptedAt", acceptedAt)
-        writer.field("conflate", conflate ? nil : false)
-        writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
-        writer.field("restart", restart ? true : nil)
+        writer.field("conflate", isConflatable ? nil : false)
+        writer.field("onUnknownStart", unknownStartPolicy == .skip ? nil : unknownStartPolicy.rawValue)
+        writer.field("restart", forcesRestart ? true : nil)
         writer.field("openedAt", openedAt)
-        writer.field("reopens", reopens)
-        writer.field("dryRun", dryRun ? true : nil)
-        writer.field("saysOwnState", saysOwnState ? true : nil)
-        writer.field("answer", isAnswer ? true : nil)
-        writer.field("keepsReplaced", keepsReplaced ? true : nil)
-        writer.field("waitsFor", waitsFor.isEmpty ? nil : waitsFor)
-        writer.field("behindEnd", behindEnd)
-        writer.field("waitsUntil", waitsUntil)
+        writer.field("reopens", reopenedGeneration)
+        writer.field("dryRun", isDryRun ? true : nil)
+        writer.field("saysOwnState", carriesOwnState ? true : nil)
+        writer.field("answer", answersStateRequest ? true : nil)
+        writer.field("keepsReplaced", keepsReplacedState ? true : nil)
+        writer.field("waitsFor", awaitedSends.isEmpty ? nil : awaitedSends)
+        writer.field("behindEnd", awaitedEndVersion)
+        writer.field("waitsUntil", waitDeadline)
         if let cursor {
-            writer.field("cursor", Hex.text(cursor))
+            writer.field("cursor", Hex.text(of: cursor))
             tally.write(to: &writer)
         }
     }
 
     package init(from record: JSONObject) {
         self.init(
-            send: record["send"].name(), key: record.groupKey(), targets: record["targets"].targets(),
+            send: record["send"].name(), key: record.scopeKey(), targets: record["targets"].targets(),
             content: record.content(), priority: record["priority"].int(in: 1...10),
             generation: record["generation"].version(), version: record["version"].version(),
             deadline: record["deadline"].seconds(), expiration: record["expiration"].seconds(),
-            acceptedAt: record["acceptedAt"].time())
+            acceptedAt: record["acceptedAt"].timeMilliseconds())
         collapseID = record["collapseId"].optional?.name()
-        ordinal = record["ordinal"].optional?.int(in: 0...Int.max) ?? 0
-        conflate = record["conflate"].optional?.bool() ?? true
-        onUnknownStart = record["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
-        restart = record["restart"].optional?.bool() ?? false
-        openedAt = record["openedAt"].optional?.time()
-        reopens = record["reopens"].optional?.version()
-        dryRun = record["dryRun"].optional?.bool() ?? false
-        saysOwnState = record["saysOwnState"].optional?.bool() ?? false
-        isAnswer = record["answer"].optional?.bool() ?? false
-        keepsReplaced = record["keepsReplaced"].optional?.bool() ?? false
-        waitsFor = record["waitsFor"].optional?.names(countMax: LaneScope.openListsMax) ?? []
-        behindEnd = record["behindEnd"].optional?.version()
-        waitsUntil = record["waitsUntil"].optional?.seconds()
+        precedingUpdates = record["ordinal"].optional?.int(in: 0...Int.max) ?? 0
+        isConflatable = record["conflate"].optional?.bool() ?? true
+        unknownStartPolicy =
+            record["onUnknownStart"].optional?.choice(of: Send.UnknownStartPolicy.self) ?? .skip
+        forcesRestart = record["restart"].optional?.bool() ?? false
+        openedAt = record["openedAt"].optional?.timeMilliseconds()
+        reopenedGeneration = record["reopens"].optional?.version()
+        isDryRun = record["dryRun"].optional?.bool() ?? false
+        carriesOwnState = record["saysOwnState"].optional?.bool() ?? false
+        answersStateRequest = record["answer"].optional?.bool() ?? false
+        keepsReplacedState = record["keepsReplaced"].optional?.bool() ?? false
+        awaitedSends = record["waitsFor"].optional?.names(countMax: LaneScope.pendingNamedSendsMax) ?? []
+        awaitedEndVersion = record["behindEnd"].optional?.version()
+        waitDeadline = record["waitsUntil"].optional?.seconds()
         if let cursor = record["cursor"].optional {
             self.cursor = cursor.hex()
             tally = LaneTally(from: record)
@@ -169,48 +170,48 @@ package struct LaneTally: Sendable, Hashable {
     /// The number of tokens that became jobs.
     package var expanded = 0
     /// The number of jobs by the phone's major system version. 0 means that the phone did not report it.
-    package private(set) var systems: [UInt8: Int] = [:]
+    package private(set) var jobsBySystem: [UInt8: Int] = [:]
     /// The number of tokens that did not become jobs, because a newer send replaced this one.
     package var dropped = 0
     /// The number of excluded recipients by reason.
-    package var excluded: [String: Int] = [:]
+    package var excludedByReason: [String: Int] = [:]
     /// For a dry run: the number of jobs that a real send would write, by environment.
-    package var environments: [String: Int] = [:]
+    package var jobsByEnvironment: [String: Int] = [:]
     /// For a dry run: the size of the largest body in bytes.
-    package var bodyBytes = 0
+    package var largestBodyBytes = 0
 
     private static let reasonsMax = 100
     /// The maximum number of distinct system versions. Phones may report anything, so further versions count
     /// as unreported.
     private static let systemsMax = 32
-    static let systemUnsaid = ReceiptLines.systemUnsaid
+    static let unreportedSystem = ReceiptLines.unreportedSystem
 
     package init() {}
 
     /// Whether the lane had no recipient for the send.
-    package var isEmpty: Bool { targeted == 0 && excluded.isEmpty }
+    package var isEmpty: Bool { targeted == 0 && excludedByReason.isEmpty }
 
     /// Counts a token that became a job.
-    package mutating func expand(on system: OSVersion?) {
+    package mutating func countJob(on system: OSVersion?) {
         expanded += 1
-        let number = system?.major ?? Self.systemUnsaid
-        let isKnown = systems[number] != nil || systems.count < Self.systemsMax
-        systems[isKnown ? number : Self.systemUnsaid, default: 0] += 1
+        let number = system?.major ?? Self.unreportedSystem
+        let isKnown = jobsBySystem[number] != nil || jobsBySystem.count < Self.systemsMax
+        jobsBySystem[isKnown ? number : Self.unreportedSystem, default: 0] += 1
     }
 
     func write(to writer: inout JSONWriter) {
         writer.field("targeted", targeted)
         writer.field("expanded", expanded)
         writer.field("dropped", dropped == 0 ? nil : dropped)
-        Self.write("excluded", by: "reason", excluded, to: &writer)
-        Self.write("environments", by: "environment", environments, to: &writer)
-        let named = Dictionary(uniqueKeysWithValues: systems.map { (String($0.key), $0.value) })
-        Self.write("systems", by: "system", named, to: &writer)
-        writer.field("bodyBytes", bodyBytes == 0 ? nil : bodyBytes)
+        Self.write("excluded", by: "reason", counts: excludedByReason, to: &writer)
+        Self.write("environments", by: "environment", counts: jobsByEnvironment, to: &writer)
+        let named = Dictionary(uniqueKeysWithValues: jobsBySystem.map { (String($0.key), $0.value) })
+        Self.write("systems", by: "system", counts: named, to: &writer)
+        writer.field("bodyBytes", largestBodyBytes == 0 ? nil : largestBodyBytes)
     }
 
     private static func write(
-        _ name: StaticString, by label: StaticString, _ counts: [String: Int], to writer: inout JSONWriter
+        _ name: StaticString, by label: StaticString, counts: [String: Int], to writer: inout JSONWriter
     ) {
         if counts.isEmpty { return }
         writer.name(name)
@@ -228,15 +229,15 @@ package struct LaneTally: Sendable, Hashable {
         targeted = record["targeted"].int(in: 0...Int.max)
         expanded = record["expanded"].int(in: 0...Int.max)
         dropped = record["dropped"].optional?.int(in: 0...Int.max) ?? 0
-        excluded = Self.counts(record["excluded"], by: "reason")
-        environments = Self.counts(record["environments"], by: "environment")
-        for (name, count) in Self.counts(record["systems"], by: "system") {
-            systems[UInt8(name) ?? Self.systemUnsaid, default: 0] += count
+        excludedByReason = Self.counts(in: record["excluded"], by: "reason")
+        jobsByEnvironment = Self.counts(in: record["environments"], by: "environment")
+        for (name, count) in Self.counts(in: record["systems"], by: "system") {
+            jobsBySystem[UInt8(name) ?? Self.unreportedSystem, default: 0] += count
         }
-        bodyBytes = record["bodyBytes"].optional?.int(in: 0...Int.max) ?? 0
+        largestBodyBytes = record["bodyBytes"].optional?.int(in: 0...Int.max) ?? 0
     }
 
-    private static func counts(_ value: JSONValue, by label: StaticString) -> [String: Int] {
+    private static func counts(in value: JSONValue, by label: StaticString) -> [String: Int] {
         var counts: [String: Int] = [:]
         guard var elements = value.optional?.array(countMax: reasonsMax) else { return counts }
         while let element = elements.next() {

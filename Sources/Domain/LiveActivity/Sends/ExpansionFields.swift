@@ -3,7 +3,7 @@ internal import JSON
 // The record form of an expansion's parts.
 
 extension JSONWriter {
-    package mutating func field(_ key: GroupKey) {
+    package mutating func field(_ key: ScopeKey) {
         field("app", key.app)
         switch key.subject {
         case .group(let name): field("group", name)
@@ -41,10 +41,10 @@ extension JSONWriter {
 }
 
 extension JSONObject {
-    package func groupKey() -> GroupKey {
+    package func scopeKey() -> ScopeKey {
         let app = self["app"].appID()
-        if let activity = self["activity"].optional?.name() { return GroupKey(app: app, activity: activity) }
-        return GroupKey(app: app, group: self["group"].name(), recipient: self["owner"].optional?.recipient())
+        if let activity = self["activity"].optional?.name() { return ScopeKey(app: app, activity: activity) }
+        return ScopeKey(app: app, group: self["group"].name(), recipient: self["owner"].optional?.recipient())
     }
 }
 

@@ -2,10 +2,10 @@ package import JSON
 
 /// A lane's record of one scope: a row of `starts`, under the scope's key. The lane writes it when it begins
 /// an expansion for the scope. With it, a late token receives the same state as the others.
-package struct LaneScope: Record, Hashable {
+package struct LaneScope: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The maximum number of cancelled sends in one row. The newest are kept.
-    package static let cancelledMax = 100
+    package static let cancelledSendsMax = 100
 
     /// The position of the newest whole-group send in the lane. There is no walk once the send is done.
     package struct Walk: Sendable, Hashable {
@@ -19,10 +19,10 @@ package struct LaneScope: Record, Hashable {
     }
 
     /// The maximum number of open lists in one row. The newest are kept.
-    package static let openListsMax = 100
+    package static let pendingNamedSendsMax = 100
 
     /// An update to named recipients that the lane has not fully processed.
-    package struct OpenList: Sendable, Hashable {
+    package struct PendingNamedSend: Sendable, Hashable {
         package var send: String
         /// Seconds since 1970.
         package var deadline: Int64
@@ -39,84 +39,84 @@ package struct LaneScope: Record, Hashable {
     package var version: Int64 = 0
     /// The newest version of an update or an END. A start's own state does not apply to activities that
     /// already run.
-    package var updated: Int64 = 0
+    package var updateVersion: Int64 = 0
     /// The version of the newest END, or 0 if there was none.
-    package var endedAt: Int64 = 0
-    package var newest: ScopeState?
+    package var endVersion: Int64 = 0
+    package var newestState: ScopeState?
     /// The state that `newest` replaced, if only lanes know it. A cancel of `newest` restores it.
-    package var replaced: ScopeState?
+    package var replacedState: ScopeState?
     package var walk: Walk?
     /// For a whole group: whether recipients of the lane have separate rows.
-    package var hasRecipients = false
+    package var hasRecipientRows = false
     /// For a whole group: updates to named recipients that the lane has not fully processed, newest last.
-    package var openLists: [OpenList] = []
+    package var pendingNamedSends: [PendingNamedSend] = []
     /// For a whole group: the version of the newest END that named one activity. It arrives through
     /// `expansions.urgent`.
-    package var urgentEndAt: Int64 = 0
+    package var urgentEndVersion: Int64 = 0
     /// For a whole group: whether updates may have passed the lane before this row existed.
-    package var mayLackUpdates = false
+    package var mayMissUpdates = false
     /// Whether the ledger contains starts of this scope.
     package var hasStarts = false
     /// Cancelled sends, newest last.
-    package var cancelled: [String] = []
+    package var cancelledSends: [String] = []
     /// For an activity that was first reported without a group: the group that it joined.
-    package var joined: GroupKey?
+    package var joinedGroup: ScopeKey?
     /// The time at which the row was written, in milliseconds since 1970.
-    package var at: Int64 = 0
+    package var writtenAt: Int64 = 0
 
     package init() {}
 
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)
         writer.field("version", version)
-        writer.field("updated", updated == version ? nil : updated)
-        writer.field("endedAt", endedAt == 0 ? nil : endedAt)
-        writer.field("newest", newest)
-        writer.field("replaced", replaced)
+        writer.field("updated", updateVersion == version ? nil : updateVersion)
+        writer.field("endedAt", endVersion == 0 ? nil : endVersion)
+        writer.field("newest", newestState)
+        writer.field("replaced", replacedState)
         if let walk {
             writer.name("walk")
             writer.beginObject()
             writer.field("version", walk.version)
-            writer.field("cursor", Hex.text(walk.cursor))
+            writer.field("cursor", Hex.text(of: walk.cursor))
             writer.endObject()
         }
-        writer.field("hasRecipients", hasRecipients ? true : nil)
-        writer.objects("openLists", unlessEmpty: openLists) { list, writer in
+        writer.field("hasRecipients", hasRecipientRows ? true : nil)
+        writer.objects("openLists", unlessEmpty: pendingNamedSends) { list, writer in
             writer.field("send", list.send)
             writer.field("deadline", list.deadline)
         }
-        writer.field("urgentEndAt", urgentEndAt == 0 ? nil : urgentEndAt)
-        writer.field("mayLackUpdates", mayLackUpdates ? true : nil)
+        writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
+        writer.field("mayLackUpdates", mayMissUpdates ? true : nil)
         writer.field("hasStarts", hasStarts ? true : nil)
-        writer.field("cancelled", cancelled.isEmpty ? nil : cancelled)
-        if let joined {
+        writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
+        if let joinedGroup {
             writer.name("joined")
             writer.beginObject()
-            writer.field(joined)
+            writer.field(joinedGroup)
             writer.endObject()
         }
-        writer.field("at", at)
+        writer.field("at", writtenAt)
     }
 
     package init(from record: JSONObject) {
         generation = record["generation"].version()
         version = record["version"].version()
-        updated = record["updated"].optional?.version() ?? version
-        endedAt = record["endedAt"].optional?.version() ?? 0
-        newest = record["newest"].optional?.scopeState()
-        replaced = record["replaced"].optional?.scopeState()
+        updateVersion = record["updated"].optional?.version() ?? version
+        endVersion = record["endedAt"].optional?.version() ?? 0
+        newestState = record["newest"].optional?.scopeState()
+        replacedState = record["replaced"].optional?.scopeState()
         if let walk = record["walk"].optional?.object() {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
-        hasRecipients = record["hasRecipients"].optional?.bool() ?? false
-        openLists = record["openLists"].objects(countMax: Self.openListsMax) { list in
-            OpenList(send: list["send"].name(), deadline: list["deadline"].seconds())
+        hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
+        pendingNamedSends = record["openLists"].objects(countMax: Self.pendingNamedSendsMax) { list in
+            PendingNamedSend(send: list["send"].name(), deadline: list["deadline"].seconds())
         }
-        urgentEndAt = record["urgentEndAt"].optional?.version() ?? 0
-        mayLackUpdates = record["mayLackUpdates"].optional?.bool() ?? false
+        urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
+        mayMissUpdates = record["mayLackUpdates"].optional?.bool() ?? false
         hasStarts = record["hasStarts"].optional?.bool() ?? false
-        cancelled = record["cancelled"].optional?.names(countMax: Self.cancelledMax) ?? []
-        joined = record["joined"].optional?.object().groupKey()
-        at = record["at"].time()
+        cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []
+        joinedGroup = record["joined"].optional?.object().scopeKey()
+        writtenAt = record["at"].timeMilliseconds()
     }
 }

@@ -5,7 +5,7 @@ internal import JSON
 package struct ScopeState: Sendable, Hashable {
     package var send: String
     /// The send that first carried the state, if this send only restored it.
-    package var origin: String?
+    package var originalSend: String?
     package var version: Int64
     package var content: PushContent
     package var priority: Int
@@ -29,7 +29,7 @@ package struct ScopeState: Sendable, Hashable {
     }
 
     /// Whether a cancel of `send` removes this state.
-    package func comes(from send: String) -> Bool { self.send == send || origin == send }
+    package func originates(from send: String) -> Bool { self.send == send || originalSend == send }
 }
 
 extension JSONWriter {
@@ -43,7 +43,7 @@ extension JSONWriter {
 
     mutating func fields(_ state: ScopeState) {
         field("send", state.send)
-        field("origin", state.origin)
+        field("origin", state.originalSend)
         field("version", state.version)
         content(state.content)
         field("priority", state.priority)
@@ -58,8 +58,8 @@ extension JSONObject {
         var state = ScopeState(
             send: self["send"].name(), version: self["version"].version(), content: content(),
             priority: self["priority"].int(in: 1...10), deadline: self["deadline"].seconds(),
-            expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].time())
-        state.origin = self["origin"].optional?.name()
+            expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].timeMilliseconds())
+        state.originalSend = self["origin"].optional?.name()
         return state
     }
 }

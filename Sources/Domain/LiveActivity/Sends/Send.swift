@@ -1,11 +1,11 @@
 package import JSON
 
 /// One accepted request to start, update or end, for an audience: a record of `sends`.
-package struct Send: Record, Hashable {
+package struct Send: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     /// The treatment of a start whose outcome is unknown.
-    package enum UnknownStart: String, Sendable, CaseIterable {
+    package enum UnknownStartPolicy: String, Sendable, CaseIterable {
         case skip
         case resend
     }
@@ -33,11 +33,11 @@ package struct Send: Record, Hashable {
     /// For a start: the time at which the activity ends automatically, in seconds since 1970.
     package var endDate: Int64?
     /// Whether a newer update may replace this send while it waits.
-    package var conflate = true
-    package var onUnknownStart = UnknownStart.skip
+    package var isConflatable = true
+    package var unknownStartPolicy = UnknownStartPolicy.skip
     /// Whether to start again although the ledger records a start or a dismissal.
-    package var restart = false
-    package var dryRun = false
+    package var forcesRestart = false
+    package var isDryRun = false
     /// The fingerprint of the request's body, if the request had an idempotency key. The same id with another
     /// fingerprint is a conflict.
     package var fingerprint: String?
@@ -60,10 +60,10 @@ package struct Send: Record, Hashable {
 
     /// The scope that the send's version is counted for, unless it is split by recipient. Nil for an invalid
     /// send: without a group it must name exactly one activity.
-    package var groupKey: GroupKey? {
-        if let group { return GroupKey(app: app, group: group, recipient: owner) }
+    package var scopeKey: ScopeKey? {
+        if let group { return ScopeKey(app: app, group: group, recipient: owner) }
         guard case .activities(let names) = audience, names.count == 1 else { return nil }
-        return GroupKey(app: app, activity: names[0])
+        return ScopeKey(app: app, activity: names[0])
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -80,10 +80,10 @@ package struct Send: Record, Hashable {
         writer.field("deadline", deadline)
         writer.field("expiration", expiration)
         writer.field("endDate", endDate)
-        writer.field("conflate", conflate ? nil : false)
-        writer.field("onUnknownStart", onUnknownStart == .skip ? nil : onUnknownStart.rawValue)
-        writer.field("restart", restart ? true : nil)
-        writer.field("dryRun", dryRun ? true : nil)
+        writer.field("conflate", isConflatable ? nil : false)
+        writer.field("onUnknownStart", unknownStartPolicy == .skip ? nil : unknownStartPolicy.rawValue)
+        writer.field("restart", forcesRestart ? true : nil)
+        writer.field("dryRun", isDryRun ? true : nil)
         writer.field("fingerprint", fingerprint)
         writer.field("generation", generation)
     }
@@ -92,17 +92,17 @@ package struct Send: Record, Hashable {
         self.init(
             id: record["id"].name(), app: record["app"].appID(), group: record["group"].optional?.name(),
             audience: record["audience"].audience(), content: record.content(),
-            priority: record["priority"].int(in: 1...10), acceptedAt: record["acceptedAt"].time())
+            priority: record["priority"].int(in: 1...10), acceptedAt: record["acceptedAt"].timeMilliseconds())
         owner = record["owner"].optional?.recipient()
         collapseID = record["collapseId"].optional?.name()
-        scheduledAt = record["scheduledAt"].optional?.time()
+        scheduledAt = record["scheduledAt"].optional?.timeMilliseconds()
         deadline = record["deadline"].optional?.seconds()
         expiration = record["expiration"].optional?.seconds()
         endDate = record["endDate"].optional?.seconds()
-        conflate = record["conflate"].optional?.bool() ?? true
-        onUnknownStart = record["onUnknownStart"].optional?.choice(of: UnknownStart.self) ?? .skip
-        restart = record["restart"].optional?.bool() ?? false
-        dryRun = record["dryRun"].optional?.bool() ?? false
+        isConflatable = record["conflate"].optional?.bool() ?? true
+        unknownStartPolicy = record["onUnknownStart"].optional?.choice(of: UnknownStartPolicy.self) ?? .skip
+        forcesRestart = record["restart"].optional?.bool() ?? false
+        isDryRun = record["dryRun"].optional?.bool() ?? false
         fingerprint = record["fingerprint"].optional?.name()
         generation = record["generation"].optional?.version()
         if !record["audience"].isMissing, let problem { record["audience"].report(problem) }
@@ -110,7 +110,7 @@ package struct Send: Record, Hashable {
 
     /// The problem that makes the send invalid, worded to follow `audience`, or nil.
     package var problem: String? {
-        if groupKey == nil { return "must name exactly one activity if there is no group" }
+        if scopeKey == nil { return "must name exactly one activity if there is no group" }
         switch (content.event, audience) {
         case (_, .users(let users)) where owner != nil:
             return users.count == 1 && owner == .user(users[0])
@@ -135,7 +135,7 @@ package struct Send: Record, Hashable {
 
 extension JSONWriter {
     /// Writes a send as a member of another record.
-    mutating func nested(_ name: StaticString, _ send: Send) {
+    mutating func field(_ name: StaticString, send: Send) {
         self.name(name)
         beginObject()
         send.write(to: &self)

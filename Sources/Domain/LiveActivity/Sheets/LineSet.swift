@@ -41,8 +41,8 @@ package struct LineSet: Sendable, Hashable {
     package init?(text: some StringProtocol) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let ends = part.split(separator: "-", omittingEmptySubsequences: false)
-            guard (1...2).contains(ends.count), let first = Self.line(ends[0]),
-                let last = Self.line(ends[ends.count - 1]), first <= last
+            guard (1...2).contains(ends.count), let first = Self.lineNumber(from: ends[0]),
+                let last = Self.lineNumber(from: ends[ends.count - 1]), first <= last
             else { return nil }
             if let before = ranges.last, first <= before.upperBound + 1 { return nil }
             if ends.count == 2, first == last { return nil }
@@ -50,7 +50,7 @@ package struct LineSet: Sendable, Hashable {
         }
     }
 
-    private static func line(_ text: some StringProtocol) -> Int? {
+    private static func lineNumber(from text: some StringProtocol) -> Int? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let line = Int(text),
             line < SheetHead.jobsMax
         else { return nil }

@@ -51,15 +51,15 @@ package struct SheetHead: Sendable, Hashable {
     package var deadline: Int64
     /// The maximum number of pushes of one job that were answered or lost. A push that APNs certainly did not
     /// process does not count.
-    package var attemptsMax = SheetHead.attemptsUsual
+    package var attemptsMax = SheetHead.attemptsDefault
     /// Whether a newer version may replace this one while it waits.
-    package var conflate = true
-    package var onUnknownStart = Send.UnknownStart.skip
+    package var isConflatable = true
+    package var unknownStartPolicy = Send.UnknownStartPolicy.skip
     /// The time at which the gateway accepted the send, in milliseconds since 1970. Latency is measured from
     /// it.
     package var acceptedAt: Int64
 
-    package static let attemptsUsual = 6
+    package static let attemptsDefault = 6
 
     package init(
         topic: String, priority: Int, expiration: Int64, app: String, environment: Environment, send: String,

@@ -17,19 +17,19 @@ package struct SheetIndex: Sendable {
         /// The line without the token: the part that a receipt copies.
         package var addressee: Range<Int32> { installation.lowerBound..<end }
         /// Installation and entry, which identify the job's target independently of its token.
-        package var subject: Range<Int32> { installation.lowerBound..<entry.upperBound }
+        package var target: Range<Int32> { installation.lowerBound..<entry.upperBound }
     }
 
     package private(set) var lines: [Line] = []
 
-    package init(_ to: [UInt8]) throws(SheetError) {
+    package init(parsing to: [UInt8]) throws(SheetError) {
         lines.reserveCapacity(Swift.min(SheetHead.jobsMax, to.count / 64 + 1))
-        try unsafe to.span.withUnsafeBytes { bytes throws(SheetError) in try unsafe read(bytes) }
+        try unsafe to.span.withUnsafeBytes { bytes throws(SheetError) in try unsafe parseLines(in: bytes) }
         if lines.isEmpty { throw .noJobs }
     }
 
     /// Returns the given lines as the header `to` of a new sheet.
-    package func lines(_ wanted: LineSet, of to: [UInt8]) -> [UInt8] {
+    package func encodedLines(_ wanted: LineSet, from to: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         wanted.forEachLine { line in
             out += to[Int(lines[line].token.lowerBound)..<Int(lines[line].end)]
@@ -38,47 +38,55 @@ package struct SheetIndex: Sendable {
         return out
     }
 
-    private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(SheetError) {
+    private mutating func parseLines(in bytes: UnsafeRawBufferPointer) throws(SheetError) {
         guard bytes.count <= SheetHead.bytesMax * 4 else { throw .tooManyJobs }
         var start = 0
         while start < bytes.count {
             guard lines.count < SheetHead.jobsMax else { throw .tooManyJobs }
-            let end = unsafe Self.find(UInt8(ascii: "\n"), in: bytes, start..<bytes.count) ?? bytes.count
-            guard let line = unsafe Self.line(bytes, start..<end) else { throw .wrongJob(lines.count) }
+            let end =
+                unsafe Self.find(UInt8(ascii: "\n"), in: bytes, within: start..<bytes.count) ?? bytes.count
+            guard let line = unsafe Self.parseLine(in: bytes, range: start..<end) else {
+                throw .invalidJob(lines.count)
+            }
             lines.append(line)
             start = end + 1
         }
     }
 
-    private static func line(_ bytes: UnsafeRawBufferPointer, _ all: Range<Int>) -> Line? {
+    private static func parseLine(in bytes: UnsafeRawBufferPointer, range all: Range<Int>) -> Line? {
         let tab = UInt8(ascii: "\t")
-        guard let first = unsafe find(tab, in: bytes, all),
-            let second = unsafe find(tab, in: bytes, first + 1..<all.upperBound),
-            let third = unsafe find(tab, in: bytes, second + 1..<all.upperBound),
-            case let fourth = unsafe find(tab, in: bytes, third + 1..<all.upperBound),
-            unsafe isSystem(bytes, behind: fourth, upTo: all.upperBound),
+        guard let first = unsafe find(tab, in: bytes, within: all),
+            let second = unsafe find(tab, in: bytes, within: first + 1..<all.upperBound),
+            let third = unsafe find(tab, in: bytes, within: second + 1..<all.upperBound),
+            case let fourth = unsafe find(tab, in: bytes, within: third + 1..<all.upperBound),
+            unsafe isSystemVersion(in: bytes, after: fourth, upTo: all.upperBound),
             case let end = fourth ?? all.upperBound,
             first > all.lowerBound, second > first + 1, third > second + 1, end - third > 3,
             unsafe bytes[third + 2] == UInt8(ascii: ":"),
             case let kind = unsafe bytes[third + 1], kind == UInt8(ascii: "u") || kind == UInt8(ascii: "i")
         else { return nil }
-        func part(_ from: Int, _ to: Int) -> Range<Int32> {
+        func range(from: Int, to: Int) -> Range<Int32> {
             Int32(truncatingIfNeeded: from)..<Int32(truncatingIfNeeded: to)
         }
         return Line(
-            token: part(all.lowerBound, first), installation: part(first + 1, second),
-            entry: part(second + 1, third), recipient: part(third + 1, end),
+            token: range(from: all.lowerBound, to: first), installation: range(from: first + 1, to: second),
+            entry: range(from: second + 1, to: third), recipient: range(from: third + 1, to: end),
             end: Int32(truncatingIfNeeded: all.upperBound))
     }
 
     /// Whether the range is empty or a major system version.
-    private static func isSystem(_ bytes: UnsafeRawBufferPointer, behind tab: Int?, upTo end: Int) -> Bool {
+    private static func isSystemVersion(in bytes: UnsafeRawBufferPointer, after tab: Int?, upTo end: Int)
+        -> Bool
+    {
         guard let tab else { return true }
-        return unsafe ReceiptLines.system(bytes.bindMemory(to: UInt8.self).span.extracting(tab + 1..<end))
+        return unsafe ReceiptLines.systemVersion(
+            from: bytes.bindMemory(to: UInt8.self).span.extracting(tab + 1..<end))
             != nil
     }
 
-    private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Int? {
+    private static func find(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, within range: Range<Int>)
+        -> Int?
+    {
         guard !range.isEmpty, let base = bytes.baseAddress,
             let found = unsafe memchr(base + range.lowerBound, Int32(byte), range.count)
         else { return nil }

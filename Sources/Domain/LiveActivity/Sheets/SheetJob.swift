@@ -7,7 +7,7 @@ package struct SheetJob: ~Escapable {
 
     /// Returns nil if the line is not a job.
     @_lifetime(copy line)
-    init?(_ line: Span<UInt8>) {
+    init?(parsing line: Span<UInt8>) {
         var tabs = (0, 0, 0)
         var end = line.count
         var found = 0
@@ -23,7 +23,9 @@ package struct SheetJob: ~Escapable {
         }
         guard found >= 3, tabs.0 > 0, tabs.1 > tabs.0 + 1, tabs.2 > tabs.1 + 1 else { return nil }
         if end < line.count {
-            guard ReceiptLines.system(line.extracting(end + 1..<line.count)) != nil else { return nil }
+            guard ReceiptLines.systemVersion(from: line.extracting(end + 1..<line.count)) != nil else {
+                return nil
+            }
         }
         self.line = line
         self.tabs = tabs

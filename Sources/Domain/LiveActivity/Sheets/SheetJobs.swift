@@ -7,14 +7,14 @@ package struct SheetJobs: ~Escapable {
     private static let newline = UInt8(ascii: "\n")
 
     @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>) throws(SheetError) {
+    package init(parsing bytes: Span<UInt8>) throws(SheetError) {
         self.bytes = bytes
         var count = 0
         var start = 0
         while start < bytes.count {
             guard count < SheetHead.jobsMax else { throw .tooManyJobs }
             let end = Self.end(of: start, in: bytes)
-            guard SheetJob(bytes.extracting(start..<end)) != nil else { throw .wrongJob(count) }
+            guard SheetJob(parsing: bytes.extracting(start..<end)) != nil else { throw .invalidJob(count) }
             count += 1
             start = end + 1
         }
@@ -28,7 +28,7 @@ package struct SheetJobs: ~Escapable {
         var line = 0
         while start < bytes.count {
             let end = Self.end(of: start, in: bytes)
-            guard let job = SheetJob(bytes.extracting(start..<end)) else {
+            guard let job = SheetJob(parsing: bytes.extracting(start..<end)) else {
                 preconditionFailure("all lines were checked")
             }
             try body(line, job)

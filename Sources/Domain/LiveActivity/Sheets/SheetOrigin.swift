@@ -12,14 +12,14 @@ package struct SheetOrigin: Sendable, Hashable {
     package var attempt: Int
     /// The number of pushes so far that count against `SheetHead.attemptsMax`. Pushes that waited for the
     /// repair of an app's setting do not count.
-    package var tries: Int
+    package var countedPushes: Int
     /// Milliseconds since 1970 before which the jobs are not pushed.
     package var dueAt: Int64
     /// The reason why the last attempt was not final.
     package var reason: String?
 
     package init(
-        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, tries: Int = 0,
+        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, countedPushes: Int = 0,
         dueAt: Int64, reason: String? = nil
     ) {
         self.topic = topic
@@ -27,35 +27,35 @@ package struct SheetOrigin: Sendable, Hashable {
         self.offset = offset
         self.lines = lines
         self.attempt = attempt
-        self.tries = tries
+        self.countedPushes = countedPushes
         self.dueAt = dueAt
         self.reason = reason
     }
 
     /// The value of the header `origin`.
-    package var headerLines: [UInt8] {
+    package var headerValue: [UInt8] {
         var writer = HeaderLinesWriter()
-        writer.line(.firstTopic, topic)
-        writer.line(.partition, Int64(partition))
-        writer.line(.offset, offset)
-        writer.line(.lines, lines.text)
-        writer.line(.attempt, Int64(attempt))
-        writer.line(.tries, tries == 0 ? nil : String(tries))
-        writer.line(.dueAt, dueAt)
-        writer.line(.reason, reason)
+        writer.append(.firstTopic, value: topic)
+        writer.append(.partition, value: Int64(partition))
+        writer.append(.offset, value: offset)
+        writer.append(.lines, value: lines.text)
+        writer.append(.attempt, value: Int64(attempt))
+        writer.append(.tries, value: countedPushes == 0 ? nil : String(countedPushes))
+        writer.append(.dueAt, value: dueAt)
+        writer.append(.reason, value: reason)
         return writer.bytes
     }
 
-    package init(_ header: Span<UInt8>) throws(SheetError) {
-        let read = try HeaderLines(header)
-        guard let lines = LineSet(text: try read.text(.lines)) else { throw .wrong(.lines) }
+    package init(parsing header: Span<UInt8>) throws(SheetError) {
+        let read = try HeaderLines(parsing: header)
+        guard let lines = LineSet(text: try read.text(of: .lines)) else { throw .invalid(.lines) }
         self.init(
-            topic: try read.name(.firstTopic),
-            partition: Int32(try read.number(.partition, in: 0...Int64(Int32.max))),
-            offset: try read.number(.offset), lines: lines,
-            attempt: Int(try read.number(.attempt, in: 1...Int64(Self.attemptMax))),
-            tries: read.optional(.tries) == nil
-                ? 0 : Int(try read.number(.tries, in: 0...Int64(Self.attemptMax))),
-            dueAt: try read.number(.dueAt), reason: read.optional(.reason))
+            topic: try read.name(of: .firstTopic),
+            partition: Int32(try read.number(of: .partition, in: 0...Int64(Int32.max))),
+            offset: try read.number(of: .offset), lines: lines,
+            attempt: Int(try read.number(of: .attempt, in: 1...Int64(Self.attemptMax))),
+            countedPushes: read.optionalText(of: .tries) == nil
+                ? 0 : Int(try read.number(of: .tries, in: 0...Int64(Self.attemptMax))),
+            dueAt: try read.number(of: .dueAt), reason: read.optionalText(of: .reason))
     }
 }

@@ -21,16 +21,16 @@ struct ChangeDecoder {
     /// Appends the change of a record. Returns the problem of the record, or nil if it is valid.
     mutating func append(
         key recordKey: Span<UInt8>?, value recordValue: Span<UInt8>?, to batch: inout RowBatch,
-        names: inout Names, in file: StateFile
+        names: inout NameTable, in file: StateFile
     ) throws(StoreError) -> String? {
-        guard let recordKey else { return Self.noKey }
+        guard let recordKey else { return Self.invalidKeyProblem }
         if let parts = KeyParts(plain: recordKey) {
             return try append(
                 parts, of: recordKey, key: recordKey, record: recordValue, to: &batch, names: &names,
                 file: file)
         }
         guard let registryKey = unsafe recordKey.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }) else {
-            return Self.noKey
+            return Self.invalidKeyProblem
         }
         keyText.removeAll(keepingCapacity: true)
         let parts = KeyParts(registryKey, in: &keyText)
@@ -42,16 +42,17 @@ struct ChangeDecoder {
 
     /// Appends the key of a record's change, without a value. Appends nothing if the key is invalid.
     mutating func append(
-        changedKey recordKey: Span<UInt8>, to batch: inout RowBatch, names: inout Names, in file: StateFile
+        changedKey recordKey: Span<UInt8>, to batch: inout RowBatch, names: inout NameTable,
+        in file: StateFile
     ) throws(StoreError) {
         _ = try append(key: recordKey, value: nil, to: &batch, names: &names, in: file)
     }
 
-    private static let noKey = "the key is not a key of the registry"
+    private static let invalidKeyProblem = "the key is not a key of the registry"
 
     private mutating func append(
         _ parts: KeyParts, of text: Span<UInt8>, key topicKey: Span<UInt8>, record: Span<UInt8>?,
-        to batch: inout RowBatch, names: inout Names, file: StateFile
+        to batch: inout RowBatch, names: inout NameTable, file: StateFile
     ) throws(StoreError) -> String? {
         key.removeAll(keepingCapacity: true)
         guard try appendKey(parts, of: text, names: &names, in: file) else {
@@ -63,34 +64,35 @@ struct ChangeDecoder {
         }
         value.removeAll(keepingCapacity: true)
         let problem = try appendValue(parts, of: text, key: topicKey, record: record, names: &names, in: file)
-        if problem == nil { batch.put(key.span, value.span) } else { batch.remove(key.span) }
+        if problem == nil { batch.put(key.span, value: value.span) } else { batch.remove(key.span) }
         return problem
     }
 
     private mutating func appendKey(
-        _ parts: KeyParts, of text: Span<UInt8>, names: inout Names, in file: StateFile
+        _ parts: KeyParts, of text: Span<UInt8>, names: inout NameTable, in file: StateFile
     ) throws(StoreError) -> Bool {
-        let app = try names.number(text.extracting(parts.app), in: file)
+        let app = try names.number(for: text.extracting(parts.app), in: file)
         let name = text.extracting(parts.name)
         key.append(parts.kind.rawValue)
         OrderedNumber.append(app, to: &key)
         switch parts.kind {
         case .start:
-            if !name.isEmpty, !NameCode.isName(name) { return false }
+            if !name.isEmpty, !NameCode.isValidName(name) { return false }
             OrderedNumber.append(try number(of: name, names: &names, in: file), to: &key)
         case .update: if !NameCode.append(name, to: &key) { return false }
         case .profile: break
         }
         return TableKey.append(
-            isUser: parts.isUser, text.extracting(parts.recipient), text.extracting(parts.installation),
+            isUser: parts.isUser, recipient: text.extracting(parts.recipient),
+            installation: text.extracting(parts.installation),
             to: &key)
     }
 
     private mutating func appendValue(
         _ parts: KeyParts, of text: Span<UInt8>, key topicKey: Span<UInt8>, record: Span<UInt8>,
-        names: inout Names, in file: StateFile
+        names: inout NameTable, in file: StateFile
     ) throws(StoreError) -> String? {
-        do throws(RecordError) {
+        do throws(RecordDecodingError) {
             if parts.kind == .profile {
                 let longKey = parts.hasLongNames ? topicKey : Span()
                 try ProfileValue.append(record, longKey: longKey, to: &value, with: reader)
@@ -121,8 +123,8 @@ struct ChangeDecoder {
     }
 
     private func number(
-        of type: Span<UInt8>, names: inout Names, in file: StateFile
+        of type: Span<UInt8>, names: inout NameTable, in file: StateFile
     ) throws(StoreError) -> Int {
-        type.isEmpty ? Names.none : try names.number(type, in: file)
+        type.isEmpty ? NameTable.noName : try names.number(for: type, in: file)
     }
 }

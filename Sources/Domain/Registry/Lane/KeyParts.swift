@@ -29,9 +29,9 @@ struct KeyParts {
             }
             count += 1
         }
-        guard count == 3, slashes.0 > 0, slashes.0 <= AppID.bytesMax else { return nil }
+        guard count == 3, slashes.0 > 0, slashes.0 <= AppIDRules.bytesMax else { return nil }
         app = 0..<slashes.0
-        for index in app where !Self.isOfApp(key[index]) { return nil }
+        for index in app where !Self.isAppIDByte(key[index]) { return nil }
         let first = slashes.0 + 1
         guard first + 2 < slashes.1, key[first + 1] == UInt8(ascii: ":") else { return nil }
         switch key[first] {
@@ -41,15 +41,15 @@ struct KeyParts {
         }
         recipient = first + 2..<slashes.1
         installation = slashes.1 + 1..<slashes.2
-        guard recipient.count <= Name.bytesMax else { return nil }
+        guard recipient.count <= NameRules.bytesMax else { return nil }
         let entry = key.extracting(slashes.2 + 1..<key.count)
-        if entry.hasPrefix(Self.start.span) {
+        if entry.hasPrefix(Self.startPrefix.span) {
             kind = .start
-            name = slashes.2 + 1 + Self.start.count..<key.count
-        } else if entry.hasPrefix(Self.update.span), entry.count > Self.update.count {
+            name = slashes.2 + 1 + Self.startPrefix.count..<key.count
+        } else if entry.hasPrefix(Self.updatePrefix.span), entry.count > Self.updatePrefix.count {
             kind = .update
-            name = slashes.2 + 1 + Self.update.count..<key.count
-        } else if !entry.equals(Self.profile.span) {
+            name = slashes.2 + 1 + Self.updatePrefix.count..<key.count
+        } else if !entry.equals(Self.profileName.span) {
             return nil
         }
         guard !installation.isEmpty || kind == .profile else { return nil }
@@ -83,12 +83,12 @@ struct KeyParts {
 
     /// Whether the byte is allowed in an app id here. The ids `.` and `..` are invalid. Any id with a dot
     /// takes the slow path.
-    private static func isOfApp(_ byte: UInt8) -> Bool {
+    private static func isAppIDByte(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
             || byte == 0x5F || byte == 0x2D
     }
 
-    private static let start = Array("start:".utf8)
-    private static let update = Array("update:".utf8)
-    private static let profile = Array("profile".utf8)
+    private static let startPrefix = Array("start:".utf8)
+    private static let updatePrefix = Array("update:".utf8)
+    private static let profileName = Array("profile".utf8)
 }

@@ -12,6 +12,6 @@ package struct LaneMetrics: Sendable {
         refusals = metrics.counter(name, help: help, labels: ["outcome": "refused"])
     }
 
-    func applied(_ count: Int) { records.add(count) }
-    func refused() { refusals.add(1) }
+    func countApplied(_ count: Int) { records.add(count) }
+    func countRefused() { refusals.add(1) }
 }

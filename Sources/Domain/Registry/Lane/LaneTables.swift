@@ -13,20 +13,20 @@ struct LaneTables {
     let tokens: Table
 
     init(_ file: StateFile) {
-        names = file.table("names")
-        starts = file.table("starts")
-        updates = file.table("updates")
-        profiles = file.table("profiles")
-        activities = file.table("activities")
-        recipients = file.table("recipients")
-        tokens = file.table("tokens")
+        names = file.table(named: "names")
+        starts = file.table(named: "starts")
+        updates = file.table(named: "updates")
+        profiles = file.table(named: "profiles")
+        activities = file.table(named: "activities")
+        recipients = file.table(named: "recipients")
+        tokens = file.table(named: "tokens")
     }
 
     var all: [Table] { [names, starts, updates, profiles, activities, recipients, tokens] }
 }
 
 /// The number of rows of a lane.
-package struct LaneCounts: Sendable, Equatable {
+package struct LaneRowCounts: Sendable, Equatable {
     /// The number of push-to-start tokens.
     package var starts = 0
     /// The number of tokens of running activities.

@@ -5,7 +5,7 @@ internal import Store
 struct RowSorter: ~Copyable {
     private let directory: String
     private let runBytesMax: Int
-    private let patience: Patience
+    private let retryPolicy: DiskFullRetryPolicy
     /// The changes that are not yet in a run.
     var batch = RowBatch()
     private var runs: [Run] = []
@@ -19,20 +19,20 @@ struct RowSorter: ~Copyable {
 
     private static let readBufferBytes = 256 << 10
 
-    init(in directory: String, runBytesMax: Int, _ patience: Patience) {
+    init(in directory: String, runBytesMax: Int, retryPolicy patience: DiskFullRetryPolicy) {
         self.directory = directory
         self.runBytesMax = runBytesMax
-        self.patience = patience
+        self.retryPolicy = patience
     }
 
     /// Makes space in the batch. If it throws, no change is lost.
-    mutating func makeRoom() throws(StoreError) {
+    mutating func flushIfFull() throws(StoreError) {
         if batch.byteCount >= runBytesMax { try writeRun() }
     }
 
-    mutating func put(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(StoreError) {
-        try makeRoom()
-        batch.put(key, value)
+    mutating func put(_ key: Span<UInt8>, value: Span<UInt8>) throws(StoreError) {
+        try flushIfFull()
+        batch.put(key, value: value)
     }
 
     private mutating func writeRun() throws(StoreError) {
@@ -45,7 +45,7 @@ struct RowSorter: ~Copyable {
                 runs.append(Run(file))
                 return batch.removeAll()
             } catch {
-                try patience.bear(error)
+                try retryPolicy.waitToRetry(after: error)
             }
         }
     }
@@ -56,8 +56,8 @@ struct RowSorter: ~Copyable {
     ) throws(StoreError) {
         if runs.isEmpty {
             batch.sort()
-            for index in 0..<batch.count where batch.isLast(index) {
-                try body(batch.key(index), batch.value(index))
+            for index in 0..<batch.count where batch.isLastForKey(at: index) {
+                try body(batch.key(at: index), batch.value(at: index))
             }
             batch = RowBatch()
             return

@@ -4,28 +4,29 @@ internal import Store
 /// end it decides which rows are served among installations that share a token.
 struct RowWriter: ~Copyable {
     private let tables: LaneTables
-    private var contests: Contests
-    private var isNews = false
+    private var conflicts: TokenConflicts
+    private var reportsChanges = false
     /// The rows that may be news, with their previous values.
-    private(set) var changed: [ChangedRow] = []
+    private(set) var changedRows: [ChangedRow] = []
 
-    init(_ tables: LaneTables, _ topicKeys: TopicKeys) {
+    init(tables: LaneTables, topicKeys: TopicKeyBuilder) {
         self.tables = tables
-        contests = Contests(tables, topicKeys)
+        conflicts = TokenConflicts(tables: tables, topicKeys: topicKeys)
     }
 
     /// Applies a change as `ChangeDecoder` makes it. A nil value removes the row.
     mutating func apply(
-        _ change: Span<UInt8>, value: Span<UInt8>?, isNews: Bool, in transaction: inout WriteTransaction
+        _ change: Span<UInt8>, value: Span<UInt8>?, reportsChanges: Bool,
+        in transaction: inout WriteTransaction
     ) throws(StoreError) {
-        self.isNews = isNews
+        self.reportsChanges = reportsChanges
         let key = change.extracting(1..<change.count)
         switch RowKind(rawValue: change[0]) {
         case .start: try applyStart(key, value: value, in: &transaction)
         case .update: try applyUpdate(key, change: value, in: &transaction)
         case .profile:
             if let value {
-                try transaction.put(key, value, in: tables.profiles)
+                try transaction.put(key, value: value, in: tables.profiles)
             } else {
                 try transaction.remove(key, in: tables.profiles)
             }
@@ -34,23 +35,25 @@ struct RowWriter: ~Copyable {
     }
 
     /// - Parameter isNews: Whether rows that are served again count as news.
-    mutating func settle(isNews: Bool, _ transaction: inout WriteTransaction) throws(StoreError) {
-        try contests.settle(&transaction)
-        if isNews { changed += contests.risen }
+    mutating func resolveConflicts(reportsChanges: Bool, in transaction: inout WriteTransaction)
+        throws(StoreError)
+    {
+        try conflicts.resolve(in: &transaction)
+        if reportsChanges { changedRows += conflicts.restoredRows }
     }
 
     private mutating func applyStart(
         _ key: Span<UInt8>, value: Span<UInt8>?, in transaction: inout WriteTransaction
     ) throws(StoreError) {
-        let old = try read(key, in: tables.starts, transaction.picture)
+        let old = try copyValue(of: key, in: tables.starts, snapshot: transaction.snapshot)
         guard let value else {
             guard let old else { return }
             try transaction.remove(key, in: tables.starts)
             return try removeToken(.start, key: key, token: old, in: &transaction)
         }
-        if let old, TokenValue.saysTheSame(old.span, value) { return }
-        try transaction.put(key, value, in: tables.starts)
-        if isNews { changed.append(ChangedRow(.start, Array(key), was: old)) }
+        if let old, TokenValue.isSameRecord(old.span, as: value) { return }
+        try transaction.put(key, value: value, in: tables.starts)
+        if reportsChanges { changedRows.append(ChangedRow(kind: .start, key: Array(key), oldValue: old)) }
         try moveToken(.start, key: key, from: old, to: value, in: &transaction)
     }
 
@@ -59,16 +62,16 @@ struct RowWriter: ~Copyable {
     ) throws(StoreError) {
         var tableKey: [UInt8] = []
         var old: [UInt8]?
-        let group = try read(key, in: tables.activities, transaction.picture)
+        let group = try copyValue(of: key, in: tables.activities, snapshot: transaction.snapshot)
         if let group {
-            TableKey.update(ofActivity: key, group: group.span, into: &tableKey)
-            old = try read(tableKey.span, in: tables.updates, transaction.picture)
+            TableKey.writeUpdateKey(ofActivity: key, group: group.span, into: &tableKey)
+            old = try copyValue(of: tableKey.span, in: tables.updates, snapshot: transaction.snapshot)
         }
         guard let change else {
             guard let old else { return }
             try transaction.remove(tableKey.span, in: tables.updates)
             try transaction.remove(key, in: tables.activities)
-            TableKey.recipient(ofActivity: key, into: &tableKey)
+            TableKey.writeRecipientKey(ofActivity: key, into: &tableKey)
             try transaction.remove(tableKey.span, in: tables.recipients)
             return try removeToken(.update, key: key, token: old, in: &transaction)
         }
@@ -77,19 +80,21 @@ struct RowWriter: ~Copyable {
         let newGroup = change.extracting(0..<end)
         let value = change.extracting(end..<change.count)
         if let old, let group, newGroup.equals(group.span) {
-            if TokenValue.saysTheSame(old.span, value) { return }
+            if TokenValue.isSameRecord(old.span, as: value) { return }
         } else {
             if old != nil {
                 try transaction.remove(tableKey.span, in: tables.updates)
             } else {
-                TableKey.recipient(ofActivity: key, into: &tableKey)
-                try transaction.put(tableKey.span, Span(), in: tables.recipients)
+                TableKey.writeRecipientKey(ofActivity: key, into: &tableKey)
+                try transaction.put(tableKey.span, value: Span(), in: tables.recipients)
             }
-            try transaction.put(key, newGroup, in: tables.activities)
-            TableKey.update(ofActivity: key, group: newGroup, into: &tableKey)
+            try transaction.put(key, value: newGroup, in: tables.activities)
+            TableKey.writeUpdateKey(ofActivity: key, group: newGroup, into: &tableKey)
         }
-        try transaction.put(tableKey.span, value, in: tables.updates)
-        if isNews { changed.append(ChangedRow(.update, Array(key), was: old, in: group)) }
+        try transaction.put(tableKey.span, value: value, in: tables.updates)
+        if reportsChanges {
+            changedRows.append(ChangedRow(kind: .update, key: Array(key), oldValue: old, oldGroup: group))
+        }
         try moveToken(.update, key: key, from: old, to: value, in: &transaction)
     }
 
@@ -99,14 +104,15 @@ struct RowWriter: ~Copyable {
     ) throws(StoreError) {
         let hasToken = TokenValue.hasToken(value)
         if let old {
-            let isSame = hasToken && TokenValue.hash(old.span).equals(TokenValue.hash(value))
+            let isSame =
+                hasToken && TokenValue.tokenHash(in: old.span).equals(TokenValue.tokenHash(in: value))
             if !isSame { try removeToken(kind, key: key, token: old, in: &transaction) }
         }
         guard hasToken else { return }
         var index: [UInt8] = []
-        TableKey.token(kind, key, hash: TokenValue.hash(value), into: &index)
-        contests.note(prefix: Array(TableKey.tokenPrefix(index.span)))
-        try transaction.put(index.span, Span(), in: tables.tokens)
+        TableKey.writeTokenKey(of: kind, key: key, hash: TokenValue.tokenHash(in: value), into: &index)
+        conflicts.markTouched(prefix: Array(TableKey.tokenPrefix(of: index.span)))
+        try transaction.put(index.span, value: Span(), in: tables.tokens)
     }
 
     private mutating func removeToken(
@@ -114,13 +120,13 @@ struct RowWriter: ~Copyable {
     ) throws(StoreError) {
         guard TokenValue.hasToken(old.span) else { return }
         var index: [UInt8] = []
-        TableKey.token(kind, key, hash: TokenValue.hash(old.span), into: &index)
-        contests.note(prefix: Array(TableKey.tokenPrefix(index.span)))
+        TableKey.writeTokenKey(of: kind, key: key, hash: TokenValue.tokenHash(in: old.span), into: &index)
+        conflicts.markTouched(prefix: Array(TableKey.tokenPrefix(of: index.span)))
         try transaction.remove(index.span, in: tables.tokens)
     }
 
-    private func read(
-        _ key: Span<UInt8>, in table: Table, _ picture: borrowing Picture
+    private func copyValue(
+        of key: Span<UInt8>, in table: Table, snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
         guard let value = try picture.value(of: key, in: table) else { return nil }
         return Array(value)

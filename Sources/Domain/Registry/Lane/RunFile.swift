@@ -29,13 +29,13 @@ struct RunFile: ~Copyable {
     mutating func append(_ batch: borrowing RowBatch) throws(StoreError) {
         var block: [UInt8] = []
         block.reserveCapacity(Self.blockBytes + Self.blockBytes / 4)
-        for index in 0..<batch.count where batch.isLast(index) {
-            let value = batch.value(index)
+        for index in 0..<batch.count where batch.isLastForKey(at: index) {
+            let value = batch.value(at: index)
             var mark = 0
             if let value { mark = value.count + 1 }
-            let head = UInt64(mark) | UInt64(batch.key(index).count) << 32
+            let head = UInt64(mark) | UInt64(batch.key(at: index).count) << 32
             unsafe withUnsafeBytes(of: head.littleEndian) { unsafe block.append(contentsOf: $0) }
-            block.append(batch.key(index))
+            block.append(batch.key(at: index))
             if let value { block.append(value) }
             if block.count >= Self.blockBytes { try flush(&block) }
         }

@@ -38,21 +38,21 @@ internal import Store
         while true {
             let top = losers[0]
             if unsafe runs[top].isAtEnd { return }
-            let head = unsafe runs[top].headOfKey
-            if unsafe head != lastHead || !Self.hasKey(runs[top], last.span) {
-                unsafe try Self.handOut(runs[top], last: &last, body: body)
+            let head = unsafe runs[top].keyPrefix
+            if unsafe head != lastHead || !Self.hasKey(runs[top], equalTo: last.span) {
+                unsafe try Self.emit(runs[top], last: &last, body: body)
                 lastHead = head
             }
             unsafe try runs[top].advance()
-            play(top)
+            updateLosers(from: top)
         }
     }
 
-    private static func hasKey(_ run: borrowing RunReader, _ key: Span<UInt8>) -> Bool {
+    private static func hasKey(_ run: borrowing RunReader, equalTo key: Span<UInt8>) -> Bool {
         run.key.equals(key)
     }
 
-    private static func handOut(
+    private static func emit(
         _ run: borrowing RunReader, last: inout [UInt8],
         body: (_ key: Span<UInt8>, _ value: Span<UInt8>?) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -61,7 +61,7 @@ internal import Store
         last.append(run.key)
     }
 
-    private static func order(_ a: borrowing RunReader, _ b: borrowing RunReader) -> Int {
+    private static func compare(_ a: borrowing RunReader, with b: borrowing RunReader) -> Int {
         a.key.order(to: b.key)
     }
 
@@ -69,18 +69,18 @@ internal import Store
     private mutating func winner(below node: Int) -> Int {
         if node >= added { return node - added }
         let (a, b) = (winner(below: 2 * node), winner(below: 2 * node + 1))
-        let isFirst = precedes(a, b)
+        let isFirst = comes(a, before: b)
         losers[node] = isFirst ? b : a
         return isFirst ? a : b
     }
 
     /// Compares the run with the losers on its path to the root, after it advanced.
-    private mutating func play(_ run: Int) {
+    private mutating func updateLosers(from run: Int) {
         var winner = run
         var node = (run + added) / 2
         while node > 0 {
             let other = losers[node]
-            if precedes(other, winner) {
+            if comes(other, before: winner) {
                 losers[node] = winner
                 winner = other
             }
@@ -89,13 +89,13 @@ internal import Store
         losers[0] = winner
     }
 
-    private func precedes(_ a: Int, _ b: Int) -> Bool {
+    private func comes(_ a: Int, before b: Int) -> Bool {
         let (ends, heads) = unsafe (
-            (runs[a].isAtEnd, runs[b].isAtEnd), (runs[a].headOfKey, runs[b].headOfKey)
+            (runs[a].isAtEnd, runs[b].isAtEnd), (runs[a].keyPrefix, runs[b].keyPrefix)
         )
         if ends.0 || ends.1 { return !ends.0 }
         if heads.0 != heads.1 { return heads.0 < heads.1 }
-        let order = unsafe Self.order(runs[a], runs[b])
+        let order = unsafe Self.compare(runs[a], with: runs[b])
         return order == 0 ? a > b : order < 0
     }
 }

@@ -8,14 +8,14 @@ struct DismissalWalk: ~Copyable, ~Escapable {
     /// App and group, then recipient and installation.
     private var key: [UInt8]
     private let prefixBytes: Int
-    private var lastAnswer = false
+    private var lastResult = false
     /// False if the selection has no dismissals, or if no row can be in the group.
     let isNeeded: Bool
 
     @_lifetime(borrow picture)
     init(
-        _ dismissals: Selection.Dismissals?, app: [UInt8], in table: Table, from lower: [UInt8],
-        seen picture: borrowing Picture
+        _ dismissals: TokenSelection.Dismissals?, app: [UInt8], in table: Table, from lower: [UInt8],
+        snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) {
         var prefix = app
         let group = Array((dismissals?.group ?? "").utf8)
@@ -32,22 +32,22 @@ struct DismissalWalk: ~Copyable, ~Escapable {
     /// - Parameter holder: Recipient and installation.
     @_lifetime(self: copy self)
     mutating func contains(_ holder: Span<UInt8>) throws(StoreError) -> Bool {
-        if key.span.extracting(prefixBytes..<key.count).equals(holder) { return lastAnswer }
+        if key.span.extracting(prefixBytes..<key.count).equals(holder) { return lastResult }
         key.removeSubrange(prefixBytes...)
         key.append(holder)
-        lastAnswer = try Self.find(key, since: since, with: &cursor)
-        return lastAnswer
+        lastResult = try Self.hasDismissal(key, since: since, with: &cursor)
+        return lastResult
     }
 
     @_lifetime(cursor: copy cursor)
-    private static func find(
+    private static func hasDismissal(
         _ key: [UInt8], since: Int64, with cursor: inout RowCursor
     ) throws(StoreError) -> Bool {
         var isFound = false
         _ = try cursor.advance(to: key.span)
         while cursor.isOnRow, cursor.key.hasPrefix(key.span) {
-            if let at = TokenValue.dismissedAt(try cursor.value), at >= since { isFound = true }
-            try cursor.next()
+            if let at = TokenValue.dismissedAt(in: try cursor.value), at >= since { isFound = true }
+            try cursor.advance()
         }
         return isFound
     }

@@ -21,14 +21,14 @@ package struct NamedRecipients: Sendable, Hashable {
     }
 
     /// Returns the index of the first recipient that has a row at or after the key.
-    func index(from key: [UInt8]) -> Int {
+    func firstIndex(from key: [UInt8]) -> Int {
         let above = firstIndex(above: key)
         return above > 0 && key.starts(with: codes[above - 1]) ? above - 1 : above
     }
 
     /// Whether a part of a key starts with one of the codes.
     func contains(_ part: Span<UInt8>) -> Bool {
-        let code = Array(part.extracting(0..<RecipientCode.end(part)))
+        let code = Array(part.extracting(0..<RecipientCode.end(in: part)))
         let above = firstIndex(above: code)
         return above > 0 && codes[above - 1] == code
     }

@@ -1,6 +1,6 @@
 extension PageCursor {
     /// Whether a walk over a group's activities has not examined this row of the group yet.
-    package func hasYetToMeet(_ row: borrowing TokenPageRow) -> Bool {
+    package func willVisit(_ row: borrowing TokenPageRow) -> Bool {
         guard let suffix = Self.suffix(of: row) else { return false }
         let isBehind = !suffix.lexicographicallyPrecedes(next)
         let isBeforeOrigin = suffix.lexicographicallyPrecedes(origin)
@@ -14,7 +14,7 @@ extension PageCursor {
         var key: [UInt8] = []
         let isUser = recipient[0] == UInt8(ascii: "u")
         let name = recipient.extracting(2..<recipient.count)
-        guard TableKey.append(isUser: isUser, name, row.installation, to: &key),
+        guard TableKey.append(isUser: isUser, recipient: name, installation: row.installation, to: &key),
             NameCode.append(entry.extracting(update.count..<entry.count), to: &key)
         else { return nil }
         return key

@@ -41,7 +41,8 @@ package struct PageCursor: Sendable, Hashable {
     package init?(bytes: [UInt8]) {
         guard bytes.count >= 4, bytes[0] == Self.version, bytes[1] < 2 else { return nil }
         var offset = 2
-        guard let activity = Self.length(bytes, &offset), let count = Self.length(bytes, &offset),
+        guard let activity = Self.length(in: bytes, at: &offset),
+            let count = Self.length(in: bytes, at: &offset),
             count <= bytes.count - offset
         else { return nil }
         self.init(
@@ -53,7 +54,7 @@ package struct PageCursor: Sendable, Hashable {
     }
 
     /// Reads a length of at most two bytes. Neither `Audience.namesMax` nor the longest key needs more.
-    private static func length(_ bytes: [UInt8], _ offset: inout Int) -> Int? {
+    private static func length(in bytes: [UInt8], at offset: inout Int) -> Int? {
         guard offset < bytes.count else { return nil }
         let first = Int(bytes[offset])
         offset += 1

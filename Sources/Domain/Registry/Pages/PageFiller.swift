@@ -3,14 +3,14 @@ internal import Store
 
 /// A writer of rows into a page as texts. Neighboring rows share the text of their type and group.
 struct PageFiller: ~Copyable {
-    private let names: Names
-    private var typeNumber = Names.none
+    private let names: NameTable
+    private var typeNumber = NameTable.noName
     /// The position of the type's text in the page.
     private var type = 0..<0
     private var group = 0..<0
     private var hasGroup = false
 
-    init(_ names: Names) { self.names = names }
+    init(names: NameTable) { self.names = names }
 
     /// Appends a row of `starts` or `updates`.
     ///
@@ -18,35 +18,35 @@ struct PageFiller: ~Copyable {
     ///   - suffix: The part of its key behind app and type, or behind app and group.
     ///   - group: The group's code, or nil for a start.
     mutating func append(
-        _ suffix: Span<UInt8>, _ value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
-        seen picture: borrowing Picture
+        _ suffix: Span<UInt8>, value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
+        snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) {
         var entry = TokenPage.Entry()
         entry.flags = value[0]
-        entry.os = OSVersion.read(value, at: TokenValue.Place.os)
-        entry.registeredAt = TokenValue.registeredAt(value)
-        var offset = TokenValue.typeOffset(value)
-        try lookUp(type: OrderedNumber.read(value, at: &offset), &page, picture)
-        entry.hasType = typeNumber != Names.none
+        entry.os = OSVersion.read(value, at: TokenValue.FieldOffset.os)
+        entry.registeredAt = TokenValue.registeredAt(in: value)
+        var offset = TokenValue.typeOffset(in: value)
+        try lookUpType(OrderedNumber.read(value, at: &offset), page: &page, snapshot: picture)
+        entry.hasType = typeNumber != NameTable.noName
         entry.type = type
         if let group, group[0] != NameCode.Tag.none {
             entry.hasGroup = true
-            entry.group = text(ofGroup: group, value, &page)
+            entry.group = text(ofGroup: group, value: value, page: &page)
         }
         entry.start = page.text.count
-        if let key = TokenValue.more(.key, value) {
-            appendLong(key, to: &page, entry: &entry)
+        if let key = TokenValue.optionalField(.key, in: value) {
+            appendLongNames(of: key, to: &page, entry: &entry)
         } else {
             appendNames(of: suffix, isStart: group == nil, to: &page, entry: &entry)
         }
         StoredToken.read(value, at: offset, to: &page.text)
         entry.ends.3 = page.text.count
-        page.text.append(TokenValue.hash(value))
+        page.text.append(TokenValue.tokenHash(in: value))
         entry.ends.4 = page.text.count
-        if entry.flags & TokenValue.Flag.hasMore != 0 {
-            entry.movedAt = TokenValue.movedAt(value)
-            entry.dismissedAt = TokenValue.dismissedAt(value)
-            if let channel = TokenValue.more(.channel, value) {
+        if entry.flags & TokenValue.Flag.hasOptionalFields != 0 {
+            entry.movedAt = TokenValue.movedAt(in: value)
+            entry.dismissedAt = TokenValue.dismissedAt(in: value)
+            if let channel = TokenValue.optionalField(.channel, in: value) {
                 entry.hasChannel = true
                 page.text.append(channel)
             }
@@ -63,25 +63,26 @@ struct PageFiller: ~Copyable {
         entry.ends.0 = page.text.count
         if suffix[offset] == NameCode.Tag.recipient {
             offset += 1
-            entry.isItsRecipient = true
+            entry.isOwnRecipient = true
         } else {
             _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
         entry.ends.1 = page.text.count
         if isStart {
-            page.text.append(Self.start.span)
+            page.text.append(Self.startPrefix.span)
             page.text.append(copyOf: type)
         } else {
-            page.text.append(Self.update.span)
+            page.text.append(Self.updatePrefix.span)
             _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
         entry.ends.2 = page.text.count
     }
 
-    private static let start = Array("start:".utf8)
-    private static let update = Array("update:".utf8)
+    private static let startPrefix = Array("start:".utf8)
+    private static let updatePrefix = Array("update:".utf8)
 
-    private func appendLong(_ key: Span<UInt8>, to page: inout TokenPage, entry: inout TokenPage.Entry) {
+    private func appendLongNames(of key: Span<UInt8>, to page: inout TokenPage, entry: inout TokenPage.Entry)
+    {
         let key = unsafe key.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
         page.text.append(Array((key?.recipient.text ?? "").utf8).span)
         entry.ends.0 = page.text.count
@@ -93,12 +94,14 @@ struct PageFiller: ~Copyable {
 
     /// Returns the group's text. All rows of a selection have one group, unless it names activities.
     private mutating func text(
-        ofGroup code: Span<UInt8>, _ value: Span<UInt8>, _ page: inout TokenPage
+        ofGroup code: Span<UInt8>, value: Span<UInt8>, page: inout TokenPage
     ) -> Range<Int> {
         if hasGroup { return group }
         let start = page.text.count
         var offset = 0
-        if !NameCode.read(code, at: &offset, to: &page.text), let text = TokenValue.more(.group, value) {
+        if !NameCode.read(code, at: &offset, to: &page.text),
+            let text = TokenValue.optionalField(.group, in: value)
+        {
             page.text.append(text)
         }
         group = start..<page.text.count
@@ -107,15 +110,15 @@ struct PageFiller: ~Copyable {
     }
 
     /// Prepares for rows of another group.
-    mutating func forgetGroup() { hasGroup = false }
+    mutating func resetGroup() { hasGroup = false }
 
-    private mutating func lookUp(
-        type number: Int, _ page: inout TokenPage, _ picture: borrowing Picture
+    private mutating func lookUpType(
+        _ number: Int, page: inout TokenPage, snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) {
         if number == typeNumber { return }
         typeNumber = number
         var name: [UInt8] = []
-        if number != Names.none { try names.append(number, to: &name, picture) }
+        if number != NameTable.noName { try names.appendName(of: number, to: &name, snapshot: picture) }
         type = page.text.count..<page.text.count + name.count
         page.text.append(name.span)
     }

@@ -3,56 +3,57 @@ internal import Store
 
 /// One page of one selection, within one read transaction.
 struct PageWalk: ~Copyable {
-    private let selection: Selection
+    private let selection: TokenSelection
     private let eligibility: Eligibility
     private let tables: LaneTables
-    private let names: Names
+    private let names: NameTable
     private let rowsMax: Int
     private var filler: PageFiller
-    private var examinedLeft = Lane.examinedMax
+    private var examinedLeft = Lane.examinedRowsMax
 
-    init(_ selection: Selection, of tables: LaneTables, names: Names, rowsMax: Int) {
+    init(_ selection: TokenSelection, of tables: LaneTables, names: NameTable, rowsMax: Int) {
         self.selection = selection
         self.tables = tables
         self.names = names
         self.rowsMax = rowsMax
         eligibility = Eligibility(selection)
-        filler = PageFiller(names)
+        filler = PageFiller(names: names)
     }
 
     mutating func run(
-        from cursor: PageCursor, into page: inout TokenPage, _ picture: borrowing Picture
+        from cursor: PageCursor, into page: inout TokenPage, snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
-        guard let number = try names.known(Array(selection.app.utf8).span, picture) else { return nil }
+        guard let number = try names.existingNumber(for: Array(selection.app.utf8).span, snapshot: picture)
+        else { return nil }
         var app: [UInt8] = []
         OrderedNumber.append(number, to: &app)
         switch selection.tokens {
         case .starts(let type):
             var typeless = app
-            OrderedNumber.append(Names.none, to: &typeless)
+            OrderedNumber.append(NameTable.noName, to: &typeless)
             var typed: [UInt8]?
-            if let number = try names.known(Array(type.utf8).span, picture) {
+            if let number = try names.existingNumber(for: Array(type.utf8).span, snapshot: picture) {
                 var prefix = app
                 OrderedNumber.append(number, to: &prefix)
                 typed = prefix
             }
-            var source = Source(app: app, table: tables.starts, first: typed, second: typeless, group: nil)
+            var source = RowSource(app: app, table: tables.starts, first: typed, second: typeless, group: nil)
             source.type = Array(type.utf8)
-            return try goRound(source, from: cursor, to: &page, seen: picture)
+            return try walkAround(source, from: cursor, to: &page, snapshot: picture)
         case .updates(let group):
             var code: [UInt8] = []
             let name = Array((group ?? "").utf8)
             guard TableKey.append(group: group == nil ? nil : name.span, to: &code) else { return nil }
-            return try goRound(
-                Source(app: app, table: tables.updates, first: app + code, second: nil, group: code),
-                from: cursor, to: &page, seen: picture)
+            return try walkAround(
+                RowSource(app: app, table: tables.updates, first: app + code, second: nil, group: code),
+                from: cursor, to: &page, snapshot: picture)
         case .activities(let activities):
             return try walk(activities, of: app, from: cursor, filling: &page, seen: picture)
         }
     }
 
     /// The place of a selection's rows: one key prefix, or two whose rows are merged in order.
-    private struct Source {
+    private struct RowSource {
         let app: [UInt8]
         let table: Table
         /// The preferred prefix, if both have a row for an installation.
@@ -72,8 +73,9 @@ struct PageWalk: ~Copyable {
     }
 
     /// Walks to the end, then from the first key to the origin.
-    private mutating func goRound(
-        _ source: Source, from start: PageCursor, to page: inout TokenPage, seen picture: borrowing Picture
+    private mutating func walkAround(
+        _ source: RowSource, from start: PageCursor, to page: inout TokenPage,
+        snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         if !cursor.isWrapped {
@@ -95,22 +97,23 @@ struct PageWalk: ~Copyable {
 
     /// Walks one range. Returns the first key that it did not examine, or nil at the end.
     private mutating func walk(
-        _ source: Source, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
-        seen picture: borrowing Picture
+        _ source: RowSource, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
+        seen picture: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
         guard let recipients = selection.recipients else {
-            return try walk(source, within: Bounds(lower: lower, upper: upper), filling: &page, seen: picture)
+            return try walk(
+                source, within: KeyBounds(lower: lower, upper: upper), filling: &page, seen: picture)
         }
-        for code in recipients.codes[recipients.index(from: lower)...] {
+        for code in recipients.codes[recipients.firstIndex(from: lower)...] {
             let first = code.lexicographicallyPrecedes(lower) ? lower : code
             if let upper, !first.lexicographicallyPrecedes(upper) { return nil }
             if page.count >= rowsMax || examinedLeft <= 0 { return first }
             // A recipient without rows in this lane costs a lookup too.
             examinedLeft -= 1
-            var end = code.behindPrefix
+            var end = code.firstKeyAfterPrefix
             if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
             if let next = try walk(
-                source, within: Bounds(lower: first, upper: end), filling: &page, seen: picture)
+                source, within: KeyBounds(lower: first, upper: end), filling: &page, seen: picture)
             {
                 return next
             }
@@ -119,11 +122,11 @@ struct PageWalk: ~Copyable {
     }
 
     private mutating func walk(
-        _ source: Source, within bounds: Bounds, filling page: inout TokenPage,
-        seen picture: borrowing Picture
+        _ source: RowSource, within bounds: KeyBounds, filling page: inout TokenPage,
+        seen picture: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
-        var a = try Stretch(of: picture, in: source.table, prefix: source.first, within: bounds)
-        var b = try Stretch(of: picture, in: source.table, prefix: source.second, within: bounds)
+        var a = try PrefixRows(of: picture, in: source.table, prefix: source.first, within: bounds)
+        var b = try PrefixRows(of: picture, in: source.table, prefix: source.second, within: bounds)
         if !a.isInside, !b.isInside { return nil }
         // The profile of the user can sort before the row at which the walk resumes.
         let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
@@ -132,7 +135,7 @@ struct PageWalk: ~Copyable {
         var profileKeys = ProfileKeys(app: source.app)
         var (user, installation) = (Span<UInt8>(), Span<UInt8>())
         var dismissals = try DismissalWalk(
-            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, seen: picture)
+            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, snapshot: picture)
         let group = source.group?.span
         while a.isInside || b.isInside {
             let order = !b.isInside ? -1 : !a.isInside ? 1 : a.suffix.order(to: b.suffix)
@@ -141,7 +144,9 @@ struct PageWalk: ~Copyable {
             let suffix = order <= 0 ? a.suffix : b.suffix
             let value = try order <= 0 ? a.value : b.value
             var exclusion = eligibility.exclusion(of: value)
-            if exclusion == nil, order > 0, let type = source.type, !TokenValue.starts(type.span, value) {
+            if exclusion == nil, order > 0, let type = source.type,
+                !TokenValue.canStart(type.span, with: value)
+            {
                 exclusion = .unregistered
             }
             if exclusion == nil, let program = selection.program {
@@ -152,20 +157,20 @@ struct PageWalk: ~Copyable {
                 installation = try isThere ? profiles.value : Span()
                 let isChosen = program.matches(
                     user: user, installation: installation,
-                    os: OSVersion.read(value, at: TokenValue.Place.os))
-                if !isChosen { exclusion = .notChosen }
+                    os: OSVersion.read(value, at: TokenValue.FieldOffset.os))
+                if !isChosen { exclusion = .notSelected }
             }
             if exclusion == nil, dismissals.isNeeded, try dismissals.contains(suffix) {
                 exclusion = .dismissed
             }
             if let exclusion {
-                page.exclusions.count(exclusion)
+                page.exclusions.add(exclusion)
             } else {
-                try filler.append(suffix, value, group: group, to: &page, seen: picture)
+                try filler.append(suffix, value: value, group: group, to: &page, snapshot: picture)
             }
             if order <= 0 { try a.next() }
             // The installation's token for the type has priority over the one for all types.
-            if order == 0, exclusion == nil { page.exclusions.count(.reachedByOwn) }
+            if order == 0, exclusion == nil { page.exclusions.add(.reachedByTypedToken) }
             if order > 0 || order == 0 && exclusion == nil { try b.next() }
         }
         return nil
@@ -173,13 +178,13 @@ struct PageWalk: ~Copyable {
 
     private mutating func walk(
         _ activities: [String], of app: [UInt8], from start: PageCursor, filling page: inout TokenPage,
-        seen picture: borrowing Picture
+        seen picture: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
         while cursor.activity < activities.count {
             let lower = cursor.isWrapped ? cursor.next : []
-            if let next = try append(
-                activities[cursor.activity], of: app, from: lower, filling: &page, seen: picture)
+            if let next = try appendActivity(
+                activities[cursor.activity], of: app, from: lower, filling: &page, snapshot: picture)
             {
                 return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activity)
             }
@@ -191,32 +196,32 @@ struct PageWalk: ~Copyable {
     }
 
     /// Walks the rows of an activity. Returns the first key that it did not examine, or nil at the end.
-    private mutating func append(
+    private mutating func appendActivity(
         _ activity: String, of app: [UInt8], from lower: [UInt8], filling page: inout TokenPage,
-        seen picture: borrowing Picture
+        snapshot picture: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
         if page.count >= rowsMax || examinedLeft <= 0 { return lower }
         // An activity without rows in this lane costs a lookup too.
         examinedLeft -= 1
         var prefix = app
         guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }
-        var entries = try Stretch(
-            of: picture, in: tables.activities, prefix: prefix, within: Bounds(lower: lower, upper: nil))
+        var entries = try PrefixRows(
+            of: picture, in: tables.activities, prefix: prefix, within: KeyBounds(lower: lower, upper: nil))
         var key: [UInt8] = []
         while entries.isInside {
             if page.count >= rowsMax || examinedLeft <= 0 { return Array(entries.suffix) }
             let group = try entries.value
-            TableKey.update(ofActivity: entries.key, group: group, into: &key)
+            TableKey.writeUpdateKey(ofActivity: entries.key, group: group, into: &key)
             examinedLeft -= 1
             if selection.recipients?.contains(entries.suffix) ?? true,
                 let value = try picture.value(of: key.span, in: tables.updates)
             {
                 if let exclusion = eligibility.exclusion(of: value) {
-                    page.exclusions.count(exclusion)
+                    page.exclusions.add(exclusion)
                 } else {
                     let suffix = key.span.extracting(app.count + group.count..<key.count)
-                    filler.forgetGroup()
-                    try filler.append(suffix, value, group: group, to: &page, seen: picture)
+                    filler.resetGroup()
+                    try filler.append(suffix, value: value, group: group, to: &page, snapshot: picture)
                 }
             }
             try entries.next()

@@ -20,7 +20,7 @@ struct ProfileKeys {
     ///
     /// - Parameter suffix: The part of a key behind app and type, or behind app and group.
     mutating func move(to suffix: Span<UInt8>) -> Bool {
-        let recipientEnd = RecipientCode.end(suffix)
+        let recipientEnd = RecipientCode.end(in: suffix)
         var end = recipientEnd
         NameCode.skip(suffix, at: &end)
         installation.removeSubrange(appBytes...)
@@ -41,7 +41,7 @@ struct ProfileKeys {
 
 extension RowCursor {
     /// The rows to step over before it jumps. A step costs a tenth of a jump.
-    private static var stepsMax: Int { 8 }
+    private static var stepsBeforeSeekMax: Int { 8 }
 
     /// Moves forward to this key, or to the first key behind it, and returns whether the key exists.
     @_lifetime(self: copy self)
@@ -51,7 +51,7 @@ extension RowCursor {
             let order = key.order(to: wanted)
             if order >= 0 { return order == 0 }
             steps += 1
-            if steps <= Self.stepsMax { try next() } else { try seek(wanted) }
+            if steps <= Self.stepsBeforeSeekMax { try advance() } else { try seek(to: wanted) }
         }
         return false
     }

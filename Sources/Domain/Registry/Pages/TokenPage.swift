@@ -3,7 +3,7 @@ package import LiveActivity
 /// Rows of a selection in a reusable buffer. `Lane.page` fills it, and the caller reads it in place. The
 /// texts are adjacent in one buffer, in the form that jobs need.
 package struct TokenPage: ~Copyable {
-    package static let rowsMaxUsual = 1000
+    package static let rowsMaxDefault = 1000
 
     struct Entry {
         /// The ends of the entry's own texts: recipient, installation, entry, token, hash, channel. The first
@@ -19,7 +19,7 @@ package struct TokenPage: ~Copyable {
         var flags: UInt8 = 0
         var os: OSVersion?
         /// Whether the installation's text is the recipient's text behind `i:`.
-        var isItsRecipient = false
+        var isOwnRecipient = false
         var hasGroup = false
         var hasType = false
         var hasChannel = false
@@ -28,7 +28,7 @@ package struct TokenPage: ~Copyable {
     var text = PageText()
     var entries: [Entry] = []
     /// The rows that the page examined and left out.
-    package internal(set) var exclusions = Exclusions()
+    package internal(set) var exclusions = ExclusionCounts()
 
     package init() {}
 
@@ -43,7 +43,7 @@ package struct TokenPage: ~Copyable {
 
     package subscript(index: Int) -> TokenPageRow {
         @_lifetime(borrow self)
-        get { TokenPageRow(text.span, entries[index]) }
+        get { TokenPageRow(bytes: text.span, entry: entries[index]) }
     }
 }
 
@@ -53,7 +53,7 @@ package struct TokenPageRow: ~Escapable {
     private let entry: TokenPage.Entry
 
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, _ entry: TokenPage.Entry) {
+    init(bytes: Span<UInt8>, entry: TokenPage.Entry) {
         self.bytes = bytes
         self.entry = entry
     }
@@ -65,7 +65,7 @@ package struct TokenPageRow: ~Escapable {
     package var installation: Span<UInt8> {
         @_lifetime(copy self)
         get {
-            entry.isItsRecipient
+            entry.isOwnRecipient
                 ? bytes.extracting(entry.start + 2..<entry.ends.0)
                 : bytes.extracting(entry.ends.0..<entry.ends.1)
         }

@@ -97,7 +97,7 @@ extension [UInt8] {
     }
 
     /// The first key behind all keys with this prefix, or nil if it does not exist.
-    var behindPrefix: [UInt8]? {
+    var firstKeyAfterPrefix: [UInt8]? {
         guard let last = lastIndex(where: { $0 != 0xFF }) else { return nil }
         return Array(self[..<last]) + [self[last] + 1]
     }

@@ -34,7 +34,7 @@ enum HexPairs {
     /// Appends the decoded digits. Returns false for invalid or unpaired digits, and with `isLower` for
     /// capital digits, which would not read back as the same text. After false the appended bytes are
     /// invalid.
-    static func read(_ digits: Span<UInt8>, isLower: Bool, to value: inout [UInt8]) -> Bool {
+    static func decode(_ digits: Span<UInt8>, isLower: Bool, to value: inout [UInt8]) -> Bool {
         guard digits.count.isMultiple(of: 2) else { return false }
         if digits.isEmpty { return true }
         // A non-digit sets the high bits.
@@ -55,8 +55,8 @@ enum HexPairs {
     }
 
     /// The value of each digit, 0x80 for other bytes.
-    static let values = (0...255).map { Hex.value(UInt8($0)) ?? 0x80 }
+    static let values = (0...255).map { Hex.value(of: UInt8($0)) ?? 0x80 }
     private static let lowerValues = (0...255).map {
-        (0x41...0x46).contains($0) ? 0x80 : Hex.value(UInt8($0)) ?? 0x80
+        (0x41...0x46).contains($0) ? 0x80 : Hex.value(of: UInt8($0)) ?? 0x80
     }
 }

@@ -19,8 +19,8 @@ enum NameCode {
     }
 
     /// Appends a name. Returns false and appends nothing if the name is invalid.
-    static func append(_ name: Span<UInt8>, to key: inout [UInt8], plus tagOffset: UInt8 = 0) -> Bool {
-        guard isName(name) else { return false }
+    static func append(_ name: Span<UInt8>, to key: inout [UInt8], tagOffset: UInt8 = 0) -> Bool {
+        guard isValidName(name) else { return false }
         if name.count == UUIDText.digits, let (high, low, isUpper) = UUIDText.read(name) {
             key.append((isUpper ? Tag.upperUUID : Tag.lowerUUID) + tagOffset)
             key.append(number: Int64(bitPattern: high), bytes: 8)
@@ -31,19 +31,19 @@ enum NameCode {
             key.append(0)
         } else {
             key.append(Tag.digest + tagOffset)
-            key.append(contentsOf: SHA256.digest(Array(name)))
+            key.append(contentsOf: SHA256.digest(of: Array(name)))
         }
         return true
     }
 
-    static func isName(_ name: Span<UInt8>) -> Bool {
-        guard (1...Name.bytesMax).contains(name.count) else { return false }
+    static func isValidName(_ name: Span<UInt8>) -> Bool {
+        guard (1...NameRules.bytesMax).contains(name.count) else { return false }
         for index in name.indices where name[index] < 0x20 || name[index] == 0x7F { return false }
         return true
     }
 
     /// Moves the offset behind a code.
-    static func skip(_ key: Span<UInt8>, at offset: inout Int, plus tagOffset: UInt8 = 0) {
+    static func skip(_ key: Span<UInt8>, at offset: inout Int, tagOffset: UInt8 = 0) {
         let tag = key[offset] - tagOffset
         offset += 1
         switch tag {
@@ -59,7 +59,7 @@ enum NameCode {
     /// Appends the text of the code at the offset and moves the offset behind it. Returns false for a digest
     /// and for a reference to the recipient. Their text is stored elsewhere.
     static func read<Sink: ByteSink & ~Copyable>(
-        _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink, plus tagOffset: UInt8 = 0
+        _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink, tagOffset: UInt8 = 0
     ) -> Bool {
         let tag = key[offset] - tagOffset
         offset += 1
@@ -118,24 +118,24 @@ enum UUIDText {
         unsafe text.extend(by: digits) { out in
             let out = UnsafeMutableRawPointer(out)
             unsafe bytes.withUnsafeBytes { bytes in
-                func eight(_ offset: Int) -> UInt64 {
+                func eightDigits(at offset: Int) -> UInt64 {
                     let four = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
                     return UInt64(littleEndian: HexPairs.digits(of: four, isUpper: isUpper))
                 }
-                func put(_ four: UInt64, _ offset: Int) {
+                func put(_ four: UInt64, at offset: Int) {
                     unsafe out.storeBytes(
                         of: UInt32(truncatingIfNeeded: four).littleEndian, toByteOffset: offset,
                         as: UInt32.self)
                 }
-                let words = (eight(0), eight(4), eight(8), eight(12))
-                put(words.0, 0)
-                put(words.0 >> 32, 4)
-                put(words.1, 9)
-                put(words.1 >> 32, 14)
-                put(words.2, 19)
-                put(words.2 >> 32, 24)
-                put(words.3, 28)
-                put(words.3 >> 32, 32)
+                let words = (eightDigits(at: 0), eightDigits(at: 4), eightDigits(at: 8), eightDigits(at: 12))
+                put(words.0, at: 0)
+                put(words.0 >> 32, at: 4)
+                put(words.1, at: 9)
+                put(words.1 >> 32, at: 14)
+                put(words.2, at: 19)
+                put(words.2 >> 32, at: 24)
+                put(words.3, at: 28)
+                put(words.3 >> 32, at: 32)
                 for dash in dashes { unsafe out.storeBytes(of: 0x2D, toByteOffset: dash, as: UInt8.self) }
             }
         }

@@ -9,7 +9,7 @@ internal import LiveActivity
 ///     then    the count of tags and each tag; the count of attributes, and the name, kind and value of each
 ///     then    the topic's key, if a name in the table's key is stored as a digest
 enum ProfileValue {
-    enum Kind {
+    enum ValueKind {
         static let no: UInt8 = 0
         static let yes: UInt8 = 1
         static let integer: UInt8 = 2
@@ -25,8 +25,8 @@ enum ProfileValue {
     /// - Parameter longKey: Empty if the table's key contains all names.
     static func append(
         _ record: Span<UInt8>, longKey: Span<UInt8>, to value: inout [UInt8], with reader: JSONReader
-    ) throws(RecordError) {
-        try unsafe record.withUnsafeBytes { bytes throws(RecordError) in
+    ) throws(RecordDecodingError) {
+        try unsafe record.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe ProfileRow.read(bytes, with: reader) { append($0, to: &value) }
         }
         value.append(length: longKey.count)
@@ -34,7 +34,7 @@ enum ProfileValue {
     }
 
     private static func append(_ record: JSONObject, to value: inout [UInt8]) {
-        value.append(number: record["updatedAt"].time(), bytes: TokenValue.timeBytes)
+        value.append(number: record["updatedAt"].timeMilliseconds(), bytes: TokenValue.timeBytes)
         append(text: record["os"], to: &value)
         append(text: record["locale"], to: &value)
         append(text: record["appBuild"], to: &value)
@@ -68,35 +68,35 @@ enum ProfileValue {
         for (name, attribute) in members {
             guard let kind = attribute.kind, kind != .null else { continue }
             value.append(counted: name)
-            append(attribute, kind, to: &value)
+            append(attribute, kind: kind, to: &value)
         }
     }
 
-    private static func append(_ attribute: JSONValue, _ kind: JSONKind, to list: inout [UInt8]) {
+    private static func append(_ attribute: JSONValue, kind: JSONKind, to list: inout [UInt8]) {
         switch kind {
-        case .boolean: list.append(attribute.bool() ? Kind.yes : Kind.no)
+        case .boolean: list.append(attribute.bool() ? ValueKind.yes : ValueKind.no)
         case .string:
-            list.append(Kind.text)
+            list.append(ValueKind.text)
             unsafe list.append(counted: attribute.utf8)
         case .integer, .number:
             let number = attribute.double()
             if kind == .integer, abs(number) < 0x1p62 {
-                list.append(Kind.integer)
+                list.append(ValueKind.integer)
                 list.append(number: Int64(attribute.int()), bytes: 8)
             } else {
-                list.append(Kind.number)
+                list.append(ValueKind.number)
                 list.append(number: Int64(bitPattern: number.bitPattern), bytes: 8)
             }
-        default: list.append(Kind.other)
+        default: list.append(ValueKind.other)
         }
     }
 
-    enum Text: Int {
+    enum TextField: Int {
         case os, locale, appBuild, timeZone
     }
 
     @_lifetime(copy value)
-    static func text(_ wanted: Text, _ value: Span<UInt8>) -> Span<UInt8>? {
+    static func text(of wanted: TextField, in value: Span<UInt8>) -> Span<UInt8>? {
         var offset = TokenValue.timeBytes
         for index in 0...wanted.rawValue {
             let count = value.length(at: &offset) - 1
@@ -107,7 +107,7 @@ enum ProfileValue {
     }
 
     /// Returns the offset of the tags.
-    static func tagsOffset(_ value: Span<UInt8>) -> Int {
+    static func tagsOffset(in value: Span<UInt8>) -> Int {
         var offset = TokenValue.timeBytes
         for _ in 0..<4 {
             let count = value.length(at: &offset) - 1
@@ -116,8 +116,8 @@ enum ProfileValue {
         return offset
     }
 
-    static func hasTag(_ tag: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
-        var offset = tagsOffset(value)
+    static func hasTag(_ tag: Span<UInt8>, in value: Span<UInt8>) -> Bool {
+        var offset = tagsOffset(in: value)
         for _ in 0..<value.length(at: &offset) {
             if value.bytes(at: &offset).equals(tag) { return true }
         }
@@ -125,22 +125,22 @@ enum ProfileValue {
     }
 
     /// Returns the offset of an attribute's kind, which its value follows, or nil if the name is missing.
-    static func attributeOffset(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Int? {
-        var offset = tagsOffset(value)
+    static func attributeOffset(of name: Span<UInt8>, in value: Span<UInt8>) -> Int? {
+        var offset = tagsOffset(in: value)
         for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
         for _ in 0..<value.length(at: &offset) {
             if value.bytes(at: &offset).equals(name) { return offset }
-            skipAttribute(value, at: &offset)
+            skipAttribute(in: value, at: &offset)
         }
         return nil
     }
 
-    static func skipAttribute(_ value: Span<UInt8>, at offset: inout Int) {
+    static func skipAttribute(in value: Span<UInt8>, at offset: inout Int) {
         let kind = value[offset]
         offset += 1
         switch kind {
-        case Kind.integer, Kind.number: offset += 8
-        case Kind.text: _ = value.bytes(at: &offset)
+        case ValueKind.integer, ValueKind.number: offset += 8
+        case ValueKind.text: _ = value.bytes(at: &offset)
         default: break
         }
     }
@@ -149,12 +149,12 @@ enum ProfileValue {
 extension ProfileValue {
     /// Returns the topic's key if a name in the table's key is stored as a digest.
     @_lifetime(copy value)
-    static func longKey(_ value: Span<UInt8>) -> Span<UInt8>? {
-        var offset = tagsOffset(value)
+    static func longKey(in value: Span<UInt8>) -> Span<UInt8>? {
+        var offset = tagsOffset(in: value)
         for _ in 0..<value.length(at: &offset) { _ = value.bytes(at: &offset) }
         for _ in 0..<value.length(at: &offset) {
             _ = value.bytes(at: &offset)
-            skipAttribute(value, at: &offset)
+            skipAttribute(in: value, at: &offset)
         }
         let key = value.bytes(at: &offset)
         return key.isEmpty ? nil : key

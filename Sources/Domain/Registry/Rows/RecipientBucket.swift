@@ -8,7 +8,7 @@ package enum RecipientBucket {
     /// a lane agree in it.
     ///
     /// - Parameter name: The name without the prefix of a user or an installation.
-    package static func of(_ name: Span<UInt8>) -> UInt16 {
+    package static func bucket(of name: Span<UInt8>) -> UInt16 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in name.indices { hash = (hash ^ UInt64(name[index])) &* 0x100_0000_01B3 }
         hash ^= hash >> 32

@@ -11,14 +11,14 @@ enum RecipientCode {
 
     static func append(_ recipient: Recipient, to key: inout [UInt8]) -> Bool {
         switch recipient {
-        case .user(let name): append(isUser: true, Array(name.utf8).span, to: &key)
-        case .installation(let name): append(isUser: false, Array(name.utf8).span, to: &key)
+        case .user(let name): append(isUser: true, name: Array(name.utf8).span, to: &key)
+        case .installation(let name): append(isUser: false, name: Array(name.utf8).span, to: &key)
         }
     }
 
-    static func append(isUser: Bool, _ name: Span<UInt8>, to key: inout [UInt8]) -> Bool {
-        append(bucket: name, to: &key)
-        return NameCode.append(name, to: &key, plus: isUser ? 0 : installationTagOffset)
+    static func append(isUser: Bool, name: Span<UInt8>, to key: inout [UInt8]) -> Bool {
+        appendBucket(of: name, to: &key)
+        return NameCode.append(name, to: &key, tagOffset: isUser ? 0 : installationTagOffset)
     }
 
     /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code. Returns false if the
@@ -31,18 +31,18 @@ enum RecipientCode {
         text.append(UInt8(ascii: isInstallation ? "i" : "u"))
         text.append(UInt8(ascii: ":"))
         return NameCode.read(
-            key, at: &offset, to: &text, plus: isInstallation ? installationTagOffset : 0)
+            key, at: &offset, to: &text, tagOffset: isInstallation ? installationTagOffset : 0)
     }
 
     /// Returns the end of the code at the start of a key's part.
-    static func end(_ part: Span<UInt8>) -> Int {
+    static func end(in part: Span<UInt8>) -> Int {
         var offset = bucketBytes
         let isInstallation = part[offset] >= installationTagOffset
-        NameCode.skip(part, at: &offset, plus: isInstallation ? installationTagOffset : 0)
+        NameCode.skip(part, at: &offset, tagOffset: isInstallation ? installationTagOffset : 0)
         return offset
     }
 
-    private static func append(bucket name: Span<UInt8>, to key: inout [UInt8]) {
-        key.append(number: Int64(RecipientBucket.of(name)), bytes: bucketBytes)
+    private static func appendBucket(of name: Span<UInt8>, to key: inout [UInt8]) {
+        key.append(number: Int64(RecipientBucket.bucket(of: name)), bytes: bucketBytes)
     }
 }

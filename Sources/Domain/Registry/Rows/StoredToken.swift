@@ -13,7 +13,7 @@ enum StoredToken {
     }
 
     static func append(_ token: Span<UInt8>, to value: inout [UInt8]) {
-        if !token.isEmpty, token[0] == UInt8(ascii: "s"), let sealed = sealed(token) {
+        if !token.isEmpty, token[0] == UInt8(ascii: "s"), let sealed = parseSealed(token) {
             value.append(Form.sealed.rawValue)
             value.append(length: sealed.bytes.count)
             value.append(length: sealed.number)
@@ -22,7 +22,7 @@ enum StoredToken {
             let start = value.count
             value.append(Form.hex.rawValue)
             value.append(length: token.count / 2)
-            if HexPairs.read(token, isLower: true, to: &value) { return }
+            if HexPairs.decode(token, isLower: true, to: &value) { return }
             value.removeSubrange(start...)
             value.append(Form.text.rawValue)
             value.append(length: token.count)
@@ -58,7 +58,7 @@ enum StoredToken {
     }
 
     /// Returns nil for a text that would not read back unchanged.
-    private static func sealed(_ token: Span<UInt8>) -> (number: Int, bytes: [UInt8])? {
+    private static func parseSealed(_ token: Span<UInt8>) -> (number: Int, bytes: [UInt8])? {
         let token = String(decoding: Array(token), as: UTF8.self)
         guard let dot = token.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let digits = token[token.index(after: token.startIndex)..<dot]

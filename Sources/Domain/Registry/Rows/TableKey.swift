@@ -25,9 +25,9 @@ enum TableKey {
     ///
     /// - Parameter installation: Empty for a profile without an installation.
     static func append(
-        isUser: Bool, _ recipient: Span<UInt8>, _ installation: Span<UInt8>, to key: inout [UInt8]
+        isUser: Bool, recipient: Span<UInt8>, installation: Span<UInt8>, to key: inout [UInt8]
     ) -> Bool {
-        guard RecipientCode.append(isUser: isUser, recipient, to: &key) else { return false }
+        guard RecipientCode.append(isUser: isUser, name: recipient, to: &key) else { return false }
         if installation.isEmpty {
             key.append(NameCode.Tag.none)
             return true
@@ -48,7 +48,7 @@ enum TableKey {
     }
 
     /// Writes the key in `updates` of the row for an `activities` key and its group.
-    static func update(ofActivity key: Span<UInt8>, group: Span<UInt8>, into out: inout [UInt8]) {
+    static func writeUpdateKey(ofActivity key: Span<UInt8>, group: Span<UInt8>, into out: inout [UInt8]) {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
         let appEnd = offset
@@ -61,16 +61,16 @@ enum TableKey {
     }
 
     /// Writes the key in `recipients` for an `activities` key.
-    static func recipient(ofActivity key: Span<UInt8>, into out: inout [UInt8]) {
-        update(ofActivity: key, group: Span(), into: &out)
+    static func writeRecipientKey(ofActivity key: Span<UInt8>, into out: inout [UInt8]) {
+        writeUpdateKey(ofActivity: key, group: Span(), into: &out)
     }
 
     /// Writes the `activities` key for a key of `recipients`.
-    static func activity(ofRecipient key: Span<UInt8>, into out: inout [UInt8]) {
+    static func writeActivityKey(ofRecipient key: Span<UInt8>, into out: inout [UInt8]) {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
         let appEnd = offset
-        let holderEnd = offset + holderEnd(key.extracting(offset..<key.count))
+        let holderEnd = offset + holderEnd(in: key.extracting(offset..<key.count))
         out.removeAll(keepingCapacity: true)
         out.append(key.extracting(0..<appEnd))
         out.append(key.extracting(holderEnd..<key.count))
@@ -78,15 +78,15 @@ enum TableKey {
     }
 
     /// Returns the end of recipient and installation at the start of a key's part.
-    static func holderEnd(_ part: Span<UInt8>) -> Int {
-        var offset = RecipientCode.end(part)
+    static func holderEnd(in part: Span<UInt8>) -> Int {
+        var offset = RecipientCode.end(in: part)
         NameCode.skip(part, at: &offset)
         return offset
     }
 
     /// Returns recipient and installation of a key of `starts` or `activities`: the part behind app and name.
     @_lifetime(copy key)
-    static func holder(_ kind: RowKind, _ key: Span<UInt8>) -> Span<UInt8> {
+    static func holder(of kind: RowKind, in key: Span<UInt8>) -> Span<UInt8> {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
         if kind == .start {
@@ -98,7 +98,8 @@ enum TableKey {
     }
 
     /// Writes the key in `tokens` of a start or an activity.
-    static func token(_ kind: RowKind, _ key: Span<UInt8>, hash: Span<UInt8>, into out: inout [UInt8]) {
+    static func writeTokenKey(of kind: RowKind, key: Span<UInt8>, hash: Span<UInt8>, into out: inout [UInt8])
+    {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
         out.removeAll(keepingCapacity: true)
@@ -110,7 +111,7 @@ enum TableKey {
 
     /// Returns the common prefix of all keys in `tokens` for one token of an app.
     @_lifetime(copy key)
-    static func tokenPrefix(_ key: Span<UInt8>) -> Span<UInt8> {
+    static func tokenPrefix(of key: Span<UInt8>) -> Span<UInt8> {
         var offset = 0
         _ = OrderedNumber.read(key, at: &offset)
         return key.extracting(0..<offset + hashBytes)

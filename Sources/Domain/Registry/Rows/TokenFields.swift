@@ -11,7 +11,7 @@ struct TokenFields {
     private(set) var tokenHash = 0..<0
     private(set) var attributesType: Range<Int>?
     /// The types that a token for all types must not start.
-    private(set) var exceptTypes: [Range<Int>] = []
+    private(set) var unregisteredTypes: [Range<Int>] = []
     private(set) var group: Range<Int>?
     private(set) var registeredAt: Int64 = 0
     private(set) var expiresAt: Int64?
@@ -22,16 +22,16 @@ struct TokenFields {
     private(set) var dismissedAt: Int64?
     private(set) var movedAt: Int64?
     private(set) var movedTo: Range<Int>?
-    private(set) var movedInAt: Int64?
+    private(set) var arrivedAt: Int64?
 
     subscript(part: Range<Int>) -> Span<UInt8> {
         @_lifetime(borrow self)
         get { text.span.extracting(part) }
     }
 
-    mutating func read(_ record: Span<UInt8>, with reader: JSONReader) throws(RecordError) {
+    mutating func read(_ record: Span<UInt8>, with reader: JSONReader) throws(RecordDecodingError) {
         text.removeAll(keepingCapacity: true)
-        try unsafe record.withUnsafeBytes { bytes throws(RecordError) in
+        try unsafe record.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe TokenRow.read(bytes, with: reader) { read($0) }
         }
     }
@@ -41,13 +41,13 @@ struct TokenFields {
         token = append(record["token"])
         tokenHash = append(record["tokenHash"])
         attributesType = record["attributesType"].optional.map { appendName($0) }
-        exceptTypes.removeAll(keepingCapacity: true)
-        if var names = record["exceptTypes"].optional?.array(countMax: Installation.startsMax) {
-            while let name = names.next() { exceptTypes.append(appendName(name)) }
+        unregisteredTypes.removeAll(keepingCapacity: true)
+        if var names = record["exceptTypes"].optional?.array(countMax: Installation.startTokensMax) {
+            while let name = names.next() { unregisteredTypes.append(appendName(name)) }
         }
         group = record["group"].optional.map { appendName($0) }
-        registeredAt = record["registeredAt"].time()
-        expiresAt = record["expiresAt"].optional?.time()
+        registeredAt = record["registeredAt"].timeMilliseconds()
+        expiresAt = record["expiresAt"].optional?.timeMilliseconds()
         os = record["os"].optional.flatMap { value in
             value.checkName()
             return unsafe OSVersion(utf8: value.utf8)
@@ -55,13 +55,13 @@ struct TokenFields {
         frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
         activitiesEnabled = record["activitiesEnabled"].optional?.bool()
         channel = record["channel"].optional.map { appendName($0) }
-        dismissedAt = record["dismissedAt"].optional?.time()
-        movedAt = record["movedAt"].optional?.time()
+        dismissedAt = record["dismissedAt"].optional?.timeMilliseconds()
+        movedAt = record["movedAt"].optional?.timeMilliseconds()
         movedTo = record["movedTo"].optional.map { value in
             _ = value.recipient()
             return append(value)
         }
-        movedInAt = record["movedInAt"].optional?.time()
+        arrivedAt = record["movedInAt"].optional?.timeMilliseconds()
     }
 
     private mutating func append(_ value: JSONValue) -> Range<Int> {

@@ -15,16 +15,16 @@ enum TokenValue {
         static let frequentPushesKnown: UInt8 = 2
         static let frequentPushes: UInt8 = 4
         /// The person switched Live Activities off for the app, or swiped this activity away.
-        static let off: UInt8 = 8
+        static let switchedOff: UInt8 = 8
         /// Another row with the same token is served. The lane sets this flag. It is not part of the record.
         static let shadowed: UInt8 = 16
         /// The row is in the lane of a recipient that the installation left.
         static let movedAway: UInt8 = 32
         static let expires: UInt8 = 64
-        static let hasMore: UInt8 = 128
+        static let hasOptionalFields: UInt8 = 128
     }
 
-    enum Place {
+    enum FieldOffset {
         static let os = 1
         static let registeredAt = 4
         static let hash = 11
@@ -34,7 +34,7 @@ enum TokenValue {
     static let timeBytes = 7
 
     /// The fields behind the token, each at most once.
-    enum More: UInt8 {
+    enum OptionalField: UInt8 {
         case channel = 1
         case movedAt = 2
         case movedTo = 3
@@ -44,8 +44,8 @@ enum TokenValue {
         /// The time of the dismissal by the person. The row has no token.
         case dismissedAt = 6
         /// The names of types, each with a length prefix.
-        case exceptTypes = 7
-        case movedInAt = 8
+        case unregisteredTypes = 7
+        case arrivedAt = 8
     }
 
     /// Appends a row. Returns false if the hash is invalid.
@@ -59,7 +59,7 @@ enum TokenValue {
         if let frequent = row.frequentPushesEnabled {
             flags |= Flag.frequentPushesKnown | (frequent ? Flag.frequentPushes : 0)
         }
-        if row.activitiesEnabled == false || row.dismissedAt != nil { flags |= Flag.off }
+        if row.activitiesEnabled == false || row.dismissedAt != nil { flags |= Flag.switchedOff }
         if row.movedTo != nil { flags |= Flag.movedAway }
         if row.expiresAt != nil { flags |= Flag.expires }
         value.append(flags)
@@ -69,49 +69,49 @@ enum TokenValue {
         if row.dismissedAt != nil, hash.isEmpty {
             for _ in 0..<TokenSeal.hashBytes { value.append(0) }
         } else {
-            guard hash.count == 2 * TokenSeal.hashBytes, HexPairs.read(hash, isLower: false, to: &value)
+            guard hash.count == 2 * TokenSeal.hashBytes, HexPairs.decode(hash, isLower: false, to: &value)
             else { return false }
         }
         if let expiresAt = row.expiresAt { value.append(number: expiresAt, bytes: timeBytes) }
         OrderedNumber.append(type, to: &value)
         StoredToken.append(row[row.token], to: &value)
-        if appendMore(of: row, isStart: isStart, longKey: longKey, to: &value) {
-            value[start] |= Flag.hasMore
+        if appendOptionalFields(of: row, isStart: isStart, longKey: longKey, to: &value) {
+            value[start] |= Flag.hasOptionalFields
         }
         return true
     }
 
-    private static func appendMore(
+    private static func appendOptionalFields(
         of row: borrowing TokenFields, isStart: Bool, longKey: Span<UInt8>, to value: inout [UInt8]
     ) -> Bool {
         let start = value.count
-        if let channel = row.channel { append(.channel, row[channel], to: &value) }
-        if let movedAt = row.movedAt { append(.movedAt, movedAt, to: &value) }
-        if let movedTo = row.movedTo { append(.movedTo, row[movedTo], to: &value) }
-        if let movedInAt = row.movedInAt { append(.movedInAt, movedInAt, to: &value) }
-        if let dismissedAt = row.dismissedAt { append(.dismissedAt, dismissedAt, to: &value) }
-        if !row.exceptTypes.isEmpty {
+        if let channel = row.channel { append(.channel, text: row[channel], to: &value) }
+        if let movedAt = row.movedAt { append(.movedAt, time: movedAt, to: &value) }
+        if let movedTo = row.movedTo { append(.movedTo, text: row[movedTo], to: &value) }
+        if let movedInAt = row.arrivedAt { append(.arrivedAt, time: movedInAt, to: &value) }
+        if let dismissedAt = row.dismissedAt { append(.dismissedAt, time: dismissedAt, to: &value) }
+        if !row.unregisteredTypes.isEmpty {
             var names: [UInt8] = []
-            for name in row.exceptTypes {
+            for name in row.unregisteredTypes {
                 names.append(length: name.count)
                 names.append(row[name])
             }
-            append(.exceptTypes, names.span, to: &value)
+            append(.unregisteredTypes, text: names.span, to: &value)
         }
         if !longKey.isEmpty {
-            append(.key, longKey, to: &value)
-            if let group = row.group, !isStart { append(.group, row[group], to: &value) }
+            append(.key, text: longKey, to: &value)
+            if let group = row.group, !isStart { append(.group, text: row[group], to: &value) }
         }
         return value.count > start
     }
 
-    private static func append(_ more: More, _ text: Span<UInt8>, to value: inout [UInt8]) {
+    private static func append(_ more: OptionalField, text: Span<UInt8>, to value: inout [UInt8]) {
         value.append(more.rawValue)
         value.append(length: text.count)
         value.append(text)
     }
 
-    private static func append(_ more: More, _ time: Int64, to value: inout [UInt8]) {
+    private static func append(_ more: OptionalField, time: Int64, to value: inout [UInt8]) {
         value.append(more.rawValue)
         value.append(length: timeBytes)
         value.append(number: time, bytes: timeBytes)
@@ -119,30 +119,32 @@ enum TokenValue {
 
     /// Whether the row has a token. Only then another row can have the same one.
     static func hasToken(_ value: Span<UInt8>) -> Bool {
-        value[0] & Flag.off == 0 || more(.dismissedAt, value) == nil
+        value[0] & Flag.switchedOff == 0 || optionalField(.dismissedAt, in: value) == nil
     }
 
-    static func registeredAt(_ value: Span<UInt8>) -> Int64 {
-        value.number(at: Place.registeredAt, bytes: timeBytes)
+    static func registeredAt(in value: Span<UInt8>) -> Int64 {
+        value.number(at: FieldOffset.registeredAt, bytes: timeBytes)
     }
 
     @_lifetime(copy value)
-    static func hash(_ value: Span<UInt8>) -> Span<UInt8> { value.extracting(Place.hash..<Place.end) }
+    static func tokenHash(in value: Span<UInt8>) -> Span<UInt8> {
+        value.extracting(FieldOffset.hash..<FieldOffset.end)
+    }
 
-    static func expiresAt(_ value: Span<UInt8>) -> Int64? {
-        value[0] & Flag.expires == 0 ? nil : value.number(at: Place.end, bytes: timeBytes)
+    static func expiresAt(in value: Span<UInt8>) -> Int64? {
+        value[0] & Flag.expires == 0 ? nil : value.number(at: FieldOffset.end, bytes: timeBytes)
     }
 
     /// Returns the offset of the activity type's number.
-    static func typeOffset(_ value: Span<UInt8>) -> Int {
-        value[0] & Flag.expires == 0 ? Place.end : Place.end + timeBytes
+    static func typeOffset(in value: Span<UInt8>) -> Int {
+        value[0] & Flag.expires == 0 ? FieldOffset.end : FieldOffset.end + timeBytes
     }
 
     /// Returns a field behind the token, or nil if the row lacks it.
     @_lifetime(copy value)
-    static func more(_ wanted: More, _ value: Span<UInt8>) -> Span<UInt8>? {
-        guard value[0] & Flag.hasMore != 0 else { return nil }
-        var offset = typeOffset(value)
+    static func optionalField(_ wanted: OptionalField, in value: Span<UInt8>) -> Span<UInt8>? {
+        guard value[0] & Flag.hasOptionalFields != 0 else { return nil }
+        var offset = typeOffset(in: value)
         _ = OrderedNumber.read(value, at: &offset)
         StoredToken.skip(value, at: &offset)
         while offset < value.count {
@@ -155,8 +157,8 @@ enum TokenValue {
     }
 
     /// Whether a token for all types may start this type.
-    static func starts(_ type: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
-        guard let names = more(.exceptTypes, value) else { return true }
+    static func canStart(_ type: Span<UInt8>, with value: Span<UInt8>) -> Bool {
+        guard let names = optionalField(.unregisteredTypes, in: value) else { return true }
         var offset = 0
         while offset < names.count {
             if names.bytes(at: &offset).equals(type) { return false }
@@ -164,26 +166,26 @@ enum TokenValue {
         return true
     }
 
-    static func movedAt(_ value: Span<UInt8>) -> Int64? { time(.movedAt, value) }
+    static func movedAt(in value: Span<UInt8>) -> Int64? { time(of: .movedAt, in: value) }
 
-    static func movedInAt(_ value: Span<UInt8>) -> Int64? { time(.movedInAt, value) }
+    static func arrivedAt(in value: Span<UInt8>) -> Int64? { time(of: .arrivedAt, in: value) }
 
-    private static func time(_ wanted: More, _ value: Span<UInt8>) -> Int64? {
-        more(wanted, value)?.number(at: 0, bytes: timeBytes)
+    private static func time(of wanted: OptionalField, in value: Span<UInt8>) -> Int64? {
+        optionalField(wanted, in: value)?.number(at: 0, bytes: timeBytes)
     }
 
     /// Returns nil for a row with a token.
-    static func dismissedAt(_ value: Span<UInt8>) -> Int64? {
-        value[0] & Flag.off == 0 ? nil : time(.dismissedAt, value)
+    static func dismissedAt(in value: Span<UInt8>) -> Int64? {
+        value[0] & Flag.switchedOff == 0 ? nil : time(of: .dismissedAt, in: value)
     }
 
     /// Whether the row's own fields allow pushes to its token.
     static func isServed(_ value: Span<UInt8>) -> Bool {
-        value[0] & (Flag.off | Flag.shadowed | Flag.movedAway) == 0
+        value[0] & (Flag.switchedOff | Flag.shadowed | Flag.movedAway) == 0
     }
 
     /// Whether two rows are equal apart from the lane's own flag.
-    static func saysTheSame(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
+    static func isSameRecord(_ a: Span<UInt8>, as b: Span<UInt8>) -> Bool {
         a.count == b.count && (a[0] ^ b[0]) & ~Flag.shadowed == 0
             && a.extracting(1..<a.count).equals(b.extracting(1..<b.count))
     }

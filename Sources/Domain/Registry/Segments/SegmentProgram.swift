@@ -45,23 +45,23 @@ package struct SegmentProgram: Sendable {
             nodes.append(Node(operation: .not))
             append(rule)
         case .tag(let tag): nodes.append(Node(operation: .tag, text: constant(tag)))
-        case .test(let subject, let test): append(subject, test)
+        case .test(let subject, let test): append(subject, test: test)
         }
         nodes[index].end = nodes.count
     }
 
-    private mutating func append(_ subject: SegmentRule.Subject, _ test: SegmentRule.Test) {
+    private mutating func append(_ subject: SegmentRule.Subject, test: SegmentRule.Test) {
         var field: SegmentRule.Field?
         var name = 0..<0
         switch subject {
         case .attribute(let text): name = constant(text)
         case .field(let known): field = known
         }
-        func node(_ operation: Operation, _ bits: Int64 = 0) -> Node {
+        func node(_ operation: Operation, bits: Int64 = 0) -> Node {
             Node(operation: operation, field: field, text: name, bits: bits)
         }
         switch test {
-        case .exists(let exists): nodes.append(node(.exists, exists ? 1 : 0))
+        case .exists(let exists): nodes.append(node(.exists, bits: exists ? 1 : 0))
         case .isIn(let values):
             nodes.append(node(.isIn))
             for value in values { append(value) }

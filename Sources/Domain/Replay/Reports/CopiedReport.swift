@@ -10,7 +10,7 @@ struct CopiedReport {
 
     /// Returns nil if the report is not a copy.
     init?(_ record: borrowing Kafka.Record) {
-        guard let header = record.headers.last(ReportReplay.header),
+        guard let header = record.headers.last(named: ReportReplay.header),
             let value = [UInt8](copying: header.value)
         else { return nil }
         let parts = String(decoding: value, as: UTF8.self).split(separator: "/")
@@ -20,22 +20,23 @@ struct CopiedReport {
 
     /// Returns a copy with the time and the offset of the first arrival, unless the record already has them.
     static func copy(of record: borrowing Kafka.Record, by run: String) -> OutgoingRecord {
-        var headers: [Letter.Header] = []
+        var headers: [DeadLetterRecord.Header] = []
         let list = record.headers
         var isForwarded = false
         for index in 0..<list.count {
             let name = [UInt8](copying: list[index].name)
             if name == Array(Report.receivedAtHeader.description.utf8) { isForwarded = true }
-            headers.append(Letter.Header(name: name, value: [UInt8](copying: list[index].value)))
+            headers.append(DeadLetterRecord.Header(name: name, value: [UInt8](copying: list[index].value)))
         }
-        func add(_ name: StaticString, _ value: String) {
-            headers.append(Letter.Header(name: Array(name.description.utf8), value: Array(value.utf8)))
+        func addHeader(_ name: StaticString, value: String) {
+            headers.append(
+                DeadLetterRecord.Header(name: Array(name.description.utf8), value: Array(value.utf8)))
         }
         if !isForwarded, let time = record.timestamp {
-            add(Report.receivedAtHeader, String(time))
-            add(Report.offsetHeader, String(record.offset))
+            addHeader(Report.receivedAtHeader, value: String(time))
+            addHeader(Report.offsetHeader, value: String(record.offset))
         }
-        add(ReportReplay.header, "\(run)/\(record.offset)")
+        addHeader(ReportReplay.header, value: "\(run)/\(record.offset)")
         return OutgoingRecord(
             topic: .reports, partition: record.partition, key: [UInt8](copying: record.key),
             value: [UInt8](copying: record.value), headers: headers)

@@ -15,7 +15,7 @@ package final class ReportReplay {
         /// Milliseconds since 1970, by the cluster's clock.
         case time(Int64)
         /// One partition, from this offset on.
-        case place(LetterName)
+        case position(DeadLetterID)
     }
 
     package struct Tally: Sendable, Hashable {
@@ -24,15 +24,15 @@ package final class ReportReplay {
         /// The copies of earlier calls. They are not copied again.
         package var copies = 0
         /// The copies of a call with this name. The reports before them are done.
-        package var before = 0
+        package var copiedBefore = 0
     }
 
     /// The header of a copy: the call's name, a slash, and the offset of the original.
     static let header: StaticString = "flotilla-replayed"
-    private static let batchMax = 1_000
+    private static let batchReportsMax = 1_000
     private static let batchBytesMax = 16 << 20
 
-    private let box: LetterBox
+    private let deadLetters: DeadLetterTopic
     private let start: Start
     private let author: String
     private let run: String
@@ -42,47 +42,47 @@ package final class ReportReplay {
     /// - Parameters:
     ///   - author: The caller, for the audit.
     ///   - run: The call's name.
-    package init(_ box: LetterBox, from start: Start, author: String, run: String) {
-        (self.box, self.start, self.author, self.run) = (box, start, author, run)
+    package init(deadLetters box: DeadLetterTopic, from start: Start, author: String, run: String) {
+        (self.deadLetters, self.start, self.author, self.run) = (box, start, author, run)
     }
 
     /// Counts the existing reports. Ingest reads later reports anyway.
-    package func survey() throws -> Tally {
+    package func preview() throws -> Tally {
         var all = Tally()
         plans = []
-        for partition in 0..<Int32(box.layout.partitions(.reports)) {
-            guard let begin = begin(of: partition) else { continue }
+        for partition in 0..<Int32(deadLetters.layout.partitions(of: .reports)) {
+            guard let begin = scanStart(of: partition) else { continue }
             var (next, own) = (Int64(0), Tally())
-            let end = try box.scan(.reports, in: partition, from: begin) { record in
+            let end = try deadLetters.scan(.reports, in: partition, from: begin) { record in
                 guard let copy = CopiedReport(record) else {
                     own.reports += 1
                     return
                 }
                 own.copies += 1
                 guard copy.run == run else { return }
-                own.before += 1
+                own.copiedBefore += 1
                 next = max(next, copy.offset + 1)
             }
             own.reports = try next == 0 ? own.reports : count(in: partition, from: next, until: end)
             plans.append((partition, next, end))
             all.reports += own.reports
             all.copies += own.copies
-            all.before += own.before
+            all.copiedBefore += own.copiedBefore
         }
         return all
     }
 
-    private func begin(of partition: Int32) -> TopicScanner.Start? {
+    private func scanStart(of partition: Int32) -> TopicScanner.Start? {
         switch start {
         case .time(let time): .time(time)
-        case .place(let place): place.partition == partition ? .offset(place.offset) : nil
+        case .position(let place): place.partition == partition ? .offset(place.offset) : nil
         }
     }
 
     private func count(in partition: Int32, from next: Int64, until end: Int64) throws -> Int {
         var found = 0
-        try box.scan(.reports, in: partition, from: .offset(next)) { record in
-            guard record.offset < end else { throw TopicScanner.Enough() }
+        try deadLetters.scan(.reports, in: partition, from: .offset(next)) { record in
+            guard record.offset < end else { throw TopicScanner.StopScan() }
             if CopiedReport(record) == nil { found += 1 }
         }
         return found
@@ -92,16 +92,18 @@ package final class ReportReplay {
     ///
     /// - Parameter progress: Called after each batch with the counts so far. An error that it throws ends the
     ///   call.
-    package func carryOut(_ progress: (Tally) throws -> Void) throws -> Tally {
+    package func execute(progress: (Tally) throws -> Void) throws -> Tally {
         var all = Tally()
-        let writer = try ReplayWriter(box, author: author, run: run)
-        try writer.audit("reports.replay", app: AuditEntry.everyApp, subject: "run \(run)")
+        let writer = try ReplayWriter(deadLetters: deadLetters, author: author, run: run)
+        try writer.writeAudit("reports.replay", app: AuditEntry.everyApp, subject: "run \(run)")
         for plan in plans {
-            guard let begin = plan.next > 0 ? .offset(plan.next) : begin(of: plan.partition) else { continue }
+            guard let begin = plan.next > 0 ? .offset(plan.next) : scanStart(of: plan.partition) else {
+                continue
+            }
             var batch: [OutgoingRecord] = []
             var bytes = 0
-            try box.scan(.reports, in: plan.partition, from: begin) { record in
-                guard record.offset < plan.end else { throw TopicScanner.Enough() }
+            try deadLetters.scan(.reports, in: plan.partition, from: begin) { record in
+                guard record.offset < plan.end else { throw TopicScanner.StopScan() }
                 guard CopiedReport(record) == nil else {
                     all.copies += 1
                     return
@@ -109,7 +111,7 @@ package final class ReportReplay {
                 let copy = CopiedReport.copy(of: record, by: run)
                 bytes += copy.value?.count ?? 0
                 batch.append(copy)
-                guard batch.count >= Self.batchMax || bytes >= Self.batchBytesMax else { return }
+                guard batch.count >= Self.batchReportsMax || bytes >= Self.batchBytesMax else { return }
                 try writer.send(batch)
                 all.reports += batch.count
                 (batch, bytes) = ([], 0)

@@ -6,41 +6,45 @@ internal import LiveActivity
 /// counts.
 struct FailedJobs {
     private struct Sheet {
-        var decided: Set<Int> = []
+        var finalLines: Set<Int> = []
         var failed: Set<Int> = []
         var unknown: Set<Int> = []
     }
 
-    private let filter: ReceiptsOfSend
-    private var sheets: [JobPlace: Sheet] = [:]
+    private let filter: SendReceiptFilter
+    private var sheets: [JobPosition: Sheet] = [:]
     /// The jobs whose token is dead. Another push cannot succeed.
-    private(set) var gone = 0
+    private(set) var deadTokens = 0
 
-    init(of send: String, app: String) { filter = ReceiptsOfSend(send, of: app) }
+    init(of send: String, app: String) { filter = SendReceiptFilter(send: send, app: app) }
 
     /// The places of the sheets with failed or unknown jobs, in order.
-    var places: [JobPlace] {
+    var positions: [JobPosition] {
         sheets.filter { !$0.value.failed.isEmpty || !$0.value.unknown.isEmpty }.keys.sorted {
             ($0.topic, $0.partition, $0.offset) < ($1.topic, $1.partition, $1.offset)
         }
     }
 
-    func hasFailed(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.failed.contains(line) == true }
-
-    /// Whether the outcome of a start is unknown.
-    func isUnknown(_ line: Int, at place: JobPlace) -> Bool { sheets[place]?.unknown.contains(line) == true }
-
-    mutating func read(_ record: borrowing Kafka.Record) {
-        guard let receipt = filter.receipt(in: record) else { return }
-        for part in receipt.parts where part.outcome.isFinal { hear(part, at: receipt.place) }
+    func hasFailed(_ line: Int, at place: JobPosition) -> Bool {
+        sheets[place]?.failed.contains(line) == true
     }
 
-    private mutating func hear(_ part: Receipt.Part, at place: JobPlace) {
-        let isGone = part.status == 410 || part.reason.flatMap(Reason.init(text:))?.isOfToken == true
+    /// Whether the outcome of a start is unknown.
+    func isUnknown(_ line: Int, at place: JobPosition) -> Bool {
+        sheets[place]?.unknown.contains(line) == true
+    }
+
+    mutating func apply(_ record: borrowing Kafka.Record) {
+        guard let receipt = filter.receipt(in: record) else { return }
+        for part in receipt.parts where part.outcome.isFinal { apply(part, at: receipt.position) }
+    }
+
+    private mutating func apply(_ part: Receipt.Part, at place: JobPosition) {
+        let isGone = part.status == 410 || part.reason.flatMap(APNsReason.init(text:))?.concernsToken == true
         part.lines.forEachLine { line in
-            guard sheets[place, default: Sheet()].decided.insert(line).inserted else { return }
+            guard sheets[place, default: Sheet()].finalLines.insert(line).inserted else { return }
             switch part.outcome {
-            case .rejected where isGone: gone += 1
+            case .rejected where isGone: deadTokens += 1
             case .rejected: sheets[place]?.failed.insert(line)
             case .unknown: sheets[place]?.unknown.insert(line)
             case .accepted, .superseded, .expired, .moved, .intent, .released: break
@@ -49,8 +53,8 @@ struct FailedJobs {
     }
 }
 
-extension Reason {
-    fileprivate var isOfToken: Bool {
+extension APNsReason {
+    fileprivate var concernsToken: Bool {
         switch disposition {
         case .tokenGone, .tokenSuspect: true
         default: false

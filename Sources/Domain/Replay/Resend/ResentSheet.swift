@@ -5,11 +5,11 @@ internal import Topics
 /// A sheet of the send as stored in its topic, with the lines that may be sent again.
 struct ResentSheet {
     /// The place in which the jobs were first written.
-    let place: JobPlace
+    let position: JobPosition
     let head: SheetHead
     let index: SheetIndex
     /// The lines to be checked.
-    let wanted: LineSet
+    let wantedLines: LineSet
     private let body: [UInt8]
     private let apns: [UInt8]
     private let to: [UInt8]
@@ -17,54 +17,58 @@ struct ResentSheet {
     /// Returns nil if the record is not a readable sheet or has no wanted line.
     ///
     /// - Parameter isWanted: Whether the job is wanted, by its line in the first sheet.
-    init?(_ record: borrowing Kafka.Record, at place: JobPlace, _ isWanted: (Int) throws -> Bool) rethrows {
-        func bytes(_ name: StaticString, _ headers: borrowing HeaderList) -> [UInt8]? {
-            guard let header = headers.last(name) else { return nil }
+    init?(_ record: borrowing Kafka.Record, at place: JobPosition, isWanted: (Int) throws -> Bool) rethrows {
+        func bytes(of name: StaticString, in headers: borrowing RecordHeaderList) -> [UInt8]? {
+            guard let header = headers.last(named: name) else { return nil }
             return [UInt8](copying: header.value)
         }
         let headers = record.headers
-        guard let body = [UInt8](copying: record.value), let apns = bytes(SheetHeader.apns, headers),
-            let flotilla = bytes(SheetHeader.flotilla, headers), let to = bytes(SheetHeader.to, headers),
+        guard let body = [UInt8](copying: record.value),
+            let apns = bytes(of: SheetHeaderName.apns, in: headers),
+            let flotilla = bytes(of: SheetHeaderName.flotilla, in: headers),
+            let to = bytes(of: SheetHeaderName.to, in: headers),
             let head = try? SheetHead(apns: apns.span, flotilla: flotilla.span),
-            let index = try? SheetIndex(to)
+            let index = try? SheetIndex(parsing: to)
         else { return nil }
         var wanted = LineSet()
         for line in index.lines.indices where try isWanted(line) { wanted.append(line) }
         guard !wanted.isEmpty else { return nil }
-        self.place = place
+        self.position = place
         (self.head, self.index, self.body, self.apns, self.to) = (head, index, body, apns, to)
-        self.wanted = wanted
+        self.wantedLines = wanted
     }
 
     var bytes: Int { body.count + apns.count + to.count }
 
-    func addressee(_ line: Int) -> Addressee {
-        func text(_ part: Range<Int32>) -> String {
+    func addressee(at line: Int) -> Addressee {
+        func text(in part: Range<Int32>) -> String {
             String(decoding: to[Int(part.lowerBound)..<Int(part.upperBound)], as: UTF8.self)
         }
         let line = index.lines[line]
         return Addressee(
-            installation: text(line.installation), entry: text(line.entry), recipient: text(line.recipient))
+            installation: text(in: line.installation), entry: text(in: line.entry),
+            recipient: text(in: line.recipient))
     }
 
     /// Returns the record to send: the jobs with new places and the new send's id.
-    func record(_ lines: LineSet, as send: String, in lane: Int32) -> OutgoingRecord {
+    func outgoingRecord(lines: LineSet, as send: String, in lane: Int32) -> OutgoingRecord {
         var head = head
         head.send = send
-        func header(_ name: StaticString, _ value: [UInt8]) -> Letter.Header {
-            Letter.Header(name: Array(name.description.utf8), value: value)
+        func header(_ name: StaticString, value: [UInt8]) -> DeadLetterRecord.Header {
+            DeadLetterRecord.Header(name: Array(name.description.utf8), value: value)
         }
         return OutgoingRecord(
             topic: .jobsLater5s, partition: lane, key: nil, value: body,
             headers: [
-                header(SheetHeader.apns, apns), header(SheetHeader.flotilla, head.flotillaLines),
-                header(SheetHeader.to, index.lines(lines, of: to)),
-                header(Letter.redriven, Array(name.utf8)),
+                header(SheetHeaderName.apns, value: apns),
+                header(SheetHeaderName.flotilla, value: head.flotillaLines),
+                header(SheetHeaderName.to, value: index.encodedLines(lines, from: to)),
+                header(DeadLetterRecord.redrivenHeader, value: Array(name.utf8)),
             ])
     }
 
-    /// The name in the header `Letter.redriven`.
-    var name: String { Self.name(place) }
+    /// The name in the header `DeadLetterRecord.redriven`.
+    var name: String { Self.name(of: position) }
 
-    static func name(_ place: JobPlace) -> String { "\(place.topic)/\(place.partition)/\(place.offset)" }
+    static func name(of place: JobPosition) -> String { "\(place.topic)/\(place.partition)/\(place.offset)" }
 }

@@ -7,11 +7,11 @@ package import Topics
 /// Confined to one thread. A call may start another one.
 package final class OutcomeReader {
     /// The tolerated difference between the gateway's clock and the cluster's stamps of the receipts.
-    private static let clocksApartMilliseconds: Int64 = 60_000
+    private static let clockDifferenceMilliseconds: Int64 = 60_000
 
     package private(set) var outcomes = SendOutcomes()
     private let scanner: TopicScanner
-    private let filter: ReceiptsOfSend
+    private let filter: SendReceiptFilter
     private let layout: TopicLayout
     private var starts: [TopicScanner.Start]
 
@@ -20,16 +20,16 @@ package final class OutcomeReader {
         of send: String, app: String, acceptedAt: Int64, settings: KafkaSettings, layout: TopicLayout
     ) {
         scanner = TopicScanner(settings)
-        filter = ReceiptsOfSend(send, of: app)
+        filter = SendReceiptFilter(send: send, app: app)
         self.layout = layout
-        starts = Array(repeating: .time(acceptedAt - Self.clocksApartMilliseconds), count: layout.lanes)
+        starts = Array(repeating: .time(acceptedAt - Self.clockDifferenceMilliseconds), count: layout.lanes)
     }
 
-    package func readOn() throws {
+    package func readNewReceipts() throws {
         for lane in starts.indices {
-            let partition = TopicPartition(layout.name(.receipts), Int32(lane))
+            let partition = TopicPartition(layout.name(of: .receipts), Int32(lane))
             let end = try scanner.read(partition, from: starts[lane]) { record in
-                if let receipt = filter.receipt(in: record) { outcomes.hear(receipt) }
+                if let receipt = filter.receipt(in: record) { outcomes.add(receipt) }
             }
             starts[lane] = .offset(end)
         }

@@ -5,7 +5,7 @@ internal import LiveActivity
 /// The action of a valid request on the management port. It is carried out when the request is answered, so
 /// that faults can come before or after it.
 enum ChannelAction {
-    case create(Channels.Policy)
+    case create(Channels.StoragePolicy)
     case read(String)
     case delete(String)
     case list
@@ -19,28 +19,28 @@ struct ChannelAnswer {
 }
 
 extension Channels {
-    func perform(_ action: ChannelAction, for app: App) -> Result<ChannelAnswer, Judge.Refusal> {
+    func perform(_ action: ChannelAction, for app: App) -> Result<ChannelAnswer, RequestValidator.Refusal> {
         switch action {
         case .create(let policy):
             guard let id = create(policy, of: app) else {
-                return .failure(Judge.Refusal(reason: .cannotCreateChannel))
+                return .failure(RequestValidator.Refusal(reason: .cannotCreateChannel))
             }
             return .success(ChannelAnswer(status: 201, channelID: id))
         case .read(let id):
-            guard let policy = policy(of: id, app) else {
-                return .failure(Judge.Refusal(reason: .channelNotRegistered))
+            guard let policy = policy(of: id, app: app) else {
+                return .failure(RequestValidator.Refusal(reason: .channelNotRegistered))
             }
             return .success(ChannelAnswer(status: 200, body: Channels.body(of: policy)))
         case .delete(let id):
             guard delete(id, of: app) else {
-                return .failure(Judge.Refusal(reason: .channelNotRegistered))
+                return .failure(RequestValidator.Refusal(reason: .channelNotRegistered))
             }
             return .success(ChannelAnswer(status: 204))
         case .list: return .success(ChannelAnswer(status: 200, body: Channels.body(of: ids(of: app))))
         }
     }
 
-    private static func body(of policy: Policy) -> [UInt8] {
+    private static func body(of policy: StoragePolicy) -> [UInt8] {
         var writer = JSONWriter(capacity: 64)
         writer.beginObject()
         writer.name("message-storage-policy")

@@ -4,7 +4,7 @@ internal import LiveActivity
 /// The broadcast channels of all apps. Like Apple's channels, they belong to one environment, have a random
 /// id and a policy that never changes. Unlike Apple's channels, they end with the process.
 final class Channels {
-    enum Policy: Int {
+    enum StoragePolicy: Int {
         case storesNothing = 0
         case storesNewest = 1
     }
@@ -15,7 +15,7 @@ final class Channels {
     }
 
     private struct Channel {
-        let policy: Policy
+        let policy: StoragePolicy
         let number: Int
     }
 
@@ -28,15 +28,15 @@ final class Channels {
     init(perAppMax: Int) { self.perAppMax = perAppMax }
 
     /// Creates a channel and returns its base64 id, or nil at the limit.
-    func create(_ policy: Policy, of app: App) -> String? {
+    func create(_ policy: StoragePolicy, of app: App) -> String? {
         guard channels[app, default: [:]].count < perAppMax else { return nil }
-        let id = Self.base64(Random.bytes(16))
+        let id = Self.base64(encoding: Random.bytes(count: 16))
         made += 1
         channels[app, default: [:]][id] = Channel(policy: policy, number: made)
         return id
     }
 
-    func policy(of id: String, _ app: App) -> Policy? { channels[app]?[id]?.policy }
+    func policy(of id: String, app: App) -> StoragePolicy? { channels[app]?[id]?.policy }
 
     /// Deletes a channel. Returns false if it does not exist.
     func delete(_ id: String, of app: App) -> Bool {
@@ -62,7 +62,7 @@ final class Channels {
             }
     }
 
-    private static func base64(_ bytes: [UInt8]) -> String {
+    private static func base64(encoding bytes: [UInt8]) -> String {
         let digits = Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         return String(digits) + String(repeating: "=", count: (4 - digits.count % 4) % 4)
     }

@@ -2,11 +2,11 @@ internal import APNs
 internal import JSON
 
 /// The channel-management port: `/1/apps/<bundle id>/channels` and `/all-channels`.
-extension Judge {
-    func channel(
-        _ request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
-        noting facts: inout RequestFacts
-    ) -> Verdict {
+extension RequestValidator {
+    func validateChannelRequest(
+        _ request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        facts: inout RequestFacts
+    ) -> RequestVerdict {
         if request.isMethod("POST") {
             facts.kind = .createChannel
         } else if request.isMethod("GET") {
@@ -16,55 +16,57 @@ extension Judge {
         } else {
             return .refused(.methodNotAllowed)
         }
-        if let reason = refusal(ofManagement: request, of: app, on: &standing, noting: &facts) {
+        if let reason = refusal(ofManagementRequest: request, app: app, state: &standing, facts: &facts) {
             return .refused(reason)
         }
         let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
-        if facts.kind == .createChannel { return create(request, for: owner) }
-        switch channel(in: request, facts) {
+        if facts.kind == .createChannel { return validateChannelCreation(request, for: owner) }
+        switch channel(in: request, facts: facts) {
         case .failure(let refusal): return .refused(refusal.reason)
         case .success(let (id, _)):
             facts.target = .channel(id)
-            return .managed(facts.kind == .readChannel ? .read(id) : .delete(id), of: owner)
+            return .channelAction(facts.kind == .readChannel ? .read(id) : .delete(id), of: owner)
         }
     }
 
-    func list(
-        _ request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
-        noting facts: inout RequestFacts
-    ) -> Verdict {
+    func validateChannelList(
+        _ request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        facts: inout RequestFacts
+    ) -> RequestVerdict {
         guard request.isMethod("GET") else { return .refused(.methodNotAllowed) }
-        if let reason = refusal(ofManagement: request, of: app, on: &standing, noting: &facts) {
+        if let reason = refusal(ofManagementRequest: request, app: app, state: &standing, facts: &facts) {
             return .refused(reason)
         }
         let owner = Channels.App(environment: facts.environment, bundleID: facts.bundleID ?? "")
-        return .managed(.list, of: owner)
+        return .channelAction(.list, of: owner)
     }
 
     private func refusal(
-        ofManagement request: ReceivedRequest, of app: Range<Int>, on standing: inout ConnectionStanding,
-        noting facts: inout RequestFacts
-    ) -> Reason? {
+        ofManagementRequest request: ReceivedRequest, app: Range<Int>, state standing: inout ConnectionState,
+        facts: inout RequestFacts
+    ) -> APNsReason? {
         if request.headers.isRepeated { return .badRequestParameters }
-        if request.hasBadID { return .badMessageID }
-        if let reason = refusal(ofProviderIn: request, &standing, &facts) { return reason }
-        return refusal(ofApp: app, of: request, on: standing, noting: &facts)
+        if request.hasInvalidID { return .badMessageID }
+        if let reason = refusal(ofProviderIn: request, state: &standing, facts: &facts) { return reason }
+        return refusal(ofApp: app, in: request, state: standing, facts: &facts)
     }
 
-    private func create(_ request: ReceivedRequest, for owner: Channels.App) -> Verdict {
-        guard !request.bodyIsCut, request.body.count <= Judge.broadcastBytesMax else {
+    private func validateChannelCreation(_ request: ReceivedRequest, for owner: Channels.App)
+        -> RequestVerdict
+    {
+        guard !request.isBodyTruncated, request.body.count <= RequestValidator.broadcastBytesMax else {
             return .refused(.payloadTooLarge)
         }
         guard !request.body.isEmpty else { return .refused(.payloadEmpty) }
-        let wanted = try? reader.read(request.body) { Judge.wanted($0) }
+        let wanted = try? reader.read(request.body) { RequestValidator.requestedPolicy(in: $0) }
         switch wanted {
         case nil: return .refused(.badRequestPayload)
         case .failure(let refusal): return .refused(refusal.reason)
-        case .success(let policy): return .managed(.create(policy), of: owner)
+        case .success(let policy): return .channelAction(.create(policy), of: owner)
         }
     }
 
-    private static func wanted(_ body: JSONValue) -> Result<Channels.Policy, Refusal> {
+    private static func requestedPolicy(in body: JSONValue) -> Result<Channels.StoragePolicy, Refusal> {
         guard body.kind == .object, case let members = body.object() else {
             return .failure(Refusal(reason: .badRequestPayload))
         }
@@ -75,7 +77,7 @@ extension Judge {
         }
         let policy = members["message-storage-policy"]
         guard policy.kind == .integer, (0.0...1.0).contains(policy.double()),
-            let policy = Channels.Policy(rawValue: policy.int())
+            let policy = Channels.StoragePolicy(rawValue: policy.int())
         else { return .failure(Refusal(reason: .missingChannelQueueSize)) }
         return .success(policy)
     }

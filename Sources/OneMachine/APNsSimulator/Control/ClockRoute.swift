@@ -6,34 +6,34 @@ struct ClockRoute {
     /// One year, the most for one request.
     private static let advanceSecondsMax = 31_536_000
 
-    let desk: ControlDesk
+    let controller: SimulatorController
 
     func add(to routes: inout HTTPRoutes) {
-        let desk = desk
-        routes.control(.get, "/v1/clock") { _ in Self.shown(desk.simulator.clock) }
-        routes.control(.post, "/v1/clock") { request in
-            let seconds = try request.read { value in
+        let controller = controller
+        routes.control(.get, path: "/v1/clock") { _ in Self.response(for: controller.simulator.clock) }
+        routes.control(.post, path: "/v1/clock") { request in
+            let seconds = try request.readJSON { value in
                 let object = value.object()
                 let seconds = object["advanceSeconds"].int(in: 1...Self.advanceSecondsMax)
-                object.refuseUnknownFields()
+                object.reportUnknownFields()
                 return seconds
             }
-            try await desk.ask { desk throws(ControlRefusal) in
-                if desk.simulator.putForward(milliseconds: Int64(seconds) * 1_000) { return }
-                let days = SimulatorClock.aheadMillisecondsMax / 86_400_000
+            try await controller.perform { desk throws(ControlRefusal) in
+                if desk.simulator.advanceClock(milliseconds: Int64(seconds) * 1_000) { return }
+                let days = SimulatorClock.offsetMillisecondsMax / 86_400_000
                 throw ControlRefusal(
-                    409, "too_far_ahead",
+                    status: 409, code: "too_far_ahead",
                     message:
                         "the clock can be advanced by \(days) days in total; restart the simulator")
             }
-            return Self.shown(desk.simulator.clock)
+            return Self.response(for: controller.simulator.clock)
         }
     }
 
-    private static func shown(_ clock: SimulatorClock) -> HTTPResponse {
+    private static func response(for clock: SimulatorClock) -> HTTPResponse {
         .object { json in
             json.field("now", clock.now)
-            json.field("aheadSeconds", Int(clock.ahead / 1_000))
+            json.field("aheadSeconds", Int(clock.offsetMilliseconds / 1_000))
         }
     }
 }

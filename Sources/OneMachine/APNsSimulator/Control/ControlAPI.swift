@@ -6,16 +6,16 @@ internal import Telemetry
 struct ControlAPI {
     let routes: HTTPRoutes
 
-    init(_ desk: ControlDesk, signers: [ProviderTokenRoute.Signer], metrics: Metrics) {
+    init(controller desk: SimulatorController, signers: [ProviderTokenRoute.Signer], metrics: Metrics) {
         var routes = HTTPRoutes()
-        ScriptRoutes(desk: desk).add(to: &routes)
-        ConnectionRoutes(desk: desk).add(to: &routes)
-        TokenRoutes(desk: desk).add(to: &routes)
-        PhoneRoutes(desk: desk).add(to: &routes)
+        ScriptRoutes(controller: desk).add(to: &routes)
+        ConnectionRoutes(controller: desk).add(to: &routes)
+        TokenRoutes(controller: desk).add(to: &routes)
+        PhoneRoutes(controller: desk).add(to: &routes)
         WaitRoute(desk: desk, metrics: metrics).add(to: &routes)
-        ResetRoute(desk: desk).add(to: &routes)
-        ClockRoute(desk: desk).add(to: &routes)
-        JournalRoutes(desk: desk).add(to: &routes)
+        ResetRoute(controller: desk).add(to: &routes)
+        ClockRoute(controller: desk).add(to: &routes)
+        JournalRoutes(controller: desk).add(to: &routes)
         ProviderTokenRoute(signers: signers).add(to: &routes)
         AdminEndpoints(metrics: metrics) { [] }.add(to: &routes)
         self.routes = routes

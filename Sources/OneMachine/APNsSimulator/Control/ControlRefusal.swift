@@ -9,22 +9,22 @@ struct ControlRefusal: Error {
     /// All problems of the request's body.
     var problems: [JSONProblem] = []
 
-    init(_ status: Int, _ code: String, message: String) {
+    init(status: Int, code: String, message: String) {
         self.status = status
         self.code = code
         self.message = message
     }
 
     init(_ error: JSONError) {
-        self.init(400, "bad_body", message: error.description)
+        self.init(status: 400, code: "bad_body", message: error.description)
         problems = error.problems
     }
 
-    static let stopping = ControlRefusal(503, "stopping", message: "the simulator is stopping")
+    static let stopping = ControlRefusal(status: 503, code: "stopping", message: "the simulator is stopping")
 
     /// The answer: like `HTTPResponse.error`, with the problems in addition to the message.
     var response: HTTPResponse {
-        if problems.isEmpty { return .error(status, code, message: message) }
+        if problems.isEmpty { return .error(status: status, code: code, message: message) }
         var json = JSONWriter()
         json.beginObject()
         json.object("error") { json in
@@ -48,7 +48,7 @@ struct ControlRefusal: Error {
 
 extension HTTPResponse {
     /// Returns an answer with one JSON object.
-    static func object(status: Int = 200, _ fields: (inout JSONWriter) -> Void) -> HTTPResponse {
+    static func object(status: Int = 200, fields: (inout JSONWriter) -> Void) -> HTTPResponse {
         var json = JSONWriter()
         json.beginObject()
         fields(&json)

@@ -5,29 +5,31 @@ internal import JSON
 /// `/v1/journal` and `/v1/summary`: the received requests and their ends.
 struct JournalRoutes {
     static let limitMax = 1_000
-    private static let limitUsual = 100
+    private static let limitDefault = 100
 
-    let desk: ControlDesk
+    let controller: SimulatorController
 
     func add(to routes: inout HTTPRoutes) {
-        routes.control(.get, "/v1/journal") { [desk] request in
+        routes.control(.get, path: "/v1/journal") { [controller] request in
             try request.refuseUnknownQuery(
-                "after", "limit", "token", "channel", "id", "connection", "status", "payload")
-            let after = try request.number("after", in: 0...Int.max, or: 0)
-            let limit = try request.number("limit", in: 1...Self.limitMax, or: Self.limitUsual)
-            let filter = try Self.filter(request)
-            let showsPayload = try request.flag("payload")
-            return Self.answer(
-                try await desk.ask { $0.journal.ring.page(after: after, filter, limit: limit) },
+                known: "after", "limit", "token", "channel", "id", "connection", "status", "payload")
+            let after = try request.queryNumber("after", in: 0...Int.max, default: 0)
+            let limit = try request.queryNumber("limit", in: 1...Self.limitMax, default: Self.limitDefault)
+            let filter = try Self.filter(from: request)
+            let showsPayload = try request.queryFlag("payload")
+            return Self.response(
+                for: try await controller.perform {
+                    $0.journal.ring.page(after: after, matching: filter, limit: limit)
+                },
                 showsPayload: showsPayload)
         }
-        routes.control(.get, "/v1/summary") { [desk] _ in
-            let reports = try await desk.ask { $0.reports }
-            let (summary, made, open) = try await desk.ask { desk in
-                (desk.journal.summary, desk.simulator.connectionsMade, desk.simulator.connections.count)
+        routes.control(.get, path: "/v1/summary") { [controller] _ in
+            let reports = try await controller.perform { $0.reports }
+            let (summary, made, open) = try await controller.perform { desk in
+                (desk.journal.summary, desk.simulator.connectionsOpened, desk.simulator.connections.count)
             }
-            let (leftOut, unrecorded) = try await desk.ask { desk in
-                (desk.journal.file?.leftOut ?? 0, desk.journal.records?.leftOut ?? 0)
+            let (leftOut, unrecorded) = try await controller.perform { desk in
+                (desk.journal.file?.omittedEntries ?? 0, desk.journal.records?.omittedRecords ?? 0)
             }
             return .object { json in
                 summary.writeFields(to: &json)
@@ -43,35 +45,35 @@ struct JournalRoutes {
         }
     }
 
-    private static func filter(_ request: HTTPRequest) throws -> JournalRing.Filter {
+    private static func filter(from request: HTTPRequest) throws -> JournalRing.Filter {
         var filter = JournalRing.Filter()
         for field in request.query where field.name == "token" {
             guard filter.tokens.insert(field.value) else {
                 throw ControlRefusal(
-                    400, "bad_query",
+                    status: 400, code: "bad_query",
                     message: "token must be hexadecimal, or tok: and 8 digits as shown in the journal")
             }
         }
-        filter.channel = request.query("channel")
-        if let text = request.query("id") {
+        filter.channel = request.query(named: "channel")
+        if let text = request.query(named: "id") {
             filter.id = PushID(canonical: text)
             if filter.id == nil {
                 throw ControlRefusal(
-                    400, "bad_query", message: "id must be a lower-case UUID like apns-id")
+                    status: 400, code: "bad_query", message: "id must be a lower-case UUID like apns-id")
             }
         }
-        filter.connection = try request.query("connection").map { _ in
-            try request.number("connection", in: 1...Int.max, or: 1)
+        filter.connection = try request.query(named: "connection").map { _ in
+            try request.queryNumber("connection", in: 1...Int.max, default: 1)
         }
-        filter.status = try request.query("status").map { _ in
-            try request.number("status", in: 200...599, or: 200)
+        filter.status = try request.query(named: "status").map { _ in
+            try request.queryNumber("status", in: 200...599, default: 200)
         }
         return filter
     }
 
     /// Writes a page. This runs off the loop, because a page has about a hundred kilobytes, and megabytes
     /// with payloads.
-    private static func answer(_ page: JournalRing.Page, showsPayload: Bool) -> HTTPResponse {
+    private static func response(for page: JournalRing.Page, showsPayload: Bool) -> HTTPResponse {
         .object { json in
             json.name("entries")
             json.beginArray()

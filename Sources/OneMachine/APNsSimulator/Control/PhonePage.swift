@@ -3,7 +3,7 @@ internal import LiveActivity
 
 /// One page of the list of phones, with enough facts to choose one.
 struct PhonePage: Sendable {
-    struct Listed: Sendable {
+    struct ListedPhone: Sendable {
         var installation: String
         var bundleID: String
         var environment: String
@@ -13,7 +13,7 @@ struct PhonePage: Sendable {
         var activities: Int
     }
 
-    var phones: [Listed] = []
+    var phones: [ListedPhone] = []
     /// Start of the next page, nil at the end.
     var next: Int?
     var count = 0
@@ -42,13 +42,13 @@ extension Phones {
         let first = min(first, phones.count)
         let end = min(phones.count, first + limit)
         let listed = (first..<end).map { number in
-            for index in indices(of: number) { settle(index, at: time) }
+            for index in activityIndices(ofPhone: number) { advance(activity: index, to: time) }
             let phone = phones[number]
-            return PhonePage.Listed(
-                installation: names.installation(number), bundleID: apps[Int(phone.app)].bundleID,
+            return PhonePage.ListedPhone(
+                installation: names.installation(ofPhone: number), bundleID: apps[Int(phone.app)].bundleID,
                 environment: environment(of: phone).rawValue, system: phone.system.description,
                 canBeReached: phone.traits.isDisjoint(with: [.away, .removed]),
-                activities: indices(of: number).count)
+                activities: activityIndices(ofPhone: number).count)
         }
         return PhonePage(phones: listed, next: end < phones.count ? end : nil, count: phones.count)
     }

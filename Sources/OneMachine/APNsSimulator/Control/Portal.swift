@@ -12,7 +12,7 @@ struct Portal: Sendable {
         var apps: Set<String>?
     }
 
-    static let limits = GivenFile.typesLimits
+    static let limits = InputFile.typesLimits
     static let appsMax = 1_000
     static let keysMax = 100
     static let populationsMax = 100
@@ -29,7 +29,7 @@ struct Portal: Sendable {
             let fields = app.object()
             apps[fields["bundleId"].bundleID()] = SimulatedApp(
                 mayBroadcast: fields["mayBroadcast"].optional?.bool() ?? true)
-            fields.refuseUnknownFields()
+            fields.reportUnknownFields()
         }
         keys = object["keys"].optional?.list(countMax: Self.keysMax).map { Key($0) } ?? []
         if Set(keys.map(\.keyID)).count < keys.count { object["keys"].report("must have no repeated keyId") }
@@ -38,7 +38,7 @@ struct Portal: Sendable {
         if populations.reduce(0, { $0 + $1.phones }) > Population.phonesMax {
             object["phones"].report("must be at most \(Population.phonesMax) phones in total")
         }
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
     }
 }
 
@@ -52,7 +52,7 @@ extension Portal.Key {
         apps = object["apps"].optional.map { apps in
             Set(apps.list(countMax: Portal.appsMax).map { $0.bundleID() })
         }
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
     }
 }
 
@@ -63,7 +63,7 @@ extension Population {
         let object = value.object()
         let bundleID = object["bundleId"].bundleID()
         let types =
-            object["types"].optional?.list(countMax: ActivityType.perAppMax).map {
+            object["types"].optional?.list(countMax: ActivityType.countPerAppMax).map {
                 ActivityType(from: $0.object())
             } ?? [ActivityType(name: "MatchAttributes")]
         if types.isEmpty || Set(types.map(\.name)).count < types.count {
@@ -78,7 +78,7 @@ extension Population {
             object["environments"].optional?.list(countMax: 100).map {
                 $0.choice(of: Environment.self) ?? .production
             } ?? []
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
     }
 }
 
@@ -89,13 +89,13 @@ extension JSONValue {
 
     fileprivate func bundleID() -> String {
         let text = string()
-        if kind == .string, !Text.isBundleID(Array(text.utf8).span) { report("must be a bundle id") }
+        if kind == .string, !ASCIIText.isBundleID(Array(text.utf8).span) { report("must be a bundle id") }
         return text
     }
 
     fileprivate func appleID() -> String {
         let text = string()
-        if kind == .string, !AppleID.isGood(text) { report("must be ten capital letters and digits") }
+        if kind == .string, !AppleIDRules.isValid(text) { report("must be ten capital letters and digits") }
         return text
     }
 

@@ -18,7 +18,7 @@ struct ProviderTokenRoute {
         }
     }
 
-    fileprivate struct Made {
+    fileprivate struct CachedToken {
         var policy = ProviderTokenPolicy()
         var text = ""
     }
@@ -28,32 +28,32 @@ struct ProviderTokenRoute {
     let signers: [Signer]
 
     func add(to routes: inout HTTPRoutes) {
-        let made = TracedLock([String: Made]())
-        routes.control(.get, "/v1/provider-token") { [signers] request in
-            try request.refuseUnknownQuery("keyId", "ageSeconds")
-            let keyID = request.query("keyId")
+        let made = TracedLock([String: CachedToken]())
+        routes.control(.get, path: "/v1/provider-token") { [signers] request in
+            try request.refuseUnknownQuery(known: "keyId", "ageSeconds")
+            let keyID = request.query(named: "keyId")
             guard let signer = signers.first(where: { keyID == nil || $0.keyID == keyID }) else {
                 throw ControlRefusal(
-                    404, "no_key",
+                    status: 404, code: "no_key",
                     message: "unknown keyId; known keys are \(signers.map(\.keyID).joined(separator: ", "))"
                 )
             }
-            if request.query("ageSeconds") != nil {
-                let age = try request.number("ageSeconds", in: 0...Self.ageSecondsMax, or: 0)
+            if request.query(named: "ageSeconds") != nil {
+                let age = try request.queryNumber("ageSeconds", in: 0...Self.ageSecondsMax, default: 0)
                 let time = WallTime(milliseconds: WallTime.now().milliseconds - Int64(age) * 1_000)
                 return .text(signer.token(at: time) + "\n")
             }
-            return .text(made.withLock { $0[signer.keyID, default: Made()].token(of: signer) } + "\n")
+            return .text(made.withLock { $0[signer.keyID, default: CachedToken()].token(of: signer) } + "\n")
         }
     }
 }
 
-extension ProviderTokenRoute.Made {
+extension ProviderTokenRoute.CachedToken {
     fileprivate mutating func token(of signer: ProviderTokenRoute.Signer) -> String {
         let (now, wall) = (Instant.now(), WallTime.now())
         guard policy.decide(at: now, wall: wall) == .make else { return text }
         text = signer.token(at: wall)
-        policy.made(at: now, wall: wall)
+        policy.recordToken(at: now, wall: wall)
         return text
     }
 }

@@ -3,13 +3,13 @@ internal import JSON
 
 /// `POST /v1/reset`: restores the initial state between two tests.
 struct ResetRoute {
-    let desk: ControlDesk
+    let controller: SimulatorController
 
     func add(to routes: inout HTTPRoutes) {
-        routes.control(.post, "/v1/reset") { [desk] request in
-            try request.read { $0.object().refuseUnknownFields() }
-            try await desk.ask { $0.reset() }
-            return .object { $0.field("now", desk.simulator.clock.now) }
+        routes.control(.post, path: "/v1/reset") { [controller] request in
+            try request.readJSON { $0.object().reportUnknownFields() }
+            try await controller.perform { $0.reset() }
+            return .object { $0.field("now", controller.simulator.clock.now) }
         }
     }
 }

@@ -3,36 +3,38 @@ internal import JSON
 
 /// `/v1/script`: the faults from now on.
 struct ScriptRoutes {
-    let desk: ControlDesk
+    let controller: SimulatorController
 
     func add(to routes: inout HTTPRoutes) {
-        let desk = desk
-        routes.control(.get, "/v1/script") { _ in try await Self.shown(desk) }
-        routes.control(.put, "/v1/script", bodyBytesMax: Script.limits.bytesMax) { request in
-            let script = try request.read(limits: Script.limits) { Script($0) }
-            try await desk.ask { $0.mischief.replace(with: script) }
-            return try await Self.shown(desk)
+        let controller = controller
+        routes.control(.get, path: "/v1/script") { _ in try await Self.response(for: controller) }
+        routes.control(.put, path: "/v1/script", bodyBytesMax: FaultScript.limits.bytesMax) { request in
+            let script = try request.readJSON(limits: FaultScript.limits) { FaultScript($0) }
+            try await controller.perform { $0.faultInjector.replace(with: script) }
+            return try await Self.response(for: controller)
         }
-        routes.control(.post, "/v1/script", bodyBytesMax: Script.limits.bytesMax) { request in
-            let rule = try request.read(limits: Script.limits) { Rule($0) }
-            try await desk.ask { desk throws(ControlRefusal) in
-                if desk.mischief.add(rule) { return }
+        routes.control(.post, path: "/v1/script", bodyBytesMax: FaultScript.limits.bytesMax) { request in
+            let rule = try request.readJSON(limits: FaultScript.limits) { FaultRule($0) }
+            try await controller.perform { desk throws(ControlRefusal) in
+                if desk.faultInjector.add(rule) { return }
                 throw ControlRefusal(
-                    409, "script_full",
+                    status: 409, code: "script_full",
                     message:
-                        "a script has at most \(Script.rulesMax) rules and \(Script.tokensMax) tokens; delete it first"
+                        "a script has at most \(FaultScript.rulesMax) rules and \(FaultScript.tokensMax) tokens; delete it first"
                 )
             }
-            return try await Self.shown(desk)
+            return try await Self.response(for: controller)
         }
-        routes.control(.delete, "/v1/script") { _ in
-            try await desk.ask { $0.mischief.replace(with: .none) }
-            return try await Self.shown(desk)
+        routes.control(.delete, path: "/v1/script") { _ in
+            try await controller.perform { $0.faultInjector.replace(with: .none) }
+            return try await Self.response(for: controller)
         }
     }
 
-    private static func shown(_ desk: ControlDesk) async throws -> HTTPResponse {
-        let (script, hits) = try await desk.ask { ($0.mischief.running.script, $0.mischief.running.hits) }
+    private static func response(for desk: SimulatorController) async throws -> HTTPResponse {
+        let (script, hits) = try await desk.perform {
+            ($0.faultInjector.runningScript.script, $0.faultInjector.runningScript.hits)
+        }
         var json = JSONWriter()
         script.write(to: &json, hits: hits)
         return .json(json.bytes)

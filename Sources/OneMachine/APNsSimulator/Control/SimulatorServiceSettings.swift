@@ -25,7 +25,7 @@ package struct SimulatorServiceSettings: Sendable {
     package var syncsJournal = false
     /// Whether entries in the journal's file contain the payload.
     package var journalShowsPayloads = false
-    package var journal = JournalLimits()
+    package var journalLimits = JournalLimits()
     package var tlsFaults: [TLSFaultListener] = []
 
     package init(directory: String) { self.directory = directory }

@@ -10,16 +10,16 @@ struct WaitRoute {
     /// Callers that can wait at once. At the limit a new caller gets 429.
     static let waitersMax = 100
     static let millisecondsMax = 600_000
-    private static let millisecondsUsual = 10_000
+    private static let millisecondsDefault = 10_000
     /// Minimum pause between two checks. Checks take at most a twentieth of the loop's time.
     private static let pauseMilliseconds = 10
     private static let pauseShare = 20
 
-    let desk: ControlDesk
+    let controller: SimulatorController
     private let waiters = Waiters()
 
-    init(desk: ControlDesk, metrics: Metrics) {
-        self.desk = desk
+    init(desk: SimulatorController, metrics: Metrics) {
+        self.controller = desk
         metrics.gauge(
             "flotilla_apns_simulator_waiting", help: "Callers that wait for phones to show content."
         ) { [waiters] in Double(waiters.count.load(ordering: .relaxed)) }
@@ -35,7 +35,7 @@ struct WaitRoute {
         case group(String, share: Double, phones: Int)
     }
 
-    fileprivate struct Wish: Sendable {
+    fileprivate struct WaitRequest: Sendable {
         var subject: Subject
         var condition: ScreenCondition
         /// Whether the content must be shown. If false, the wait ends when no phone shows it any more.
@@ -44,65 +44,68 @@ struct WaitRoute {
     }
 
     func add(to routes: inout HTTPRoutes) {
-        routes.control(.post, "/v1/wait") { request in
-            let wish = try request.read(Self.wish)
+        routes.control(.post, path: "/v1/wait") { request in
+            let wish = try request.readJSON(decode: Self.waitRequest)
             guard waiters.count.add(1, ordering: .relaxed).newValue <= Self.waitersMax else {
                 waiters.count.subtract(1, ordering: .relaxed)
-                throw ControlRefusal(429, "too_many_wait", message: "\(Self.waitersMax) callers wait already")
+                throw ControlRefusal(
+                    status: 429, code: "too_many_wait", message: "\(Self.waitersMax) callers wait already")
             }
             defer { waiters.count.subtract(1, ordering: .relaxed) }
             return try await wait(for: wish)
         }
     }
 
-    private func wait(for wish: Wish) async throws -> HTTPResponse {
+    private func wait(for wish: WaitRequest) async throws -> HTTPResponse {
         let began = Instant.now()
         while true {
-            let (count, cost) = try await desk.ask { desk throws(ControlRefusal) in
+            let (count, cost) = try await controller.perform { desk throws(ControlRefusal) in
                 let began = Instant.now()
-                let count = try Self.count(wish, desk)
+                let count = try Self.count(for: wish, in: desk)
                 return (count, Instant.now().milliseconds(since: began))
             }
             let waited = Instant.now().milliseconds(since: began)
             if wish.isMet(by: count) {
                 return .object { json in
                     json.field("showing", count.showing)
-                    json.field("of", count.of)
+                    json.field("of", count.total)
                     json.field("waitedMilliseconds", waited)
                 }
             }
             guard waited < wish.milliseconds else {
                 throw ControlRefusal(
-                    408, "not_met",
-                    message: "after \(waited) ms \(count.showing) of \(count.of) phones show it")
+                    status: 408, code: "not_met",
+                    message: "after \(waited) ms \(count.showing) of \(count.total) phones show it")
             }
-            if desk.isStopping { throw ControlRefusal.stopping }
+            if controller.isStopping { throw ControlRefusal.stopping }
             let pause = max(Self.pauseMilliseconds, cost * Self.pauseShare)
             try await Task.sleep(for: .milliseconds(min(pause, wish.milliseconds - waited)))
         }
     }
 
-    private static func count(_ wish: Wish, _ desk: ControlDesk) throws(ControlRefusal) -> ScreenCount {
+    private static func count(for wish: WaitRequest, in desk: SimulatorController) throws(ControlRefusal)
+        -> ScreenCount
+    {
         let time = desk.simulator.clock.now
         switch wish.subject {
         case .group(let group, _, _):
-            return desk.phones?.count(wish.condition, inGroup: group, at: time)
-                ?? ScreenCount(showing: 0, of: 0)
+            return desk.phones?.count(meeting: wish.condition, inGroup: group, at: time)
+                ?? ScreenCount(showing: 0, total: 0)
         case .phone(let name, let group):
-            let (phones, number) = try PhoneRoutes.phone(name, desk)
-            return phones.count(wish.condition, on: number, group: group, at: time)
+            let (phones, number) = try PhoneRoutes.phone(named: name, in: desk)
+            return phones.count(meeting: wish.condition, onPhone: number, group: group, at: time)
         }
     }
 
-    private static func wish(_ value: JSONValue) -> Wish {
+    private static func waitRequest(from value: JSONValue) -> WaitRequest {
         let object = value.object()
         let phone = object["phone"].optional?.string()
         let group = object["group"].optional?.string()
         let share = object["share"].optional
         let phones = object["phones"].optional
-        var pointer = JSONPointer("")
+        var pointer = JSONPointer(parsing: "")
         if let given = object["pointer"].optional {
-            pointer = JSONPointer(given.string())
+            pointer = JSONPointer(parsing: given.string())
             if pointer == nil { given.report("must be a JSON pointer such as /score/home, or empty") }
         }
         let equals = object["equals"]
@@ -113,23 +116,24 @@ struct WaitRoute {
         }
         let wantedShare = share?.double() ?? 1
         if !(wantedShare > 0 && wantedShare <= 1) { share?.report("must be above 0 and at most 1") }
-        let wish = Wish(
+        let wish = WaitRequest(
             subject: phone.map { .phone($0, group: group) }
-                ?? .group(group ?? "", share: wantedShare, phones: phones?.count() ?? 1),
+                ?? .group(group ?? "", share: wantedShare, phones: phones?.positiveCount() ?? 1),
             condition: ScreenCondition(
-                pointer: pointer ?? .whole, equals: equals.isMissing ? nil : ComparedJSON(equals),
-                state: object["state"].optional?.choice(of: PhoneScreen.Activity.State.self)),
+                pointer: pointer ?? .whole, equals: equals.isMissing ? nil : ComparedJSON(from: equals),
+                state: object["state"].optional?.choice(of: PhoneScreen.Activity.ActivityState.self)),
             isShown: isShown,
-            milliseconds: object["milliseconds"].optional?.int(in: 0...millisecondsMax) ?? millisecondsUsual)
-        object.refuseUnknownFields()
+            milliseconds: object["milliseconds"].optional?.int(in: 0...millisecondsMax) ?? millisecondsDefault
+        )
+        object.reportUnknownFields()
         return wish
     }
 }
 
-extension WaitRoute.Wish {
+extension WaitRoute.WaitRequest {
     fileprivate func isMet(by count: ScreenCount) -> Bool {
         guard isShown else { return count.showing == 0 }
         guard case .group(_, let share, let phones) = subject else { return count.showing > 0 }
-        return count.showing >= phones && Double(count.showing) >= share * Double(count.of)
+        return count.showing >= phones && Double(count.showing) >= share * Double(count.total)
     }
 }

@@ -2,7 +2,7 @@ internal import CLinux
 
 /// A part of a `CountTable`: open addressing, with at least a quarter of the slots empty.
 struct CountShard: Sendable {
-    private static let slotsAtFirst = 16
+    private static let initialSlots = 16
 
     /// A key and its count side by side. With a million keys each lookup misses the processor's caches, and
     /// each push needs one.
@@ -14,7 +14,7 @@ struct CountShard: Sendable {
         static let empty = Slot(key: .none, count: 0)
     }
 
-    private var slots = [Slot](repeating: .empty, count: Self.slotsAtFirst)
+    private var slots = [Slot](repeating: .empty, count: Self.initialSlots)
     private var used = 0
 
     /// Prefetches the slot of the key without waiting for it.
@@ -27,11 +27,11 @@ struct CountShard: Sendable {
     func count(of key: Key128) -> Int { Int(slots[slot(of: key)].count) }
 
     /// Counts the key once more. Returns its new count, or nil if the key is new and `takesNew` is false.
-    mutating func add(_ key: Key128, takesNew: Bool) -> Int? {
+    mutating func increment(_ key: Key128, addsNew: Bool) -> Int? {
         let slot = slot(of: key)
         let before = slots[slot].count
         if before == 0 {
-            guard takesNew else { return nil }
+            guard addsNew else { return nil }
             used += 1
         }
         // The count saturates at its maximum of 4 billion.

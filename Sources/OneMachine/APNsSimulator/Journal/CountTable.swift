@@ -10,15 +10,15 @@ struct CountTable: Sendable {
     init(keysMax: Int) { self.keysMax = keysMax }
 
     /// Counts the key once more. Returns its new count, or nil if the table is full and the key is new.
-    mutating func add(_ key: Key128) -> Int? {
-        let times = shards[Int(key.high >> 56)].add(key, takesNew: count < keysMax)
+    mutating func increment(_ key: Key128) -> Int? {
+        let times = shards[Int(key.high >> 56)].increment(key, addsNew: count < keysMax)
         if times == 1 { count += 1 }
         return times
     }
 
     func prefetch(_ key: Key128) { shards[Int(key.high >> 56)].prefetch(key) }
 
-    func seen(_ key: Key128) -> Int {
+    func count(of key: Key128) -> Int {
         shards[Int(key.high >> 56)].count(of: key)
     }
 }

@@ -4,80 +4,80 @@ internal import Telemetry
 /// The record of every request and its end: the newest entries in memory, all entries in an optional file,
 /// and the totals. It is confined to the simulator's loop. Slow work runs at the end of a turn for all of its
 /// entries, on the file's thread, or when a reader asks.
-final class Journal: JournalSink, TurnHook {
+final class Journal: JournalSink, IterationHook {
     private let loop: EventLoop
     private let limits: JournalLimits
     // Exclusivity is unchecked. Each request accesses these on the loop, and no call made during an access
     // uses them again.
     @safe @exclusivity(unchecked) private(set) var ring: JournalRing
-    @safe @exclusivity(unchecked) private var tally: JournalTally
+    @safe @exclusivity(unchecked) private var totals: JournalTotals
     let file: JournalFile?
-    let records: RequestRecords?
+    let records: RequestRecordFile?
     @safe @exclusivity(unchecked) private var metrics: JournalMetrics
     /// Entries of this turn for the file.
-    private var fresh: [JournalRing.Numbered] = []
-    private var isTurnBegun = false
+    private var newEntries: [JournalRing.NumberedEntry] = []
+    private var hasScheduledTurnEnd = false
 
     init(
-        on loop: EventLoop, limits: JournalLimits, file: JournalFile?, records: RequestRecords? = nil,
+        on loop: EventLoop, limits: JournalLimits, file: JournalFile?, records: RequestRecordFile? = nil,
         metrics: Metrics
     ) {
         self.loop = loop
         self.limits = limits
         ring = JournalRing(entriesMax: limits.entriesMax, bytesMax: limits.bytesMax)
-        tally = JournalTally(limits)
+        totals = JournalTotals(limits: limits)
         self.file = file
         self.records = records
-        self.metrics = JournalMetrics(metrics)
+        self.metrics = JournalMetrics(metrics: metrics)
     }
 
     /// Clears the entries and the totals. Numbering and the file continue.
-    func forget() {
-        ring.forget()
-        tally = JournalTally(limits)
+    func reset() {
+        ring.removeAll()
+        totals = JournalTotals(limits: limits)
     }
 
-    var summary: JournalSummary { tally.summary }
+    var summary: JournalSummary { totals.summary }
 
-    func answering(_ entry: inout JournalEntry) {
+    func willAnswer(_ entry: inout JournalEntry) {
         entry.record = records?.append(RequestRecord(entry))
     }
 
-    func ended(_ entry: consuming JournalEntry) {
-        if let records { note(entry, in: records) }
-        if !isTurnBegun {
-            isTurnBegun = true
-            loop.atEndOfTurn(self)
+    func didEnd(_ entry: consuming JournalEntry) {
+        if let records { writeRecord(of: entry, in: records) }
+        if !hasScheduledTurnEnd {
+            hasScheduledTurnEnd = true
+            loop.callAtEndOfIteration(self)
         }
-        tally.add(entry)
+        totals.add(entry)
         metrics.count(entry)
         guard file != nil else {
             _ = ring.append(entry)
             return
         }
         let number = ring.append(copy entry)
-        fresh.append(JournalRing.Numbered(number: number, entry: entry))
+        newEntries.append(JournalRing.NumberedEntry(number: number, entry: entry))
     }
 
-    private func note(_ entry: JournalEntry, in records: RequestRecords) {
+    private func writeRecord(of entry: JournalEntry, in records: RequestRecordFile) {
         var record = RequestRecord()
         if let index = entry.record {
-            record.take(entry)
+            record.setOutcome(from: entry)
             // The answer was recorded but never reached the client.
-            if record.end == .answered { record.end = .lost }
-            records.end(index, with: record)
-        } else if case .answered = entry.end {
+            if record.outcome == .answered { record.outcome = .lost }
+            records.writeOutcome(at: index, from: record)
+        } else if case .answered = entry.outcome {
             // The limit on records was reached, so this request has none.
         } else {
             _ = records.append(RequestRecord(entry))
         }
     }
 
-    func endOfTurn() {
-        isTurnBegun = false
-        metrics.tell(doubledPushes: tally.doubledPushes)
+    func iterationWillEnd() {
+        hasScheduledTurnEnd = false
+        metrics.update(duplicatePushes: totals.duplicatePushes)
         guard let file else { return }
-        file.append(fresh)
-        fresh.removeAll(keepingCapacity: true)
+        file.append(newEntries)
+        newEntries.removeAll(keepingCapacity: true)
     }
 }

@@ -7,13 +7,13 @@ internal import Telemetry
 // The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
 // their hash is shown.
 
-extension JournalRing.Numbered {
+extension JournalRing.NumberedEntry {
     /// - Parameter showsPayload: whether to include the request's payload.
     func write(to json: inout JSONWriter, showsPayload: Bool) {
         json.beginObject()
         json.field("number", number)
         entry.writeFields(to: &json)
-        if showsPayload { ShownPayload(entry.request.body).writeFields(to: &json) }
+        if showsPayload { RedactedPayload(entry.request.body).writeFields(to: &json) }
         json.endObject()
     }
 }
@@ -37,7 +37,7 @@ extension JournalEntry {
         json.field("timestamp", facts.timestamp)
         json.field("id", id.description)
         json.field("method", request.method)
-        json.field("path", shownPath)
+        json.field("path", redactedPath)
         json.name("headers")
         json.beginArray()
         for header in request.headers {
@@ -49,7 +49,7 @@ extension JournalEntry {
         json.endArray()
         json.field("bodyBytes", request.bodyBytes)
         json.field("bodyHash", String(decoding: Hex.encode(request.bodyHash), as: UTF8.self))
-        switch end {
+        switch outcome {
         case .answered(let status, let reason, let left):
             json.field("status", status)
             json.field("reason", reason)
@@ -61,11 +61,11 @@ extension JournalEntry {
         case .silence: json.field("silence", true)
         }
         json.field("delivered", isDelivered)
-        json.field("doubt", facts.doubt?.phrase)
+        json.field("doubt", facts.warning?.message)
     }
 
     /// The path without the token. Even an invalid token in the path may be most of a real one.
-    private var shownPath: String {
+    private var redactedPath: String {
         let stem = "/3/device/"
         let path = request.path
         guard path.hasPrefix(stem) else { return Redaction.scrub(path) }

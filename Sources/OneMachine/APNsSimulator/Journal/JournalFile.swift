@@ -9,10 +9,10 @@ internal import Telemetry
 ///
 /// `@unchecked Sendable`: the descriptor and the size belong to the writing thread, and the rest is locked.
 final class JournalFile: @unchecked Sendable {
-    private struct State {
-        var waiting: [JournalRing.Numbered] = []
+    private struct QueueState {
+        var waiting: [JournalRing.NumberedEntry] = []
         var waitingBytes = 0
-        var leftOut = 0
+        var omittedEntries = 0
         var isStopping = false
     }
 
@@ -21,8 +21,8 @@ final class JournalFile: @unchecked Sendable {
     private let showsPayloads: Bool
     private let limits: JournalLimits
     private let log: Log
-    private let state = TracedLock(State())
-    private let work = WakeSignal()
+    private let state = TracedLock(QueueState())
+    private let wakeSignal = ThreadSignal()
     private var thread: WorkerThread?
     private var descriptor: Int32
     private var bytes: Int
@@ -31,49 +31,49 @@ final class JournalFile: @unchecked Sendable {
     /// - syncs: whether each batch is synced to disk before the next one is written.
     ///   - showsPayloads: whether entries contain the request's payload.
     init(
-        _ path: String, syncs: Bool, showsPayloads: Bool = false, limits: JournalLimits, log: Log
+        path: String, syncs: Bool, showsPayloads: Bool = false, limits: JournalLimits, log: Log
     ) throws(SystemError) {
         self.path = path
         self.syncs = syncs
         self.showsPayloads = showsPayloads
         self.limits = limits
         self.log = log
-        descriptor = try Self.open(path)
+        descriptor = try Self.open(path: path)
         bytes = max(0, Int(lseek(descriptor, 0, SEEK_END)))
         thread = try WorkerThread(name: "journal") { [self] in run() }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    private static func open(_ path: String) throws(SystemError) -> Int32 {
+    private static func open(path: String) throws(SystemError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw SystemError("open the journal \(path)", code: errno) }
+        guard descriptor >= 0 else { throw SystemError(action: "open the journal \(path)", code: errno) }
         return descriptor
     }
 
     /// Number of entries that are missing from the file.
-    var leftOut: Int { state.withLock { $0.leftOut } }
+    var omittedEntries: Int { state.withLock { $0.omittedEntries } }
 
-    func append(_ entries: [JournalRing.Numbered]) {
-        let bytes = entries.reduce(0) { $0 + $1.entry.bytes }
+    func append(_ entries: [JournalRing.NumberedEntry]) {
+        let bytes = entries.reduce(0) { $0 + $1.entry.memoryBytes }
         let isFirst = state.withLock { state in
             guard state.waiting.count + entries.count <= limits.waitingMax,
                 state.waitingBytes + bytes <= limits.waitingBytesMax
             else {
-                state.leftOut += entries.count
+                state.omittedEntries += entries.count
                 return false
             }
             state.waitingBytes += bytes
             defer { state.waiting += entries }
             return state.waiting.isEmpty
         }
-        if isFirst { work.raise() }
+        if isFirst { wakeSignal.raise() }
     }
 
     /// Writes the waiting entries and then returns.
     func stop() {
         state.withLock { $0.isStopping = true }
-        work.raise()
+        wakeSignal.raise()
         thread?.join()
         thread = nil
     }
@@ -92,28 +92,28 @@ final class JournalFile: @unchecked Sendable {
             }
             if batch.isEmpty {
                 if isLast { return }
-                work.wait()
+                wakeSignal.wait()
                 continue
             }
             write(batch, with: &json)
         }
     }
 
-    private func write(_ batch: [JournalRing.Numbered], with json: inout JSONWriter) {
+    private func write(_ batch: [JournalRing.NumberedEntry], with json: inout JSONWriter) {
         var lines = Lines()
         for numbered in batch {
             json.removeAll()
             numbered.write(to: &json, showsPayload: showsPayloads)
             let isOver = bytes + lines.bytes.count + json.count >= limits.fileBytesMax
-            if isOver || lines.bytes.count >= Self.bytesAtOnce {
-                put(&lines)
+            if isOver || lines.bytes.count >= Self.batchBytesMax {
+                writeLines(&lines)
                 if isOver, bytes > 0 { rotate() }
             }
             unsafe json.withBytes { unsafe lines.bytes.append(contentsOf: $0) }
             lines.bytes.append(UInt8(ascii: "\n"))
             lines.count += 1
         }
-        put(&lines)
+        writeLines(&lines)
     }
 
     /// Lines that are written together.
@@ -122,24 +122,24 @@ final class JournalFile: @unchecked Sendable {
         var count = 0
     }
 
-    private static let bytesAtOnce = 1 << 20
+    private static let batchBytesMax = 1 << 20
 
     /// Writes the lines and empties the batch. Lines that cannot be written are counted.
-    private func put(_ lines: inout Lines) {
+    private func writeLines(_ lines: inout Lines) {
         guard lines.count > 0 else { return }
         do {
-            try put(lines.bytes)
+            try writeBytes(lines.bytes)
         } catch {
             log.warning(
                 "journal cannot be written; free disk space or choose another file", .field("error", error),
                 .field("entries", lines.count))
             let count = lines.count
-            state.withLock { $0.leftOut += count }
+            state.withLock { $0.omittedEntries += count }
         }
         lines = Lines()
     }
 
-    private func put(_ lines: [UInt8]) throws(SystemError) {
+    private func writeBytes(_ lines: [UInt8]) throws(SystemError) {
         var offset = 0
         while offset < lines.count {
             let count = unsafe lines.withUnsafeBytes { bytes in
@@ -150,21 +150,23 @@ final class JournalFile: @unchecked Sendable {
                 let code = errno
                 // Remove a partial line, which would corrupt the next one.
                 ftruncate(descriptor, off_t(bytes))
-                throw SystemError("write the journal \(path)", code: code)
+                throw SystemError(action: "write the journal \(path)", code: code)
             }
             offset += count
         }
         bytes += lines.count
-        if syncs, fdatasync(descriptor) != 0 { throw SystemError("sync the journal \(path)", code: errno) }
+        if syncs, fdatasync(descriptor) != 0 {
+            throw SystemError(action: "sync the journal \(path)", code: errno)
+        }
     }
 
     /// Rotates the file. If this fails, the file continues to grow.
     private func rotate() {
         do {
             guard unsafe rename(path, path + ".1") == 0 else {
-                throw SystemError("rename the journal \(path)", code: errno)
+                throw SystemError(action: "rename the journal \(path)", code: errno)
             }
-            let fresh = try Self.open(path)
+            let fresh = try Self.open(path: path)
             close(descriptor)
             descriptor = fresh
             bytes = 0

@@ -5,49 +5,49 @@ struct JournalMetrics {
     private static let classes = 2...5
 
     /// Counters by the first digit of the status.
-    private var answered: [Pending]
-    private var reset: Pending
-    private var notProcessed: Pending
-    private var silent: Pending
-    private var delivered: Pending
-    private let doubled: Gauge
+    private var answered: [PendingCounter]
+    private var reset: PendingCounter
+    private var notProcessed: PendingCounter
+    private var silent: PendingCounter
+    private var delivered: PendingCounter
+    private let duplicates: Gauge
 
     /// A counter and the amount that is not added to it yet.
-    private struct Pending {
+    private struct PendingCounter {
         let counter: Counter
         var count = 0
 
-        init(_ counter: Counter) { self.counter = counter }
+        init(counter: Counter) { self.counter = counter }
 
-        mutating func tell() {
+        mutating func flush() {
             if count > 0 { counter.add(count) }
             count = 0
         }
     }
 
-    init(_ metrics: Metrics) {
-        func requests(_ outcome: String) -> Pending {
-            Pending(
-                metrics.counter(
+    init(metrics: Metrics) {
+        func requests(outcome: String) -> PendingCounter {
+            PendingCounter(
+                counter: metrics.counter(
                     "flotilla_apns_simulator_requests_total",
                     help: "Requests to the simulated APNs, by outcome.",
                     labels: ["outcome": outcome]))
         }
-        answered = Self.classes.map { requests("\($0)xx") }
-        reset = requests("reset")
-        notProcessed = requests("not_processed")
-        silent = requests("silence")
-        delivered = Pending(
-            metrics.counter(
+        answered = Self.classes.map { requests(outcome: "\($0)xx") }
+        reset = requests(outcome: "reset")
+        notProcessed = requests(outcome: "not_processed")
+        silent = requests(outcome: "silence")
+        delivered = PendingCounter(
+            counter: metrics.counter(
                 "flotilla_apns_simulator_delivered_total", help: "Pushes delivered to the simulated phones."
             ))
-        doubled = metrics.gauge(
-            "flotilla_apns_simulator_doubled_pushes",
+        duplicates = metrics.gauge(
+            "flotilla_apns_simulator_duplicate_pushes",
             help: "Pushes answered 200 whose apns-id was already answered 200.")
     }
 
     mutating func count(_ entry: JournalEntry) {
-        switch entry.end {
+        switch entry.outcome {
         case .answered(let status, _, _):
             let hundreds = min(max(status / 100, Self.classes.lowerBound), Self.classes.upperBound)
             answered[hundreds - Self.classes.lowerBound].count += 1
@@ -58,12 +58,12 @@ struct JournalMetrics {
         if entry.isDelivered { delivered.count += 1 }
     }
 
-    mutating func tell(doubledPushes: Int) {
-        for index in answered.indices { answered[index].tell() }
-        reset.tell()
-        notProcessed.tell()
-        silent.tell()
-        delivered.tell()
-        doubled.set(Double(doubledPushes))
+    mutating func update(duplicatePushes: Int) {
+        for index in answered.indices { answered[index].flush() }
+        reset.flush()
+        notProcessed.flush()
+        silent.flush()
+        delivered.flush()
+        duplicates.set(Double(duplicatePushes))
     }
 }

@@ -3,7 +3,7 @@ internal import LiveActivity
 
 /// The newest entries, numbered from 1 in the order in which their ends were known.
 struct JournalRing: Sendable {
-    struct Numbered: Sendable {
+    struct NumberedEntry: Sendable {
         let number: Int
         let entry: JournalEntry
     }
@@ -18,7 +18,7 @@ struct JournalRing: Sendable {
     }
 
     struct Page: Sendable {
-        var entries: [Numbered] = []
+        var entries: [NumberedEntry] = []
         /// Number up to which the reader has seen all matching entries: its next `after`.
         var after: Int
         /// Number of the newest entry.
@@ -29,7 +29,7 @@ struct JournalRing: Sendable {
 
     /// Entries checked for one page. A page that stops at this limit may be empty although more entries
     /// exist.
-    static let lookedAtMax = 10_000
+    static let scannedMax = 10_000
 
     private let entriesMax: Int
     private let bytesMax: Int
@@ -50,41 +50,41 @@ struct JournalRing: Sendable {
     /// Appends an entry and returns its number.
     mutating func append(_ entry: consuming JournalEntry) -> Int {
         newest += 1
-        if count > entriesMax { drop() }
+        if count > entriesMax { dropOldest() }
         let slot = (newest - 1) % entriesMax
-        bytes += entry.bytes
+        bytes += entry.memoryBytes
         if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
-        while bytes > bytesMax, count > 1 { drop() }
+        while bytes > bytesMax, count > 1 { dropOldest() }
         return newest
     }
 
-    mutating func forget() { while count > 0 { drop() } }
+    mutating func removeAll() { while count > 0 { dropOldest() } }
 
-    private mutating func drop() {
-        bytes -= slots[(oldest - 1) % entriesMax].bytes
+    private mutating func dropOldest() {
+        bytes -= slots[(oldest - 1) % entriesMax].memoryBytes
         oldest += 1
     }
 
-    func page(after: Int, _ filter: Filter, limit: Int) -> Page {
+    func page(after: Int, matching filter: Filter, limit: Int) -> Page {
         let after = min(max(0, after), newest)
         let first = max(after + 1, oldest)
         var page = Page(after: first - 1, newest: newest, missed: first - after - 1)
-        while page.after < newest, page.entries.count < limit, page.after - first + 1 < Self.lookedAtMax {
+        while page.after < newest, page.entries.count < limit, page.after - first + 1 < Self.scannedMax {
             page.after += 1
             let entry = slots[(page.after - 1) % entriesMax]
-            if filter.passes(entry) { page.entries.append(Numbered(number: page.after, entry: entry)) }
+            if filter.matches(entry) { page.entries.append(NumberedEntry(number: page.after, entry: entry)) }
         }
         return page
     }
 }
 
 extension JournalRing.Filter {
-    func passes(_ entry: JournalEntry) -> Bool {
+    func matches(_ entry: JournalEntry) -> Bool {
         if let id, id != entry.id { return false }
         if let connection, connection != entry.facts.connection { return false }
         if let channel, entry.facts.target != .channel(channel) { return false }
         if let status {
-            guard case .answered(status, _, _) = entry.end else { return false }
+            guard case .answered(status, _, _) = entry.outcome else { return false }
         }
         if tokens.isEmpty { return true }
         guard case .token(let token) = entry.facts.target else { return false }

@@ -28,17 +28,17 @@ extension JournalSummary {
         json.endArray()
         json.field("notProcessed", notProcessed)
         json.field("silent", silent)
-        json.field("others", others)
+        json.field("others", otherOutcomes)
         json.field("answersLost", answersLost)
         json.field("delivered", delivered)
         json.object("doubled") { json in
-            json.field("ids", doubledIDs)
-            json.field("pushes", doubledPushes)
-            json.field("isExact", idsNotFollowed == 0)
-            json.field("idsNotFollowed", idsNotFollowed)
+            json.field("ids", duplicateIDs)
+            json.field("pushes", duplicatePushes)
+            json.field("isExact", idsNotTracked == 0)
+            json.field("idsNotFollowed", idsNotTracked)
             json.name("first")
             json.beginArray()
-            for doubled in doubledListed {
+            for doubled in duplicatesListed {
                 json.beginObject()
                 json.field("id", doubled.id.description)
                 json.field("times", doubled.times)
@@ -49,8 +49,8 @@ extension JournalSummary {
         json.object("targets") { json in
             json.field("seen", targetsSeen)
             json.field("pushesMax", pushesPerTargetMax)
-            json.field("isExact", targetsNotFollowed == 0)
-            json.field("notFollowed", targetsNotFollowed)
+            json.field("isExact", targetsNotTracked == 0)
+            json.field("notFollowed", targetsNotTracked)
             switch busiestTarget {
             case nil: break
             case .token(let token): json.field("busiestToken", token.description)
@@ -60,6 +60,6 @@ extension JournalSummary {
     }
 }
 
-extension JournalSummary.Answered {
+extension JournalSummary.AnswerKind {
     fileprivate var order: String { "\(status) \(reason ?? "")" }
 }

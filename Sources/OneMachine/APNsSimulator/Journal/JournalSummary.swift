@@ -5,13 +5,13 @@ internal import LiveActivity
 /// Totals of all requests since the start, including those that the journal no longer holds. It is small,
 /// because it is passed to other threads.
 struct JournalSummary: Sendable {
-    struct Answered: Hashable, Sendable {
+    struct AnswerKind: Hashable, Sendable {
         var status: Int
         var reason: String?
     }
 
     /// An apns-id that was answered 200 more than once.
-    struct Doubled: Sendable, Hashable {
+    struct DuplicateID: Sendable, Hashable {
         var id: PushID
         var times: Int
     }
@@ -20,16 +20,16 @@ struct JournalSummary: Sendable {
     /// number.
     static let kindsMax = 500
     /// Limit on listed duplicate ids. All duplicates are counted.
-    static let doubledListedMax = 100
+    static let duplicatesListedMax = 100
 
     var requests = 0
-    var answered: [Answered: Int] = [:]
-    var resets: [ErrorCode: Int] = [:]
+    var answered: [AnswerKind: Int] = [:]
+    var resets: [HTTP2ErrorCode: Int] = [:]
     /// Requests above the last stream of a GOAWAY.
     var notProcessed = 0
     var silent = 0
     /// Answers and resets of kinds beyond `kindsMax`.
-    var others = 0
+    var otherOutcomes = 0
     /// Answers that were not sent when their stream or connection ended, so that the client does not know
     /// them.
     var answersLost = 0
@@ -37,15 +37,15 @@ struct JournalSummary: Sendable {
     var delivered = 0
 
     /// Ids that were answered 200 more than once, and the number of pushes beyond the first of each.
-    var doubledIDs = 0
-    var doubledPushes = 0
-    var doubledListed: [Doubled] = []
-    var idsNotFollowed = 0
+    var duplicateIDs = 0
+    var duplicatePushes = 0
+    var duplicatesListed: [DuplicateID] = []
+    var idsNotTracked = 0
 
     /// Tokens and channels that received pushes.
     var targetsSeen = 0
     /// Accepted pushes of the busiest token or channel.
     var pushesPerTargetMax = 0
     var busiestTarget: AcceptedPush.Target?
-    var targetsNotFollowed = 0
+    var targetsNotTracked = 0
 }

@@ -19,9 +19,9 @@ struct Key128: Hashable, Sendable {
 
     /// Creates the key of an id. Each step is reversible, so two ids never have the same key.
     init(_ id: PushID) {
-        let low = id.low ^ SplitMix64.mixed(id.high ^ Self.secret.high)
-        let high = id.high ^ SplitMix64.mixed(low ^ Self.secret.low)
-        self.init(high: high, low: low ^ SplitMix64.mixed(high))
+        let low = id.low ^ SplitMix64.number(forState: id.high ^ Self.secret.high)
+        let high = id.high ^ SplitMix64.number(forState: low ^ Self.secret.low)
+        self.init(high: high, low: low ^ SplitMix64.number(forState: high))
     }
 
     init(_ text: String) { self.init(Array(text.utf8)) }
@@ -31,8 +31,8 @@ struct Key128: Hashable, Sendable {
         var low = Self.secret.low
         unsafe bytes.withUnsafeBytes { bytes in
             func mix(_ word: UInt64) {
-                high = SplitMix64.mixed(high ^ word)
-                low = SplitMix64.mixed(low &+ word) ^ high
+                high = SplitMix64.number(forState: high ^ word)
+                low = SplitMix64.number(forState: low &+ word) ^ high
             }
             let whole = bytes.count & ~7
             for start in stride(from: 0, to: whole, by: 8) {

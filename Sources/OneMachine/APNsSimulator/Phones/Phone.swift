@@ -15,9 +15,9 @@ struct Phone {
         /// The app is not installed.
         static let removed = Traits(rawValue: 32)
         /// A report was lost while the phone was away. It sends a reconcile report when it is back.
-        static let owesReconcile = Traits(rawValue: 64)
+        static let needsReconcile = Traits(rawValue: 64)
         /// The app has not been launched yet, so no server knows the phone.
-        static let owesLaunch = Traits(rawValue: 128)
+        static let needsLaunchReport = Traits(rawValue: 128)
     }
 
     var app: UInt16
@@ -25,7 +25,7 @@ struct Phone {
     var traits: Traits
     var locale: UInt8
     /// Number of activities started so far. It seeds the random choices.
-    var starts: UInt16 = 0
+    var startCount: UInt16 = 0
     /// Index of its first start token. The others follow it.
     var firstStartToken: UInt32
     /// Index of its first activity, -1 for none.

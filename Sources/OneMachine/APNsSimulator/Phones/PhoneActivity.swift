@@ -1,24 +1,24 @@
 /// One Live Activity on one phone. Slots are reused, and `life` counts the uses.
 struct PhoneActivity {
-    enum State: UInt8 {
+    enum ActivityState: UInt8 {
         case free
         case active
         case stale
         case ended
     }
 
-    var state = State.free
+    var state = ActivityState.free
     /// Whether the app has a token that it could not report yet.
-    var owesToken = false
+    var hasUnreportedToken = false
     /// Whether the app has reported a token to its server.
     var isTokenReported = false
-    var life: UInt16 = 0
+    var slotGeneration: UInt16 = 0
     /// Generation of its token.
-    var generation: UInt16 = 0
+    var tokenGeneration: UInt16 = 0
     var type: UInt16 = 0
     var phone: Int32 = -1
     /// The phone's next activity or the next free slot, -1 for none.
-    var next: Int32 = -1
+    var nextIndex: Int32 = -1
     /// Number of the group, -1 if the attributes name none.
     var group: Int32 = -1
     var content: Int32 = -1
@@ -30,9 +30,9 @@ struct PhoneActivity {
     var changedAt: Int64 = 0
     var staleAt = Int64.max
     /// Time at which an ended activity leaves the Lock Screen.
-    var leavesAt = Int64.max
+    var dismissesAt = Int64.max
     /// Time at which the app gets its token. `.max` if never, or if already done.
-    var tokenAt = Int64.max
+    var tokenIssuedAt = Int64.max
     /// Time at which a throttled update is shown.
     var throttledUntil = Int64.max
     /// Time at which the phone registered the current token with APNs and the previous token died.

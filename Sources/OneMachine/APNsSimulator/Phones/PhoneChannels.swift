@@ -3,7 +3,7 @@ internal import LiveActivity
 /// The listeners of each channel. Listeners that left are skipped, and removed when there are many.
 struct PhoneChannels {
     /// The identity of a channel. Channels are not shared between environments or apps.
-    struct Key: Hashable {
+    struct ChannelKey: Hashable {
         let id: String
         let environment: Environment
         let app: UInt16
@@ -11,21 +11,21 @@ struct PhoneChannels {
 
     struct Listener {
         let activity: Int32
-        let life: UInt16
+        let slotGeneration: UInt16
     }
 
     struct Channel {
-        let key: Key
+        let key: ChannelKey
         var listeners: [Listener] = []
-        var present = 0
+        var presentListeners = 0
         /// The newest message, if the channel stores it.
         var stored: AcceptedPush?
         /// Number of broadcasts that still walk along the listeners. Listeners must not move meanwhile.
-        var walks = 0
+        var broadcastsInProgress = 0
     }
 
     /// A broadcast in progress.
-    struct Walk {
+    struct BroadcastProgress {
         let channel: Int32
         let push: AcceptedPush
         var next = 0
@@ -33,14 +33,14 @@ struct PhoneChannels {
         let end: Int
     }
 
-    private(set) var numbers: [Key: Int32] = [:]
+    private(set) var numbers: [ChannelKey: Int32] = [:]
     var channels: [Channel] = []
-    var walks: [Walk] = []
+    var broadcasts: [BroadcastProgress] = []
 
     /// Returns the number of the channel, or nil at the limit.
-    mutating func number(_ key: Key, max: Int) -> Int32? {
+    mutating func number(of key: ChannelKey, channelsMax: Int) -> Int32? {
         if let number = numbers[key] { return number }
-        guard channels.count < max else { return nil }
+        guard channels.count < channelsMax else { return nil }
         let number = Int32(channels.count)
         numbers[key] = number
         channels.append(Channel(key: key))
@@ -48,19 +48,22 @@ struct PhoneChannels {
     }
 
     /// Adds a listener. Returns the channel's number, or -1 at the limit.
-    mutating func listen(_ index: Int, _ life: UInt16, on key: Key, channelsMax: Int) -> Int32 {
-        guard let number = number(key, max: channelsMax) else { return -1 }
-        channels[Int(number)].listeners.append(Listener(activity: Int32(index), life: life))
-        channels[Int(number)].present += 1
+    mutating func addListener(
+        activity index: Int, slotGeneration life: UInt16, to key: ChannelKey, channelsMax: Int
+    ) -> Int32 {
+        guard let number = number(of: key, channelsMax: channelsMax) else { return -1 }
+        channels[Int(number)].listeners.append(Listener(activity: Int32(index), slotGeneration: life))
+        channels[Int(number)].presentListeners += 1
         return number
     }
 
-    mutating func leave(_ number: Int32) { channels[Int(number)].present -= 1 }
+    mutating func removeListener(fromChannel number: Int32) { channels[Int(number)].presentListeners -= 1 }
 
     /// Removes listeners that left, if they outnumber the present ones.
-    mutating func tidy(_ number: Int32, _ isPresent: (Listener) -> Bool) {
+    mutating func compactListeners(ofChannel number: Int32, isPresent: (Listener) -> Bool) {
         let channel = channels[Int(number)]
-        guard channel.walks == 0, channel.listeners.count > 2 * channel.present + 64 else { return }
+        guard channel.broadcastsInProgress == 0, channel.listeners.count > 2 * channel.presentListeners + 64
+        else { return }
         channels[Int(number)].listeners.removeAll { !isPresent($0) }
     }
 }

@@ -5,10 +5,10 @@ internal import LiveActivity
 /// phone, so results are cached.
 struct PhoneDecoder {
     /// The first problem that makes decoding fail.
-    struct Problem: Hashable {
+    struct DecodingProblem: Hashable {
         /// Path from the value's root, empty for the value itself.
         let path: String
-        let says: String
+        let message: String
     }
 
     private struct Attributes {
@@ -22,7 +22,7 @@ struct PhoneDecoder {
     }
 
     /// Limit on cached results. At the limit the cache is emptied.
-    private static let keptMax = 512
+    private static let cachedMax = 512
     /// Limit on distinct problems. Further problems are kept without their text.
     private static let problemsMax = 10_000
 
@@ -31,46 +31,49 @@ struct PhoneDecoder {
     private var attributes: [Key: Attributes] = [:]
     private var lastContent: (key: Key, problem: Int32?)?
     private var lastAttributes: (key: Key, attributes: Attributes)?
-    private var problems: [Problem] = []
-    private var problemNumbers: [Problem: Int32] = [:]
+    private var problems: [DecodingProblem] = []
+    private var problemNumbers: [DecodingProblem: Int32] = [:]
     /// Number of the problem of the last value that did not decode, -1 for none.
     private(set) var newestProblem: Int32 = -1
 
-    func problem(_ number: Int32) -> Problem? { number < 0 ? nil : problems[Int(number)] }
+    func problem(numbered number: Int32) -> DecodingProblem? { number < 0 ? nil : problems[Int(number)] }
 
     /// - Parameter number: number of the type, unique across all apps.
-    mutating func decodes(_ content: RawJSON, as type: ActivityType, _ number: Int) -> Bool {
+    mutating func decodes(_ content: RawJSON, as type: ActivityType, typeNumber number: Int) -> Bool {
         let key = Key(type: number, bytes: content)
-        if let lastContent, lastContent.key == key { return passes(lastContent.problem) }
-        let problem = contents[key] ?? problem(in: content, type.contentStateSchema)
-        if contents.count >= Self.keptMax { contents.removeAll(keepingCapacity: true) }
+        if let lastContent, lastContent.key == key { return recordResult(problem: lastContent.problem) }
+        let problem = contents[key] ?? problem(in: content, schema: type.contentStateSchema)
+        if contents.count >= Self.cachedMax { contents.removeAll(keepingCapacity: true) }
         contents[key] = .some(problem)
         lastContent = (key, problem)
-        return passes(problem)
+        return recordResult(problem: problem)
     }
 
-    mutating func decodesAttributes(_ value: RawJSON, of type: ActivityType, _ number: Int) -> Bool {
-        passes(read(value, as: type, phone: number).problem)
+    mutating func decodesAttributes(_ value: RawJSON, of type: ActivityType, typeNumber number: Int) -> Bool {
+        recordResult(problem: readAttributes(value, of: type, typeNumber: number).problem)
     }
 
-    mutating func group(in value: RawJSON, of type: ActivityType, _ number: Int) -> String? {
-        read(value, as: type, phone: number).group
+    mutating func group(in value: RawJSON, of type: ActivityType, typeNumber number: Int) -> String? {
+        readAttributes(value, of: type, typeNumber: number).group
     }
 
-    private mutating func read(_ value: RawJSON, as type: ActivityType, phone number: Int) -> Attributes {
+    private mutating func readAttributes(_ value: RawJSON, of type: ActivityType, typeNumber number: Int)
+        -> Attributes
+    {
         let key = Key(type: number, bytes: value)
         if let lastAttributes, lastAttributes.key == key { return lastAttributes.attributes }
         let found =
             attributes[key]
             ?? Attributes(
-                problem: problem(in: value, type.attributesSchema), group: Self.group(in: value, type))
-        if attributes.count >= Self.keptMax { attributes.removeAll(keepingCapacity: true) }
+                problem: problem(in: value, schema: type.attributesSchema),
+                group: Self.group(in: value, of: type))
+        if attributes.count >= Self.cachedMax { attributes.removeAll(keepingCapacity: true) }
         attributes[key] = found
         lastAttributes = (key, found)
         return found
     }
 
-    private static func group(in value: RawJSON, _ type: ActivityType) -> String? {
+    private static func group(in value: RawJSON, of type: ActivityType) -> String? {
         let group = try? JSONReader().read(value.bytes) { value -> String? in
             guard value.kind == .object else { return nil }
             for (name, member) in value.object().members where name == type.groupAttribute {
@@ -83,21 +86,21 @@ struct PhoneDecoder {
 
     // MARK: Problems
 
-    private mutating func passes(_ problem: Int32?) -> Bool {
+    private mutating func recordResult(problem: Int32?) -> Bool {
         if let problem { newestProblem = problem }
         return problem == nil
     }
 
-    private mutating func problem(in value: RawJSON, _ schema: ContentSchema?) -> Int32? {
+    private mutating func problem(in value: RawJSON, schema: ContentSchema?) -> Int32? {
         guard let schema else {
-            return value.isObject ? nil : number(of: Problem(path: "", says: "must be an object"))
+            return value.isObject ? nil : number(of: DecodingProblem(path: "", message: "must be an object"))
         }
         return schema.findings(in: value, now: 0).failures.first.map {
-            number(of: Problem(path: $0.path, says: $0.message))
+            number(of: DecodingProblem(path: $0.path, message: $0.message))
         }
     }
 
-    private mutating func number(of problem: Problem) -> Int32 {
+    private mutating func number(of problem: DecodingProblem) -> Int32 {
         if let number = problemNumbers[problem] { return number }
         guard problems.count < Self.problemsMax else { return -1 }
         problemNumbers[problem] = Int32(problems.count)

@@ -8,32 +8,32 @@ struct PhoneNames {
     /// Given user names by phone.
     private var users: [Int: String] = [:]
 
-    mutating func name(_ number: Int, _ installation: String) {
+    mutating func setInstallation(ofPhone number: Int, to installation: String) {
         installations[number] = installation
         numbers[installation] = number
     }
 
-    func installation(_ number: Int) -> String {
+    func installation(ofPhone number: Int) -> String {
         installations[number] ?? "\(Self.installationPrefix)\(number)"
     }
 
     /// Returns the number of the phone with this name, below `count`.
-    func number(_ installation: String, count: Int) -> Int? {
+    func number(ofInstallation installation: String, phoneCount: Int) -> Int? {
         if let number = numbers[installation] { return number }
         guard installation.hasPrefix(Self.installationPrefix),
             let number = Int(installation.dropFirst(Self.installationPrefix.count)),
-            (0..<count).contains(number), installations[number] == nil
+            (0..<phoneCount).contains(number), installations[number] == nil
         else { return nil }
         return number
     }
 
     /// Sets the phone's user. Nil logs the user out.
-    mutating func logIn(_ user: String?, on number: Int, _ phone: inout Phone) {
+    mutating func setUser(_ user: String?, ofPhone number: Int, phone: inout Phone) {
         users[number] = user
         phone.user = -1
     }
 
-    func user(_ number: Int, _ phone: Phone) -> String? {
+    func user(ofPhone number: Int, phone: Phone) -> String? {
         users[number] ?? (phone.user >= 0 ? "\(Self.userPrefix)\(phone.user)" : nil)
     }
 }

@@ -4,7 +4,7 @@ package import LiveActivity
 /// The state of one phone: its screen, and facts that its user cannot see.
 package struct PhoneScreen: Sendable, Hashable {
     package struct Activity: Sendable, Hashable {
-        package enum State: String, Sendable, CaseIterable {
+        package enum ActivityState: String, Sendable, CaseIterable {
             case active
             case stale
             case ended
@@ -16,9 +16,9 @@ package struct PhoneScreen: Sendable, Hashable {
         package var contentState: RawJSON?
         /// Timestamp of the shown push, in seconds since 1970.
         package var timestamp: Int64
-        package var state: State
+        package var state: ActivityState
         /// Time of the last change of content, in milliseconds since 1970 like all times here.
-        package var since: Int64
+        package var contentChangedAt: Int64
         package var startedAt: Int64
         package var channel: String?
         /// Whether the app has reported a token to its server.
@@ -26,8 +26,8 @@ package struct PhoneScreen: Sendable, Hashable {
     }
 
     /// A push that the phone received or should have received, with its effect.
-    package struct Reception: Sendable, Hashable {
-        package var at: Int64
+    package struct ReceivedPush: Sendable, Hashable {
+        package var receivedAt: Int64
         /// The push's apns-id.
         package var id: PushID
         /// The event. Nil if ActivityKit does not know it.
@@ -35,13 +35,13 @@ package struct PhoneScreen: Sendable, Hashable {
         package var timestamp: Int64
         package var priority: Int
         package var effect: PushEffect
-        package var problem: Problem?
+        package var problem: DecodingProblem?
 
         /// The place and the reason of a decoding failure.
-        package struct Problem: Sendable, Hashable {
+        package struct DecodingProblem: Sendable, Hashable {
             /// Path from the payload's `aps`.
             package var path: String
-            package var says: String
+            package var message: String
         }
     }
 
@@ -57,12 +57,12 @@ package struct PhoneScreen: Sendable, Hashable {
     package var allowsFrequentUpdates: Bool
     /// Activities, newest first.
     package var activities: [Activity]
-    package var received: [Reception]
+    package var received: [ReceivedPush]
 }
 
 /// The states of one group on all phones.
 package struct GroupScreens: Sendable, Hashable {
-    package struct Shown: Sendable, Hashable {
+    package struct ShownState: Sendable, Hashable {
         package var contentState: RawJSON?
         package var activities: Int
     }
@@ -73,7 +73,7 @@ package struct GroupScreens: Sendable, Hashable {
     /// Number of phones with more than one of them, which a duplicate start causes.
     package var phonesWithSeveral: Int
     /// One page of the shown states, the most frequent first.
-    package var shown: [Shown]
+    package var shown: [ShownState]
     /// Number of different content states.
     package var states: Int
 }

@@ -2,7 +2,7 @@
 /// measured is off, with their numbers in the comments.
 package struct PhoneSettings: Sendable {
     /// A limit on pushes: this many at once, and this many again in each `milliseconds`.
-    package struct Budget: Sendable, Hashable {
+    package struct PushBudget: Sendable, Hashable {
         package let pushes: Int
         package let milliseconds: Int64
 
@@ -13,7 +13,7 @@ package struct PhoneSettings: Sendable {
         }
 
         /// Takes one push from the budget. The state is only the time until which the budget is used up.
-        func allows(_ spentUntil: inout Int64, at time: Int64) -> Bool {
+        func takePush(spentUntil: inout Int64, at time: Int64) -> Bool {
             let share = milliseconds / Int64(pushes)
             let base = max(spentUntil, time)
             guard base - time <= milliseconds - share else { return false }
@@ -43,7 +43,7 @@ package struct PhoneSettings: Sendable {
     package var shownMilliseconds: Int64 = 4 * 3_600_000
     /// Whether an update replaces shown content with an equal timestamp. Apple does not document this, and a
     /// server must not rely on it.
-    package var takesEqualTimestamps = false
+    package var acceptsEqualTimestamps = false
 
     /// Share of starts that produce an update token.
     package var updateTokenShare = 1.0
@@ -56,11 +56,11 @@ package struct PhoneSettings: Sendable {
     package var stateReportShare = 1.0
 
     /// Budget of starts. Users observed about 10 in a short time.
-    package var startBudget: Budget?
+    package var startBudget: PushBudget?
     /// Budget of updates with priority 10. Users observed about 15 an hour.
-    package var updateBudget: Budget?
+    package var updateBudget: PushBudget?
     /// The same budget if the user allows frequent updates. Users observed about 230 an hour.
-    package var frequentUpdateBudget: Budget?
+    package var frequentUpdateBudget: PushBudget?
     package var throttling = Throttling.drop
 
     /// Pushes stored for all phones that are away. Above it pushes are lost.

@@ -3,26 +3,33 @@
 
 extension Phones {
     /// Returns the count for one phone. `of` is 1 if the phone shows an activity, otherwise 0.
-    func count(_ condition: ScreenCondition, on number: Int, group: String?, at time: Int64) -> ScreenCount {
-        for index in indices(of: number) { settle(index, at: time) }
-        let newest = indices(of: number).first { group == nil || groups[activities[$0].group] == group }
-        guard let newest else { return ScreenCount(showing: 0, of: 0) }
+    func count(meeting condition: ScreenCondition, onPhone number: Int, group: String?, at time: Int64)
+        -> ScreenCount
+    {
+        for index in activityIndices(ofPhone: number) { advance(activity: index, to: time) }
+        let newest = activityIndices(ofPhone: number).first {
+            group == nil || groups[activities[$0].group] == group
+        }
+        guard let newest else { return ScreenCount(showing: 0, total: 0) }
         let isMet =
-            condition.isMet(by: contents[activities[newest].content]) && hasState(condition, newest)
-        return ScreenCount(showing: isMet ? 1 : 0, of: 1)
+            condition.isMet(by: contents[activities[newest].content])
+            && meetsState(of: condition, activity: newest)
+        return ScreenCount(showing: isMet ? 1 : 0, total: 1)
     }
 
     /// Returns the count for a group. Looks at every activity, which takes a few milliseconds for a million.
-    func count(_ condition: ScreenCondition, inGroup name: String, at time: Int64) -> ScreenCount {
-        var count = ScreenCount(showing: 0, of: 0)
+    func count(meeting condition: ScreenCondition, inGroup name: String, at time: Int64) -> ScreenCount {
+        var count = ScreenCount(showing: 0, total: 0)
         guard let group = groups.number(of: name) else { return count }
         // A send gives all phones the same content state, so each state is checked once.
-        var verdicts = [Bool?](repeating: nil, count: contents.bound + 1)
+        var verdicts = [Bool?](repeating: nil, count: contents.numberBound + 1)
         for index in activities.indices where activities[index].group == group {
-            settle(index, at: time)
-            guard activities[index].state != .free, isNewest(index, of: group) else { continue }
-            count.of += 1
-            guard hasState(condition, index) else { continue }
+            advance(activity: index, to: time)
+            guard activities[index].state != .free, isNewest(activity: index, inGroup: group) else {
+                continue
+            }
+            count.total += 1
+            guard meetsState(of: condition, activity: index) else { continue }
             let content = activities[index].content
             let isMet = verdicts[Int(content) + 1] ?? condition.isMet(by: contents[content])
             verdicts[Int(content) + 1] = isMet
@@ -31,16 +38,16 @@ extension Phones {
         return count
     }
 
-    private func hasState(_ condition: ScreenCondition, _ index: Int) -> Bool {
-        condition.state.map { $0 == state(of: index) } ?? true
+    private func meetsState(of condition: ScreenCondition, activity index: Int) -> Bool {
+        condition.state.map { $0 == state(ofActivity: index) } ?? true
     }
 
     /// Whether no later activity of its phone belongs to the group.
-    private func isNewest(_ index: Int, of group: Int32) -> Bool {
+    private func isNewest(activity index: Int, inGroup group: Int32) -> Bool {
         var next = phones[Int(activities[index].phone)].firstActivity
         while next >= 0, Int(next) != index {
             if activities[Int(next)].group == group { return false }
-            next = activities[Int(next)].next
+            next = activities[Int(next)].nextIndex
         }
         return true
     }

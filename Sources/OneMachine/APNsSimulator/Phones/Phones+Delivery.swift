@@ -10,36 +10,43 @@ extension Phones {
             guard let identity = tokens.identity(of: token), identity.phone < phones.count else {
                 return receptions.count(.deadToken)
             }
-            arrive(push, identity)
+            deliverToPhone(push, identity: identity)
         }
     }
 
-    private func arrive(_ push: AcceptedPush, _ identity: PhoneTokens.Identity) {
+    private func deliverToPhone(_ push: AcceptedPush, identity: PhoneTokens.Identity) {
         let number = identity.phone
         let traits = phones[number].traits
         if traits.contains(.removed) {
-            note(push, on: number, .appRemoved, at: push.receivedAt)
+            recordReception(of: push, onPhone: number, effect: .appRemoved, at: push.receivedAt)
         } else if traits.contains(.away) {
-            note(push, on: number, store(push, for: number), at: push.receivedAt)
+            recordReception(
+                of: push, onPhone: number, effect: store(push, forPhone: number), at: push.receivedAt)
         } else {
-            note(push, on: number, act(push, identity, at: push.receivedAt), at: push.receivedAt)
+            recordReception(
+                of: push, onPhone: number, effect: applyPush(push, identity: identity, at: push.receivedAt),
+                at: push.receivedAt)
         }
     }
 
     /// Applies a push that has reached its installation and returns the effect.
-    func act(_ push: AcceptedPush, _ identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {
+    func applyPush(_ push: AcceptedPush, identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {
         switch identity.kind {
-        case .start: return start(push, identity, at: time)
+        case .start: return applyStart(push, identity: identity, at: time)
         case .update:
-            guard identity.run == run, identity.index < activities.count else { return .noLongerShown }
+            guard identity.processNumber == processNumber, identity.index < activities.count else {
+                return .noLongerShown
+            }
             let activity = activities[identity.index]
-            guard activity.life == identity.life, activity.state != .free else { return .noLongerShown }
-            guard activity.generation == identity.generation else { return .deadToken }
-            return update(push, identity.index, at: time)
+            guard activity.slotGeneration == identity.slotGeneration, activity.state != .free else {
+                return .noLongerShown
+            }
+            guard activity.tokenGeneration == identity.generation else { return .deadToken }
+            return applyUpdate(push, toActivity: identity.index, at: time)
         }
     }
 
-    func note(_ push: AcceptedPush, on number: Int, _ effect: PushEffect, at time: Int64) {
+    func recordReception(of push: AcceptedPush, onPhone number: Int, effect: PushEffect, at time: Int64) {
         let event: UInt8 =
             switch push.payload.event {
             case .start: 0
@@ -50,19 +57,19 @@ extension Phones {
         receptions.add(
             .init(
                 phone: Int32(number), effect: effect, event: event, priority: UInt8(clamping: push.priority),
-                before: 0, problem: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
-                timestamp: push.payload.timestamp ?? 0, at: time, id: push.id), to: &phones[number])
+                previous: 0, problem: effect.undecodedPart == nil ? -1 : decoder.newestProblem,
+                timestamp: push.payload.timestamp ?? 0, receivedAt: time, id: push.id), to: &phones[number])
     }
 
     // MARK: Away
 
     /// Stores a push for a phone that is away. Apple stores one push for a device and an app, "in most cases
     /// the latest". This simulator always stores the latest.
-    private func store(_ push: AcceptedPush, for number: Int) -> PushEffect {
+    private func store(_ push: AcceptedPush, forPhone number: Int) -> PushEffect {
         if push.expiration == 0 { return .lostWhileAway }
         let key = Int32(number)
         if let older = stored[key] {
-            note(older, on: number, .replacedInStore, at: push.receivedAt)
+            recordReception(of: older, onPhone: number, effect: .replacedInStore, at: push.receivedAt)
         } else if stored.count >= settings.storedMax {
             return .storeIsFull
         }
@@ -71,24 +78,26 @@ extension Phones {
     }
 
     /// Makes the phone reachable again. The stored push arrives, and the app sends the reports that it owes.
-    func comeBack(_ number: Int, at time: Int64) {
+    func reconnect(phone number: Int, at time: Int64) {
         guard phones[number].traits.contains(.away) else { return }
         phones[number].traits.remove(.away)
         if let push = stored.removeValue(forKey: Int32(number)), case .token(let token) = push.target,
             let identity = tokens.identity(of: token)
         {
-            let isExpired = push.expiration.map { milliseconds($0) <= time } ?? false
-            note(push, on: number, isExpired ? .expiredInStore : act(push, identity, at: time), at: time)
+            let isExpired = push.expiration.map { milliseconds(fromSeconds: $0) <= time } ?? false
+            recordReception(
+                of: push, onPhone: number,
+                effect: isExpired ? .expiredInStore : applyPush(push, identity: identity, at: time), at: time)
         }
-        for index in indices(of: number) {
-            settle(index, at: time)
-            if activities[index].state != .free { catchUp(index, at: time) }
+        for index in activityIndices(ofPhone: number) {
+            advance(activity: index, to: time)
+            if activities[index].state != .free { deliverStoredMessage(toActivity: index, at: time) }
         }
-        reportWhatIsOwed(number, at: time)
+        sendWithheldReports(ofPhone: number, at: time)
     }
 
     /// Converts seconds to milliseconds. Extreme values saturate.
-    func milliseconds(_ seconds: Int64) -> Int64 {
+    func milliseconds(fromSeconds seconds: Int64) -> Int64 {
         let (value, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
         return overflow ? (seconds < 0 ? .min : .max) : value
     }

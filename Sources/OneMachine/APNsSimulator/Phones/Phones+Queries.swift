@@ -4,46 +4,49 @@ package import LiveActivity
 
 extension Phones {
     /// - Parameter receptions: the maximum number of newest receptions.
-    package func view(_ number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneScreen {
-        for index in indices(of: number) { settle(index, at: time) }
+    package func screen(ofPhone number: Int, receptions limit: Int = 20, at time: Int64) -> PhoneScreen {
+        for index in activityIndices(ofPhone: number) { advance(activity: index, to: time) }
         let phone = phones[number]
         return PhoneScreen(
-            installation: names.installation(number), user: names.user(number, phone),
+            installation: names.installation(ofPhone: number),
+            user: names.user(ofPhone: number, phone: phone),
             app: apps[Int(phone.app)].id, environment: environment(of: phone), system: phone.system,
             isAway: phone.traits.contains(.away), isQuit: phone.traits.contains(.quit),
             isRemoved: phone.traits.contains(.removed), isSwitchedOff: phone.traits.contains(.switchedOff),
             allowsFrequentUpdates: phone.traits.contains(.frequentUpdates),
-            activities: indices(of: number).map(activityView),
-            received: receptions.newest(limit, of: number, phone).map { entry in
+            activities: activityIndices(ofPhone: number).map(screenActivity),
+            received: receptions.newest(limit: limit, ofPhone: number, phone: phone).map { entry in
                 .init(
-                    at: entry.at, id: entry.id,
+                    receivedAt: entry.receivedAt, id: entry.id,
                     event: entry.event == .max ? nil : PushEvent.allCases[Int(entry.event)],
                     timestamp: entry.timestamp, priority: Int(entry.priority), effect: entry.effect,
-                    problem: problem(of: entry))
+                    problem: decodingProblem(of: entry))
             })
     }
 
-    private func problem(of entry: Receptions.Entry) -> PhoneScreen.Reception.Problem? {
-        guard let part = entry.effect.undecodedPart, let problem = decoder.problem(entry.problem) else {
+    private func decodingProblem(of entry: Receptions.Entry) -> PhoneScreen.ReceivedPush.DecodingProblem? {
+        guard let part = entry.effect.undecodedPart, let problem = decoder.problem(numbered: entry.problem)
+        else {
             return nil
         }
         let isRoot = problem.path.isEmpty || problem.path.hasPrefix("[")
-        return .init(path: part + (isRoot ? "" : ".") + problem.path, says: problem.says)
+        return .init(path: part + (isRoot ? "" : ".") + problem.path, message: problem.message)
     }
 
-    private func activityView(_ index: Int) -> PhoneScreen.Activity {
+    private func screenActivity(at index: Int) -> PhoneScreen.Activity {
         let activity = activities[index]
         return .init(
-            id: activityID(index, activity.life), attributesType: type(of: activity).name,
+            id: activityID(index: index, slotGeneration: activity.slotGeneration),
+            attributesType: type(of: activity).name,
             group: groups[activity.group], contentState: contents[activity.content],
             timestamp: activity.timestamp,
-            state: state(of: index),
-            since: activity.changedAt, startedAt: activity.startedAt,
+            state: state(ofActivity: index),
+            contentChangedAt: activity.changedAt, startedAt: activity.startedAt,
             channel: activity.channel < 0 ? nil : channels.channels[Int(activity.channel)].key.id,
             isTokenReported: activity.isTokenReported)
     }
 
-    func state(of index: Int) -> PhoneScreen.Activity.State {
+    func state(ofActivity index: Int) -> PhoneScreen.Activity.ActivityState {
         switch activities[index].state {
         case .ended: .ended
         case .stale: .stale
@@ -52,12 +55,12 @@ extension Phones {
     }
 
     /// Number of phones whose iOS supports a start by push.
-    package var startable: Int { phones.count { $0.system >= .pushToStart } }
+    package var startablePhones: Int { phones.count { $0.system >= .pushToStart } }
 
     /// Returns the names of groups with an activity on some screen, sorted, in pages.
     package func groupNames(after name: String? = nil, limit: Int) -> [String] {
         var found: [String] = []
-        for number in 0..<Int32(groups.bound) {
+        for number in 0..<Int32(groups.numberBound) {
             if let group = groups[number], name.map({ group > $0 }) ?? true { found.append(group) }
         }
         return Array(found.sorted().prefix(max(0, limit)))
@@ -66,37 +69,39 @@ extension Phones {
     /// Returns the screens of a group, or nil if the group is unknown or all its activities have left.
     ///
     /// Looks at every activity, which takes a few milliseconds for a million.
-    package func view(group: String, from first: Int = 0, limit: Int = 100, at time: Int64) -> GroupScreens? {
-        guard let number = groups.number(of: group) else { return nil }
-        var counts = [Int](repeating: 0, count: contents.bound + 1)
+    package func screens(ofGroup: String, from first: Int = 0, limit: Int = 100, at time: Int64)
+        -> GroupScreens?
+    {
+        guard let number = groups.number(of: ofGroup) else { return nil }
+        var counts = [Int](repeating: 0, count: contents.numberBound + 1)
         var total = 0
         var several = 0
         for index in activities.indices where activities[index].group == number {
-            settle(index, at: time)
+            advance(activity: index, to: time)
             guard activities[index].state != .free else { continue }
             total += 1
             counts[Int(activities[index].content) + 1] += 1
             // The second to last activity of a phone in the group counts the phone once.
-            if others(of: number, behind: index) == 1 { several += 1 }
+            if laterActivities(inGroup: number, after: index) == 1 { several += 1 }
         }
         guard total > 0 else { return nil }
         let present = counts.indices.filter { counts[$0] > 0 }
             .sorted { (counts[$1], $0) < (counts[$0], $1) }
         let page = present.dropFirst(max(0, first)).prefix(max(0, limit)).map { index in
-            GroupScreens.Shown(contentState: contents[Int32(index - 1)], activities: counts[index])
+            GroupScreens.ShownState(contentState: contents[Int32(index - 1)], activities: counts[index])
         }
         return GroupScreens(
-            group: group, activities: total, phonesWithSeveral: several, shown: page,
+            group: ofGroup, activities: total, phonesWithSeveral: several, shown: page,
             states: present.count)
     }
 
     /// Returns the number of the phone's later activities in the group, counted up to two.
-    private func others(of group: Int32, behind index: Int) -> Int {
+    private func laterActivities(inGroup group: Int32, after index: Int) -> Int {
         var found = 0
-        var next = activities[index].next
+        var next = activities[index].nextIndex
         while next >= 0, found < 2 {
             if activities[Int(next)].group == group { found += 1 }
-            next = activities[Int(next)].next
+            next = activities[Int(next)].nextIndex
         }
         return found
     }
@@ -104,7 +109,7 @@ extension Phones {
     /// Returns the installations that show this state of the group, in pages. `next` is the start of the next
     /// page.
     package func installations(
-        showing contentState: RawJSON?, of group: String, from first: Int = 0, limit: Int
+        showing contentState: RawJSON?, ofGroup group: String, from first: Int = 0, limit: Int
     ) -> (installations: [String], next: Int?) {
         guard let number = groups.number(of: group) else { return ([], nil) }
         let content = contentState.map { contents.number(of: $0) ?? -2 } ?? -1
@@ -112,18 +117,18 @@ extension Phones {
         for index in activities.indices.dropFirst(max(0, first))
         where activities[index].group == number && activities[index].content == content {
             if found.count == limit { return (found, index) }
-            found.append(names.installation(Int(activities[index].phone)))
+            found.append(names.installation(ofPhone: Int(activities[index].phone)))
         }
         return (found, nil)
     }
 
     /// Returns the count of each effect, for all pushes and phones.
-    package func effects() -> [(effect: PushEffect, count: Int)] {
+    package func effectCounts() -> [(effect: PushEffect, count: Int)] {
         PushEffect.allCases.map { ($0, receptions.counts[Int($0.rawValue)]) }
     }
 
     /// Number of reports that wait, were sent, and were lost because too many waited.
     package var reportCounts: (waiting: Int, sent: Int, lost: Int) {
-        (outgoing.count + outgoing.launchesLeft, outgoing.sent, outgoing.lost)
+        (outgoing.count + outgoing.pendingLaunches, outgoing.sent, outgoing.lost)
     }
 }

@@ -5,11 +5,11 @@ internal import LiveActivity
 
 extension Phones {
     func tick(at time: Int64) {
-        if let habits { live(by: habits, at: time) }
+        if let eventRates { simulateEvents(at: eventRates, time: time) }
         while let entry = phoneWakes.pop(where: { $0.time <= time }) {
             let number = Int(entry.index)
             if phones[number].traits.contains(.away), phones[number].changesAt == entry.time {
-                comeBack(number, at: time)
+                reconnect(phone: number, at: time)
             }
         }
         var left = settings.wakesPerTurn
@@ -18,15 +18,15 @@ extension Phones {
             let index = Int(entry.index)
             guard activities[index].wakesAt == entry.time else { continue }
             activities[index].wakesAt = .max
-            wake(index, at: time)
+            wake(activity: index, at: time)
         }
-        serveBroadcasts(at: time)
+        continueBroadcasts(at: time)
         sendReports(at: time)
     }
 
     /// Simulates a period at once, turn by turn, so that all events happen in order and are reported with
     /// their own times.
-    func live(from start: Int64, to end: Int64) {
+    func simulate(from start: Int64, to end: Int64) {
         var time = start
         while time < end {
             let due = min(activityWakes.first?.time ?? end, phoneWakes.first?.time ?? end)
@@ -35,82 +35,82 @@ extension Phones {
         }
     }
 
-    private func wake(_ index: Int, at time: Int64) {
-        settle(index, at: time)
+    private func wake(activity index: Int, at time: Int64) {
+        advance(activity: index, to: time)
         guard activities[index].state != .free else { return }
-        if activities[index].throttledUntil <= time { showThrottled(index, at: time) }
-        if activities[index].tokenAt <= time {
-            activities[index].tokenAt = .max
-            activities[index].owesToken = true
+        if activities[index].throttledUntil <= time { showThrottledUpdate(ofActivity: index, at: time) }
+        if activities[index].tokenIssuedAt <= time {
+            activities[index].tokenIssuedAt = .max
+            activities[index].hasUnreportedToken = true
             let number = Int(activities[index].phone)
-            if phones[number].canReport { reportToken(index, at: time) }
+            if phones[number].canReport { reportToken(ofActivity: index, at: time) }
         }
-        schedule(index)
+        schedule(activity: index)
     }
 
     /// Brings an activity to its state at this time. Safe to call before each read of the activity.
-    func settle(_ index: Int, at time: Int64) {
+    func advance(activity index: Int, to time: Int64) {
         let wall = activities[index].startedAt + settings.activeMilliseconds
         if activities[index].state == .active, activities[index].staleAt <= min(time, wall) {
             activities[index].state = .stale
-            tell(.stale, index, at: time)
+            reportState(.stale, ofActivity: index, at: time)
         }
         if activities[index].isRunning, wall <= time {
-            end(index, leavingAt: wall + settings.shownMilliseconds, at: time)
+            end(activity: index, leavingAt: wall + settings.shownMilliseconds, at: time)
         }
-        if activities[index].state == .ended, activities[index].leavesAt <= time {
-            remove(index, at: time)
+        if activities[index].state == .ended, activities[index].dismissesAt <= time {
+            remove(activity: index, at: time)
         }
     }
 
     /// Ends the activity. It stays on the Lock Screen for a while.
-    func end(_ index: Int, leavingAt leaves: Int64, at time: Int64) {
+    func end(activity index: Int, leavingAt leaves: Int64, at time: Int64) {
         activities[index].state = .ended
-        activities[index].leavesAt = leaves
-        activities[index].tokenAt = .max
-        activities[index].owesToken = false
-        tell(.ended, index, at: time)
+        activities[index].dismissesAt = leaves
+        activities[index].tokenIssuedAt = .max
+        activities[index].hasUnreportedToken = false
+        reportState(.ended, ofActivity: index, at: time)
     }
 
     /// Removes the activity from the screen and frees its slot.
-    func remove(_ index: Int, at time: Int64) {
-        tell(.dismissed, index, at: time)
+    func remove(activity index: Int, at time: Int64) {
+        reportState(.dismissed, ofActivity: index, at: time)
         let activity = activities[index]
-        unlink(index, from: Int(activity.phone))
-        contents.release(activity.content)
-        groups.release(activity.group)
-        if activity.channel >= 0 { channels.leave(activity.channel) }
+        unlink(activity: index, fromPhone: Int(activity.phone))
+        contents.release(number: activity.content)
+        groups.release(number: activity.group)
+        if activity.channel >= 0 { channels.removeListener(fromChannel: activity.channel) }
         if activity.throttledUntil != .max { throttled[Int32(index)] = nil }
         var free = PhoneActivity()
-        free.life = activity.life
+        free.slotGeneration = activity.slotGeneration
         free.startedAt = activity.startedAt
         free.changedAt = time
-        free.next = freeActivity
+        free.nextIndex = freeActivity
         activities[index] = free
         freeActivity = Int32(index)
     }
 
-    private func unlink(_ index: Int, from number: Int) {
-        let next = activities[index].next
+    private func unlink(activity index: Int, fromPhone number: Int) {
+        let next = activities[index].nextIndex
         guard phones[number].firstActivity != Int32(index) else {
             phones[number].firstActivity = next
             return
         }
-        for other in indices(of: number) where activities[other].next == Int32(index) {
-            activities[other].next = next
+        for other in activityIndices(ofPhone: number) where activities[other].nextIndex == Int32(index) {
+            activities[other].nextIndex = next
             return
         }
     }
 
     /// Schedules a wake-up of the activity at its next event.
-    func schedule(_ index: Int) {
+    func schedule(activity index: Int) {
         let activity = activities[index]
         guard activity.state != .free else { return }
-        var next = min(activity.tokenAt, activity.throttledUntil)
+        var next = min(activity.tokenIssuedAt, activity.throttledUntil)
         switch activity.state {
         case .active: next = min(next, activity.staleAt, activity.startedAt + settings.activeMilliseconds)
         case .stale: next = min(next, activity.startedAt + settings.activeMilliseconds)
-        case .ended: next = min(next, activity.leavesAt)
+        case .ended: next = min(next, activity.dismissesAt)
         case .free: break
         }
         guard next < activity.wakesAt else { return }

@@ -4,8 +4,10 @@ internal import LiveActivity
 
 extension Phones {
     /// Applies an update or END. The activity must not be free.
-    func update(_ push: AcceptedPush, _ index: Int, at time: Int64, isThrottled: Bool = false) -> PushEffect {
-        settle(index, at: time)
+    func applyUpdate(_ push: AcceptedPush, toActivity index: Int, at time: Int64, isThrottled: Bool = false)
+        -> PushEffect
+    {
+        advance(activity: index, to: time)
         let payload = push.payload
         guard activities[index].state != .free else { return .noLongerShown }
         guard let event = payload.event else { return .unknownEvent }
@@ -14,31 +16,34 @@ extension Phones {
         guard let timestamp = payload.timestamp else { return .timestampMissing }
         let shown = activities[index].timestamp
         if timestamp < shown { return .olderTimestamp }
-        if timestamp == shown, !settings.takesEqualTimestamps { return .sameTimestamp }
-        if let fault = fault(in: payload, event, index) { return fault }
-        if !isThrottled, push.priority == 10, !isWithinBudget(Int(activities[index].phone), at: time) {
-            return throttle(push, index, at: time)
+        if timestamp == shown, !settings.acceptsEqualTimestamps { return .sameTimestamp }
+        if let fault = refusal(of: payload, event: event, activity: index) { return fault }
+        if !isThrottled, push.priority == 10,
+            !takeUpdateBudget(ofPhone: Int(activities[index].phone), at: time)
+        {
+            return throttle(push, forActivity: index, at: time)
         }
-        apply(payload, as: event, timestamp: timestamp, to: index, at: time)
+        show(payload, as: event, timestamp: timestamp, onActivity: index, at: time)
         return event == .end ? .ended : .shown
     }
 
-    private func fault(in payload: PushPayload, _ event: PushEvent, _ index: Int) -> PushEffect? {
+    private func refusal(of payload: PushPayload, event: PushEvent, activity index: Int) -> PushEffect? {
         guard let content = payload.contentState else {
             // An END without a state leaves the last state on the screen.
             return event == .end ? nil : .contentStateMissing
         }
         let activity = activities[index]
-        let number = typeNumber(phones[Int(activity.phone)].app, activity.type)
-        return decoder.decodes(content, as: type(of: activity), number) ? nil : .contentStateNotDecoded
+        let number = typeNumber(app: phones[Int(activity.phone)].app, type: activity.type)
+        return decoder.decodes(content, as: type(of: activity), typeNumber: number)
+            ? nil : .contentStateNotDecoded
     }
 
-    private func apply(
-        _ payload: PushPayload, as event: PushEvent, timestamp: Int64, to index: Int, at time: Int64
+    private func show(
+        _ payload: PushPayload, as event: PushEvent, timestamp: Int64, onActivity index: Int, at time: Int64
     ) {
         if let content = payload.contentState {
-            let number = contents.use(content)
-            contents.release(activities[index].content)
+            let number = contents.retain(content)
+            contents.release(number: activities[index].content)
             activities[index].content = number
         }
         activities[index].timestamp = timestamp
@@ -48,38 +53,40 @@ extension Phones {
         if event == .end {
             let latest = time + settings.shownMilliseconds
             let wanted = payload.dismissalDate.map(milliseconds) ?? latest
-            end(index, leavingAt: min(max(wanted, time), latest), at: time)
-            settle(index, at: time)
+            end(activity: index, leavingAt: min(max(wanted, time), latest), at: time)
+            advance(activity: index, to: time)
         }
-        schedule(index)
+        schedule(activity: index)
     }
 
     // MARK: Budget
 
-    private func isWithinBudget(_ number: Int, at time: Int64) -> Bool {
+    private func takeUpdateBudget(ofPhone number: Int, at time: Int64) -> Bool {
         let isFrequent = phones[number].traits.contains(.frequentUpdates)
         guard let budget = isFrequent ? settings.frequentUpdateBudget : settings.updateBudget else {
             return true
         }
-        return budget.allows(&phones[number].updatesSpentUntil, at: time)
+        return budget.takePush(spentUntil: &phones[number].updatesSpentUntil, at: time)
     }
 
-    private func throttle(_ push: AcceptedPush, _ index: Int, at time: Int64) -> PushEffect {
+    private func throttle(_ push: AcceptedPush, forActivity index: Int, at time: Int64) -> PushEffect {
         guard case .delay(let milliseconds) = settings.throttling else { return .updateBudgetSpent }
         let waiting = throttled[Int32(index)]?.payload.timestamp ?? .min
         if let timestamp = push.payload.timestamp, timestamp >= waiting { throttled[Int32(index)] = push }
         if activities[index].throttledUntil == .max {
             activities[index].throttledUntil = time + milliseconds
-            schedule(index)
+            schedule(activity: index)
         }
         return .throttled
     }
 
     /// Shows the throttled update if it is still newer.
-    func showThrottled(_ index: Int, at time: Int64) {
+    func showThrottledUpdate(ofActivity index: Int, at time: Int64) {
         activities[index].throttledUntil = .max
         guard let push = throttled.removeValue(forKey: Int32(index)) else { return }
         let number = Int(activities[index].phone)
-        note(push, on: number, update(push, index, at: time, isThrottled: true), at: time)
+        recordReception(
+            of: push, onPhone: number,
+            effect: applyUpdate(push, toActivity: index, at: time, isThrottled: true), at: time)
     }
 }

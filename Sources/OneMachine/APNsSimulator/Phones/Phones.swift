@@ -8,7 +8,7 @@ internal import LiveActivity
 /// the due events. Confined to the simulator's event loop.
 package final class Phones {
     let settings: PhoneSettings
-    let mixing: Mixing
+    let stableRandom: StableRandom
     let tokens: PhoneTokens
 
     // Exclusivity is unchecked here and for all other state that a push accesses often. One thread accesses
@@ -21,12 +21,12 @@ package final class Phones {
     /// seed had the same phones. Its activities have been gone since this time.
     var beganAt: Int64?
     /// Number that distinguishes this process's activities from those of earlier processes.
-    var run: UInt16 = 0
+    var processNumber: UInt16 = 0
     /// Index of the first free activity slot, -1 for none.
     var freeActivity: Int32 = -1
 
-    @safe @exclusivity(unchecked) var contents = Shared<RawJSON>()
-    var groups = Shared<String>()
+    @safe @exclusivity(unchecked) var contents = SharedValues<RawJSON>()
+    var groups = SharedValues<String>()
     var channels = PhoneChannels()
     @safe @exclusivity(unchecked) var decoder = PhoneDecoder()
     var names = PhoneNames()
@@ -45,16 +45,16 @@ package final class Phones {
     var outgoing = OutgoingReports()
     /// Receiver of the phones' reports. Without it, phones send no reports.
     package var sink: (any ReportSink)?
-    package var habits: Habits?
-    var habitDice: Dice
-    var habitsCarriedOn: Int64 = .min
+    package var eventRates: PhoneEventRates?
+    var eventRandom: SeededRandom
+    var eventsSimulatedUntil: Int64 = .min
 
-    package init(_ settings: PhoneSettings = PhoneSettings()) {
+    package init(settings: PhoneSettings = PhoneSettings()) {
         self.settings = settings
-        mixing = Mixing(seed: settings.seed)
+        stableRandom = StableRandom(seed: settings.seed)
         tokens = PhoneTokens(seed: settings.seed, bytes: settings.tokenBytes)
         receptions = Receptions(countMax: settings.receivedMax)
-        habitDice = Dice(seed: settings.seed, stream: 1)
+        eventRandom = SeededRandom(seed: settings.seed, stream: 1)
     }
 
     package var count: Int { phones.count }
@@ -66,37 +66,38 @@ package final class Phones {
     }
 
     /// Returns the number of start tokens of an installation of this app.
-    func startTokenCount(_ app: PhoneApp) -> Int { app.hasOneStartToken ? 1 : app.types.count }
+    func startTokenCount(of app: PhoneApp) -> Int { app.hasOneStartToken ? 1 : app.types.count }
 
     /// Returns a number that is unique across the types of all apps.
-    func typeNumber(_ app: UInt16, _ type: UInt16) -> Int { Int(app) << 16 | Int(type) }
+    func typeNumber(app: UInt16, type: UInt16) -> Int { Int(app) << 16 | Int(type) }
 
     func type(of activity: PhoneActivity) -> ActivityType {
         apps[Int(phones[Int(activity.phone)].app)].types[Int(activity.type)]
     }
 
     /// Returns the indices of a phone's activities, newest first.
-    func indices(of number: Int) -> [Int] {
+    func activityIndices(ofPhone number: Int) -> [Int] {
         var found: [Int] = []
         var index = phones[number].firstActivity
         while index >= 0 {
             found.append(Int(index))
-            index = activities[Int(index)].next
+            index = activities[Int(index)].nextIndex
         }
         return found
     }
 
-    func startToken(_ slot: Int, of number: Int) -> PushToken {
+    func startToken(slot: Int, ofPhone number: Int) -> PushToken {
         let generation = startTokens[Int(phones[number].firstStartToken) + slot].generation
         return tokens.token(
             of: .init(kind: .start, phone: number, index: slot, generation: generation))
     }
 
-    func updateToken(of index: Int) -> PushToken {
+    func updateToken(ofActivity index: Int) -> PushToken {
         let activity = activities[index]
         return tokens.token(
             of: .init(
-                kind: .update, phone: Int(activity.phone), index: index, life: activity.life,
-                generation: activity.generation, run: run))
+                kind: .update, phone: Int(activity.phone), index: index,
+                slotGeneration: activity.slotGeneration,
+                generation: activity.tokenGeneration, processNumber: processNumber))
     }
 }

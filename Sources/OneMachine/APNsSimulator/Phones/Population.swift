@@ -42,7 +42,7 @@ extension Phones {
         precondition(phones.count + population.phones < Int(Int32.max), "too many phones for 31 bits")
         if beganAt == nil {
             beganAt = time
-            run = UInt16(truncatingIfNeeded: time / 1_000)
+            processNumber = UInt16(truncatingIfNeeded: time / 1_000)
         }
         let app = UInt16(apps.count)
         apps.append(population.app)
@@ -50,72 +50,83 @@ extension Phones {
         let first = phones.count
         phones.reserveCapacity(first + population.phones)
         startTokens.reserveCapacity(
-            startTokens.count + population.phones * startTokenCount(population.app))
+            startTokens.count + population.phones * startTokenCount(of: population.app))
         for index in 0..<population.phones {
-            add(first + index, index: index, of: population, app: app, at: time)
+            addPhone(number: first + index, index: index, of: population, app: app, at: time)
         }
         let added = first..<phones.count
-        outgoing.launch(added)
+        outgoing.enqueueLaunches(ofPhones: added)
         return added
     }
 
     /// - Parameter index: position of the phone in its population.
-    private func add(
-        _ number: Int, index: Int, of population: Population, app: UInt16, at time: Int64
+    private func addPhone(
+        number: Int, index: Int, of population: Population, app: UInt16, at time: Int64
     ) {
         var phone = Phone(
-            app: app, system: Self.dealt(population.systemsInTurn, index) ?? system(of: number, population),
+            app: app,
+            system: Self.valueInTurn(of: population.systemsInTurn, index: index)
+                ?? system(ofPhone: number, in: population),
             traits: [],
             locale: UInt8(
-                clamping: Int(mixing.unit(.locale, of: number) * Double(min(population.locales.count, 255)))),
+                clamping: Int(
+                    stableRandom.fraction(for: .locale, ofPhone: number)
+                        * Double(min(population.locales.count, 255)))),
             firstStartToken: UInt32(startTokens.count))
-        func choose(_ share: Double, for purpose: Mixing.Purpose, trait: Phone.Traits) {
-            if mixing.falls(within: share, for: purpose, of: number) { phone.traits.insert(trait) }
+        func insertTrait(share: Double, for purpose: StableRandom.RandomPurpose, trait: Phone.Traits) {
+            if stableRandom.happens(withProbability: share, for: purpose, ofPhone: number) {
+                phone.traits.insert(trait)
+            }
         }
-        if let environment = Self.dealt(population.environmentsInTurn, index) {
+        if let environment = Self.valueInTurn(of: population.environmentsInTurn, index: index) {
             if environment == .sandbox { phone.traits.insert(.sandbox) }
         } else {
-            choose(population.sandboxShare, for: .environment, trait: .sandbox)
+            insertTrait(share: population.sandboxShare, for: .environment, trait: .sandbox)
         }
-        choose(population.frequentUpdatesShare, for: .frequentUpdates, trait: .frequentUpdates)
-        choose(population.switchedOffShare, for: .switchedOff, trait: .switchedOff)
-        choose(population.awayShare, for: .away, trait: .away)
-        if mixing.falls(within: population.userShare, for: .user, of: number) {
+        insertTrait(share: population.frequentUpdatesShare, for: .frequentUpdates, trait: .frequentUpdates)
+        insertTrait(share: population.switchedOffShare, for: .switchedOff, trait: .switchedOff)
+        insertTrait(share: population.awayShare, for: .away, trait: .away)
+        if stableRandom.happens(withProbability: population.userShare, for: .user, ofPhone: number) {
             phone.user = Int32(number / max(1, population.phonesPerUser))
         }
         phones.append(phone)
-        for _ in 0..<startTokenCount(population.app) { startTokens.append(StartToken(registeredAt: time)) }
+        for _ in 0..<startTokenCount(of: population.app) {
+            startTokens.append(StartToken(registeredAt: time))
+        }
         if phone.traits.contains(.away) {
-            let share = mixing.unit(.away, of: number, occurrence: 1)
-            goAway(number, until: time + Int64(share * Double(population.awayMilliseconds)))
+            let share = stableRandom.fraction(for: .away, ofPhone: number, occurrence: 1)
+            takeOffline(phone: number, until: time + Int64(share * Double(population.awayMilliseconds)))
         }
     }
 
-    private static func dealt<Value>(_ values: [Value], _ index: Int) -> Value? {
+    private static func valueInTurn<Value>(of values: [Value], index: Int) -> Value? {
         values.isEmpty ? nil : values[index % values.count]
     }
 
-    private func system(of number: Int, _ population: Population) -> OSVersion {
-        var left = mixing.unit(.system, of: number) * population.systems.reduce(0) { $0 + $1.weight }
+    private func system(ofPhone number: Int, in population: Population) -> OSVersion {
+        var left =
+            stableRandom.fraction(for: .system, ofPhone: number)
+            * population.systems.reduce(0) { $0 + $1.weight }
         for (system, weight) in population.systems {
             left -= weight
             if left < 0 { return system }
         }
-        return population.systems.last?.system ?? .channels
+        return population.systems.last?.system ?? .broadcastChannels
     }
 
-    func tags(of number: Int) -> [String]? {
-        let tags = population(of: number).tags.enumerated().filter { index, tag in
-            mixing.falls(within: tag.share, for: .tag, of: number, occurrence: UInt64(index))
+    func tags(ofPhone number: Int) -> [String]? {
+        let tags = population(ofPhone: number).tags.enumerated().filter { index, tag in
+            stableRandom.happens(
+                withProbability: tag.share, for: .tag, ofPhone: number, occurrence: UInt64(index))
         }
         return tags.isEmpty ? nil : tags.map(\.element.name)
     }
 
-    func locale(of number: Int) -> String? {
-        let locales = population(of: number).locales
+    func locale(ofPhone number: Int) -> String? {
+        let locales = population(ofPhone: number).locales
         let index = Int(phones[number].locale)
         return index < locales.count ? locales[index] : nil
     }
 
-    private func population(of number: Int) -> Population { populations[Int(phones[number].app)] }
+    private func population(ofPhone number: Int) -> Population { populations[Int(phones[number].app)] }
 }

@@ -51,7 +51,7 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     }
 
     /// The effect in words.
-    package var phrase: String {
+    package var message: String {
         switch self {
         case .started: "started an activity"
         case .shown: "is shown"

@@ -11,13 +11,13 @@ struct Receptions {
         var event: UInt8
         var priority: UInt8
         /// Number of the phone's previous reception plus one, 0 for none.
-        var before: UInt32
+        var previous: UInt32
         /// Number of the decoder's problem, -1 for none.
         var problem: Int32
         /// The payload's timestamp, in seconds since 1970.
         var timestamp: Int64
         /// Milliseconds since 1970.
-        var at: Int64
+        var receivedAt: Int64
         /// The push's apns-id.
         var id: PushID
     }
@@ -36,7 +36,7 @@ struct Receptions {
     mutating func add(_ entry: Entry, to phone: inout Phone) {
         count(entry.effect)
         var entry = entry
-        entry.before = phone.newestReceived
+        entry.previous = phone.newestReceived
         let index = Int(total) % countMax
         if index < ring.count {
             ring[index] = entry
@@ -55,15 +55,15 @@ struct Receptions {
     mutating func count(_ effect: PushEffect) { counts[Int(effect.rawValue)] += 1 }
 
     /// Returns a phone's newest receptions, newest first.
-    func newest(_ limit: Int, of number: Int, _ phone: Phone) -> [Entry] {
+    func newest(limit: Int, ofPhone number: Int, phone: Phone) -> [Entry] {
         var found: [Entry] = []
         var next = phone.newestReceived
         while next > 0, next <= total, total - next < UInt32(clamping: ring.count), found.count < limit {
             let entry = ring[Int(next - 1) % countMax]
             guard entry.phone == Int32(number) else { break }
             found.append(entry)
-            guard entry.before < next else { break }
-            next = entry.before
+            guard entry.previous < next else { break }
+            next = entry.previous
         }
         return found
     }

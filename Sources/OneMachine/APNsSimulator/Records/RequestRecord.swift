@@ -30,16 +30,16 @@ package struct RequestRecord: Sendable, Hashable {
     package static let bytes = 128
     static let reasonBytesMax = 40
 
-    package enum End: UInt8, Sendable {
+    package enum RecordOutcome: UInt8, Sendable {
         case answered = 0
-        case left
+        case sent
         case lost
         case reset
         case notProcessed
         case silence
     }
 
-    package enum Kind: UInt8, Sendable {
+    package enum RecordKind: UInt8, Sendable {
         case push = 1
         case broadcast
         case createChannel
@@ -47,7 +47,7 @@ package struct RequestRecord: Sendable, Hashable {
         case deleteChannel
         case listChannels
         case other
-        case began = 255
+        case simulatorStarted = 255
     }
 
     package var number: UInt64 = 0
@@ -59,9 +59,9 @@ package struct RequestRecord: Sendable, Hashable {
     package var targetHigh: UInt64 = 0
     package var targetLow: UInt64 = 0
     package var status: UInt16 = 0
-    package var end = End.answered
+    package var outcome = RecordOutcome.answered
     package var isDelivered = false
-    package var kind = Kind.other
+    package var kind = RecordKind.other
     package var event: PushEvent?
     package var isSandbox = false
     package var connection: UInt32 = 0
@@ -80,46 +80,46 @@ extension RequestRecord {
         id = entry.id
         switch facts.target {
         case nil: break
-        case .token(let token): (targetHigh, targetLow) = Self.hash(token.bytes)
-        case .channel(let channel): (targetHigh, targetLow) = Self.hash(Array(channel.utf8))
+        case .token(let token): (targetHigh, targetLow) = Self.hash(of: token.bytes)
+        case .channel(let channel): (targetHigh, targetLow) = Self.hash(of: Array(channel.utf8))
         }
         isDelivered = entry.isDelivered
-        kind = Kind(facts.kind)
+        kind = RecordKind(facts.kind)
         event = facts.event
         isSandbox = facts.environment == .sandbox
         connection = UInt32(clamping: facts.connection)
         stream = UInt32(bitPattern: facts.stream)
-        take(entry)
+        setOutcome(from: entry)
     }
 
     /// Sets the fields that are known at the end.
-    mutating func take(_ entry: JournalEntry) {
+    mutating func setOutcome(from entry: JournalEntry) {
         endedAt = entry.endedAt
-        switch entry.end {
+        switch entry.outcome {
         case .answered(let status, let reason, let left):
             self.status = UInt16(clamping: status)
             self.reason = reason ?? ""
-            end = left ? .left : .answered
+            outcome = left ? .sent : .answered
         case .reset(let code):
             resetCode = code.rawValue
-            end = .reset
-        case .notProcessed: end = .notProcessed
-        case .silence: end = .silence
+            outcome = .reset
+        case .notProcessed: outcome = .notProcessed
+        case .silence: outcome = .silence
         }
     }
 
-    private static func hash(_ bytes: [UInt8]) -> (UInt64, UInt64) {
+    private static func hash(of bytes: [UInt8]) -> (UInt64, UInt64) {
         var hash = InlineArray<4, UInt64>(repeating: 0)
         var words = hash.mutableSpan
         unsafe words.withUnsafeMutableBytes { hash in
-            unsafe bytes.withUnsafeBytes { unsafe SHA256.digest($0, into: hash) }
+            unsafe bytes.withUnsafeBytes { unsafe SHA256.digest(of: $0, into: hash) }
         }
         return (UInt64(bigEndian: hash[0]), UInt64(bigEndian: hash[1]))
     }
 }
 
-extension RequestRecord.Kind {
-    fileprivate init(_ kind: RequestFacts.Kind) {
+extension RequestRecord.RecordKind {
+    fileprivate init(_ kind: RequestFacts.RequestKind) {
         self =
             switch kind {
             case .push: .push
@@ -150,38 +150,38 @@ extension RequestRecord {
         unsafe memory.storeBytes(of: isSandbox ? 2 : 1, toByteOffset: 70, as: UInt8.self)
         unsafe memory.storeBytes(of: connection, toByteOffset: 72, as: UInt32.self)
         unsafe memory.storeBytes(of: stream, toByteOffset: 76, as: UInt32.self)
-        unsafe writeEnd(to: memory)
+        unsafe writeOutcome(to: memory)
         unsafe memory.storeBytes(of: number, toByteOffset: 0, as: UInt64.self)
     }
 
     /// Writes the fields that are known late.
-    func writeEnd(to memory: UnsafeMutableRawPointer) {
+    func writeOutcome(to memory: UnsafeMutableRawPointer) {
         unsafe memory.storeBytes(of: endedAt, toByteOffset: 16, as: Int64.self)
         unsafe memory.storeBytes(of: status, toByteOffset: 64, as: UInt16.self)
         unsafe memory.storeBytes(of: resetCode, toByteOffset: 80, as: UInt32.self)
         for (index, byte) in reason.utf8.prefix(Self.reasonBytesMax).enumerated() {
             unsafe memory.storeBytes(of: byte, toByteOffset: 88 + index, as: UInt8.self)
         }
-        unsafe memory.storeBytes(of: end.rawValue, toByteOffset: 66, as: UInt8.self)
+        unsafe memory.storeBytes(of: outcome.rawValue, toByteOffset: 66, as: UInt8.self)
     }
 
     /// Reads a record. Returns nil if no record is written, or if this version does not know its values.
-    package init?(_ memory: UnsafeRawPointer) {
+    package init?(memory: UnsafeRawPointer) {
         number = unsafe memory.loadUnaligned(as: UInt64.self)
         guard number > 0,
-            let end = unsafe End(rawValue: memory.load(fromByteOffset: 66, as: UInt8.self)),
-            let kind = unsafe Kind(rawValue: memory.load(fromByteOffset: 68, as: UInt8.self))
+            let end = unsafe RecordOutcome(rawValue: memory.load(fromByteOffset: 66, as: UInt8.self)),
+            let kind = unsafe RecordKind(rawValue: memory.load(fromByteOffset: 68, as: UInt8.self))
         else { return nil }
-        self.end = end
+        self.outcome = end
         self.kind = kind
-        func word(_ offset: Int) -> UInt64 {
+        func word(at offset: Int) -> UInt64 {
             unsafe UInt64(bigEndian: memory.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
         receivedAt = unsafe memory.loadUnaligned(fromByteOffset: 8, as: Int64.self)
         endedAt = unsafe memory.loadUnaligned(fromByteOffset: 16, as: Int64.self)
         timestamp = unsafe memory.loadUnaligned(fromByteOffset: 24, as: Int64.self)
-        id = PushID(high: word(32), low: word(40))
-        (targetHigh, targetLow) = (word(48), word(56))
+        id = PushID(high: word(at: 32), low: word(at: 40))
+        (targetHigh, targetLow) = (word(at: 48), word(at: 56))
         status = unsafe memory.loadUnaligned(fromByteOffset: 64, as: UInt16.self)
         isDelivered = unsafe memory.load(fromByteOffset: 67, as: UInt8.self) == 1
         event = unsafe Self.events[Int(memory.load(fromByteOffset: 69, as: UInt8.self) & 3)]

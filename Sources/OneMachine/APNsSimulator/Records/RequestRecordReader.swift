@@ -7,13 +7,13 @@ package struct RequestRecordReader {
 
     private let path: String
 
-    package init(_ path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Calls `take` for each record in order and returns the number of records.
     @discardableResult
-    package func read(_ take: (RequestRecord) -> Void) throws(SystemError) -> Int {
+    package func forEachRecord(_ take: (RequestRecord) -> Void) throws(SystemError) -> Int {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemError("read the records \(path)", code: errno) }
+        guard descriptor >= 0 else { throw SystemError(action: "read the records \(path)", code: errno) }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: Self.recordsAtOnce * RequestRecord.bytes)
         var count = 0
@@ -23,12 +23,12 @@ package struct RequestRecordReader {
                     descriptor, buffer.baseAddress, buffer.count, off_t(count * RequestRecord.bytes))
             }
             if read < 0, errno == EINTR { continue }
-            guard read >= 0 else { throw SystemError("read the records \(path)", code: errno) }
+            guard read >= 0 else { throw SystemError(action: "read the records \(path)", code: errno) }
             let whole = read / RequestRecord.bytes
             let found = unsafe bytes.withUnsafeBytes { buffer in
                 for index in 0..<whole {
                     guard let start = buffer.baseAddress,
-                        let record = unsafe RequestRecord(start + index * RequestRecord.bytes)
+                        let record = unsafe RequestRecord(memory: start + index * RequestRecord.bytes)
                     else { return index }
                     take(record)
                 }

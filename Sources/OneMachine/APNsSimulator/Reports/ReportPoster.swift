@@ -43,8 +43,8 @@ package final class ReportPoster: ReportSink {
     private let pauses: ClosedRange<Int>
     private var waiting: [Report] = []
     /// Number of waiting reports that the current request contains.
-    private var posted = 0
-    private var link: HTTPLink?
+    private var postedCount = 0
+    private var link: HTTPClientConnection?
     private var failures = 0
     /// Number of consecutive refusals of the key.
     private var keyRefusals = 0
@@ -53,7 +53,7 @@ package final class ReportPoster: ReportSink {
     private var isEnded = false
     package private(set) var counts = ReportCounts()
     /// The last problem, for an operator.
-    package private(set) var trouble: String?
+    package private(set) var lastProblem: String?
 
     /// - Parameter pauses: milliseconds between two attempts, doubling from the first.
     package init(
@@ -65,9 +65,9 @@ package final class ReportPoster: ReportSink {
         self.pauses = pauses
     }
 
-    package var room: Int { max(0, Self.waitingMax - waiting.count) }
+    package var freeCapacity: Int { max(0, Self.waitingMax - waiting.count) }
 
-    package func take(_ reports: [Report]) {
+    package func accept(_ reports: [Report]) {
         if hasGivenUp {
             counts.refused += reports.count
             return
@@ -77,7 +77,7 @@ package final class ReportPoster: ReportSink {
     }
 
     /// Stops. Waiting reports are dropped.
-    package func end() {
+    package func stop() {
         isEnded = true
         timer?.cancel()
         link?.end()
@@ -85,69 +85,70 @@ package final class ReportPoster: ReportSink {
     }
 
     private func post() {
-        guard !isEnded, posted == 0, !waiting.isEmpty, timer?.isScheduled != true else { return }
-        let body = self.body()
-        let link = usableLink()
+        guard !isEnded, postedCount == 0, !waiting.isEmpty, timer?.isScheduled != true else { return }
+        let body = self.requestBody()
+        let link = openLink()
         let deadline = loop.now.advanced(byMilliseconds: Self.answerMilliseconds)
-        link.send(.init("POST", target.path, key: target.key, body: body), deadline: deadline)
+        link.send(
+            .init(method: "POST", path: target.path, apiKey: target.key, body: body), deadline: deadline)
     }
 
-    private func usableLink() -> HTTPLink {
-        if let link, !link.isOver { return link }
-        let link = HTTPLink(host: target.host, port: target.port, on: loop) { [weak self] in
-            self?.answered(with: $0)
+    private func openLink() -> HTTPClientConnection {
+        if let link, !link.hasEnded { return link }
+        let link = HTTPClientConnection(host: target.host, port: target.port, on: loop) { [weak self] in
+            self?.handle(outcome: $0)
         }
         self.link = link
         return link
     }
 
-    private func body() -> [UInt8] {
+    private func requestBody() -> [UInt8] {
         var body: [UInt8] = [UInt8(ascii: "[")]
         for report in waiting.prefix(Self.batchMax) where body.count < Self.bodyBytesMax {
-            if posted > 0 { body.append(UInt8(ascii: ",")) }
+            if postedCount > 0 { body.append(UInt8(ascii: ",")) }
             body += report.encodedWithoutApp()
-            posted += 1
+            postedCount += 1
         }
         body.append(UInt8(ascii: "]"))
         return body
     }
 
-    private func answered(with outcome: HTTPLink.Outcome) {
+    private func handle(outcome: HTTPClientConnection.ExchangeOutcome) {
         switch outcome {
-        case .answered(let answer): judge(answer.status)
-        case .failed(let reason): retry(reason)
+        case .answered(let answer): handle(status: answer.status)
+        case .failed(let reason): retry(reason: reason)
         }
     }
 
-    private func judge(_ status: Int) {
+    private func handle(status: Int) {
         switch status {
         case 200...299:
-            counts.taken += posted
-            settle()
+            counts.accepted += postedCount
+            removePosted()
         case 401, 403:
             keyRefusals += 1
-            if keyRefusals >= Self.keyRefusalsMax { return giveUp(status) }
-            retry("the server refused the key with status \(status)")
+            if keyRefusals >= Self.keyRefusalsMax { return giveUp(status: status) }
+            retry(reason: "the server refused the key with status \(status)")
         case 400...499 where status != 408 && status != 429:
-            counts.refused += posted
-            say("the server refused reports with status \(status), and they are dropped")
-            settle()
-        default: retry("the server answered reports with status \(status)")
+            counts.refused += postedCount
+            logProblem("the server refused reports with status \(status), and they are dropped")
+            removePosted()
+        default: retry(reason: "the server answered reports with status \(status)")
         }
     }
 
-    private func settle() {
+    private func removePosted() {
         failures = 0
         keyRefusals = 0
-        waiting.removeFirst(posted)
-        posted = 0
+        waiting.removeFirst(postedCount)
+        postedCount = 0
         post()
     }
 
-    private func giveUp(_ status: Int) {
+    private func giveUp(status: Int) {
         hasGivenUp = true
         counts.refused += waiting.count
-        trouble = "the server has refused the key \(keyRefusals) times; no more reports are sent"
+        lastProblem = "the server has refused the key \(keyRefusals) times; no more reports are sent"
         log.error(
             """
             the phones have stopped reporting, because their server refuses the key; correct \
@@ -156,24 +157,24 @@ package final class ReportPoster: ReportSink {
             .field("status", status), .field("tries", keyRefusals), .field("host", target.host),
             .field("port", target.port))
         waiting = []
-        posted = 0
-        end()
+        postedCount = 0
+        stop()
     }
 
     /// Logs a problem once. A continuing problem is not logged again.
-    private func say(_ reason: String) {
-        if trouble != reason {
+    private func logProblem(_ reason: String) {
+        if lastProblem != reason {
             log.warning(
                 "phone reports are not accepted", .field("reason", reason), .field("host", target.host),
                 .field("port", target.port))
         }
-        trouble = reason
+        lastProblem = reason
     }
 
-    private func retry(_ reason: String) {
-        say(reason)
+    private func retry(reason: String) {
+        logProblem(reason)
         counts.retries += 1
-        posted = 0
+        postedCount = 0
         link?.end()
         link = nil
         let pause = min(pauses.upperBound, pauses.lowerBound << min(failures, 10))

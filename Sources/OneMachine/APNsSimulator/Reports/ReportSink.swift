@@ -4,27 +4,27 @@ package import LiveActivity
 /// event loop.
 package protocol ReportSink: AnyObject {
     /// Number of reports that the sink can take now. The others wait in the phones.
-    var room: Int { get }
+    var freeCapacity: Int { get }
 
     /// Takes at most `room` reports. The sink is responsible for their delivery.
-    func take(_ reports: [Report])
+    func accept(_ reports: [Report])
 
     /// Stops. Waiting reports are dropped.
-    func end()
+    func stop()
 
     var counts: ReportCounts { get }
     /// The last problem, for an operator.
-    var trouble: String? { get }
+    var lastProblem: String? { get }
 }
 
 /// Counts of the reports that a sink has taken.
 package struct ReportCounts: Sendable, Hashable {
-    package var taken = 0
+    package var accepted = 0
     /// Dropped reports: refused permanently, or no longer sent.
     package var refused = 0
     package var retries = 0
 
-    package init(taken: Int = 0, refused: Int = 0, retries: Int = 0) {
-        (self.taken, self.refused, self.retries) = (taken, refused, retries)
+    package init(accepted: Int = 0, refused: Int = 0, retries: Int = 0) {
+        (self.accepted, self.refused, self.retries) = (accepted, refused, retries)
     }
 }

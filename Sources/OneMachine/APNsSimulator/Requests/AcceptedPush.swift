@@ -40,6 +40,6 @@ struct PushPayload: Sendable {
     var staleDate: Int64?
     var dismissalDate: Int64?
     var relevanceScore: Double?
-    var asksForToken = false
+    var requestsUpdateToken = false
     var channel: String?
 }

@@ -3,24 +3,24 @@ internal import LiveActivity
 
 extension PushPayload {
     /// The part of the payload that is used.
-    enum Depth {
+    enum ReadingDepth {
         case event
         /// Event and timestamp.
-        case order
+        case eventAndTimestamp
         case whole
     }
 
     /// Reads the fields that a phone uses. A field with a wrong type counts as missing, because APNs accepts
     /// it and a phone ignores it. Returns nil without `aps`.
-    init?(_ body: JSONValue, _ depth: Depth) {
+    init?(_ body: JSONValue, depth: ReadingDepth) {
         guard body.kind == .object, case let members = body.object() else { return nil }
         guard case let aps = members["aps"], aps.kind == .object, case let aps = aps.object() else {
             return nil
         }
-        event = Self.event(aps["event"])
+        event = Self.event(from: aps["event"])
         if depth == .event { return }
         timestamp = aps["timestamp"].wholeNumber
-        if depth == .order { return }
+        if depth == .eventAndTimestamp { return }
         contentState = aps["content-state"].bytes
         attributesType = aps["attributes-type"].text
         attributes = aps["attributes"].bytes
@@ -29,16 +29,16 @@ extension PushPayload {
         dismissalDate = aps["dismissal-date"].wholeNumber
         let score = aps["relevance-score"]
         relevanceScore = score.kind == .integer || score.kind == .number ? score.double() : nil
-        asksForToken = aps["input-push-token"].wholeNumber == 1
+        requestsUpdateToken = aps["input-push-token"].wholeNumber == 1
         channel = aps["input-push-channel"].text
     }
 
-    private static func event(_ event: JSONValue) -> PushEvent? {
+    private static func event(from event: JSONValue) -> PushEvent? {
         guard event.kind == .string else { return nil }
         let text = unsafe event.utf8.span
-        if Text.equal(text, "update") { return .update }
-        if Text.equal(text, "start") { return .start }
-        return Text.equal(text, "end") ? .end : nil
+        if ASCIIText.isEqual(text, to: "update") { return .update }
+        if ASCIIText.isEqual(text, to: "start") { return .start }
+        return ASCIIText.isEqual(text, to: "end") ? .end : nil
     }
 }
 

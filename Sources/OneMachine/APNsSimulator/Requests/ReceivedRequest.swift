@@ -11,33 +11,33 @@ struct ReceivedRequest {
     let body: [UInt8]
     let headers: RequestHeaders
     /// Whether the body was longer than any push may be.
-    let bodyIsCut: Bool
+    let isBodyTruncated: Bool
     /// Whether the answer has an apns-id and not an apns-request-id.
     let isDirect: Bool
     /// Id of the answer: the request's own id if it is valid.
     let id: PushID
     /// Whether the request has an invalid id.
-    let hasBadID: Bool
+    let hasInvalidID: Bool
 
     /// - Parameters:
     ///   - body: the request's body from the batch.
     ///   - makeID: makes an id for a request without one.
     init(
-        _ batch: RequestBatch, _ request: IncomingRequest, on port: ServedPort, body: [UInt8],
+        batch: RequestBatch, request: IncomingRequest, port: ServedPort, body: [UInt8],
         makeID: () -> PushID
     ) {
         bytes = batch.bytes
         method = request.method
-        path = RequestPath(batch.bytes, request.path)
+        path = RequestPath(batch.bytes, range: request.path)
         self.body = body
-        headers = RequestHeaders(batch, request)
-        bodyIsCut = request.bodyIsCut
-        isDirect = port.kind == .push && !path.isBroadcast
+        headers = RequestHeaders(batch: batch, request: request)
+        isBodyTruncated = request.isBodyTruncated
+        isDirect = port.service == .push && !path.isBroadcast
         let text = isDirect ? headers.id : headers.requestID
         let given = text.flatMap { PushID(canonical: batch.bytes.span.extracting($0)) }
         id = given ?? makeID()
-        hasBadID = text != nil && given == nil
+        hasInvalidID = text != nil && given == nil
     }
 
-    func isMethod(_ name: StaticString) -> Bool { Text.equal(bytes.span.extracting(method), name) }
+    func isMethod(_ name: StaticString) -> Bool { ASCIIText.isEqual(bytes.span.extracting(method), to: name) }
 }

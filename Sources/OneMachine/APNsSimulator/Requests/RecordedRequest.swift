@@ -14,17 +14,21 @@ struct RecordedRequest: Sendable {
     /// The header fields in the layout of a batch.
     private let fieldBytes: [UInt8]
     /// The body. Requests of one send share one array.
-    private let content: [UInt8]
+    private let bodyContent: [UInt8]
 
     init(_ request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest) {
-        var fields = Text.array(request.bytes.span.extracting(incoming.fields))
+        var fields = ASCIIText.array(from: request.bytes.span.extracting(incoming.fields))
         let start = incoming.fields.lowerBound
         if !request.headers.isRepeated {
-            if let value = request.headers.authorization { Self.forgetSignature(in: value, start, &fields) }
+            if let value = request.headers.authorization {
+                Self.eraseSignature(in: value, start: start, bytes: &fields)
+            }
         } else {
-            batch.eachField(of: incoming) { name, value in
-                guard Text.equal(request.bytes.span.extracting(name), "authorization") else { return }
-                Self.forgetSignature(in: value, start, &fields)
+            batch.forEachField(of: incoming) { name, value in
+                guard ASCIIText.isEqual(request.bytes.span.extracting(name), to: "authorization") else {
+                    return
+                }
+                Self.eraseSignature(in: value, start: start, bytes: &fields)
             }
         }
         self.init(fields: fields, body: request.body)
@@ -32,11 +36,11 @@ struct RecordedRequest: Sendable {
 
     init(fields: [UInt8], body: [UInt8]) {
         fieldBytes = fields
-        content = body
+        bodyContent = body
     }
 
     /// Upper bound of its size in memory.
-    var bytesKept: Int { fieldBytes.count + content.count }
+    var memoryBytes: Int { fieldBytes.count + bodyContent.count }
 
     // MARK: For readers
 
@@ -51,19 +55,19 @@ struct RecordedRequest: Sendable {
         for field in fields where field.name.first != UInt8(ascii: ":") {
             let name = String(decoding: field.name, as: UTF8.self)
             let value = String(
-                decoding: name == "authorization" ? Self.withoutSignature(field.value) : field.value,
+                decoding: name == "authorization" ? Self.removingSignature(from: field.value) : field.value,
                 as: UTF8.self)
             headers.append(Header(name: name, value: value))
         }
         return headers
     }
 
-    var bodyBytes: Int { content.count }
+    var bodyBytes: Int { bodyContent.count }
 
-    var body: ArraySlice<UInt8> { content[...] }
+    var body: ArraySlice<UInt8> { bodyContent[...] }
 
     /// SHA-256.
-    var bodyHash: [UInt8] { SHA256.digest(content) }
+    var bodyHash: [UInt8] { SHA256.digest(of: bodyContent) }
 
     private var fields: HeaderFields { HeaderFields(bytes: fieldBytes, range: fieldBytes.indices) }
 
@@ -76,7 +80,7 @@ struct RecordedRequest: Sendable {
     private static let dot = UInt8(ascii: ".")
 
     /// - Parameter value: a range of the batch's bytes. `bytes` are the batch's bytes from `start`.
-    private static func forgetSignature(in value: Range<Int>, _ start: Int, _ bytes: inout [UInt8]) {
+    private static func eraseSignature(in value: Range<Int>, start: Int, bytes: inout [UInt8]) {
         let value = value.lowerBound - start..<value.upperBound - start
         unsafe bytes.withUnsafeMutableBytes { bytes in
             var index = value.upperBound
@@ -87,7 +91,7 @@ struct RecordedRequest: Sendable {
         }
     }
 
-    private static func withoutSignature(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private static func removingSignature(from value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let last = value.lastIndex(of: dot) else { return [] }
         return value[...last] + Array("…".utf8)
     }

@@ -3,7 +3,7 @@ internal import LiveActivity
 /// The facts about a request that could be parsed. Faults are chosen by them, and the journal stores them. A
 /// refused request has facts too.
 struct RequestFacts: Sendable, Hashable {
-    enum Kind: String, Sendable, CaseIterable {
+    enum RequestKind: String, Sendable, CaseIterable {
         case push
         case broadcast
         case createChannel = "create_channel"
@@ -14,7 +14,7 @@ struct RequestFacts: Sendable, Hashable {
         case other
     }
 
-    var kind = Kind.other
+    var kind = RequestKind.other
     var environment: Environment
     /// Number of the connection, from 1 across all ports of the simulator.
     var connection: Int
@@ -26,7 +26,7 @@ struct RequestFacts: Sendable, Hashable {
     /// Milliseconds since 1970, by the simulator's clock.
     var receivedAt: Int64
     /// Milliseconds by which that clock was ahead of the machine's clock.
-    var clockAhead: Int64 = 0
+    var clockOffsetMilliseconds: Int64 = 0
     /// The token or channel. Nil if neither could be parsed.
     var target: AcceptedPush.Target?
     var bundleID: String?
@@ -34,5 +34,5 @@ struct RequestFacts: Sendable, Hashable {
     /// The payload's timestamp, in seconds since 1970.
     var timestamp: Int64?
     /// Doubt about the provider token, if it was checked.
-    var doubt: ProviderTokenDoubt?
+    var warning: ProviderTokenWarning?
 }

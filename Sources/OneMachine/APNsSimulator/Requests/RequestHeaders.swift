@@ -14,39 +14,41 @@ struct RequestHeaders {
     /// Whether one of these fields appears twice.
     var isRepeated = false
 
-    init(_ batch: RequestBatch, _ request: IncomingRequest) {
+    init(batch: RequestBatch, request: IncomingRequest) {
         let bytes = batch.bytes
-        batch.eachField(of: request) { name, value in
-            take(bytes.span.extracting(name), value)
+        batch.forEachField(of: request) { name, value in
+            storeField(name: bytes.span.extracting(name), value: value)
         }
     }
 
     init() {}
 
     /// Stores a field if APNs uses it. The length of a name leaves at most two candidates.
-    mutating func take(_ name: Span<UInt8>, _ value: Range<Int>) {
+    mutating func storeField(name: Span<UInt8>, value: Range<Int>) {
         switch name.count {
-        case 7 where Text.equal(name, "apns-id"): Self.keep(value, in: &id, isRepeated: &isRepeated)
-        case 10 where Text.equal(name, "apns-topic"): Self.keep(value, in: &topic, isRepeated: &isRepeated)
-        case 13 where Text.equal(name, "apns-priority"):
-            Self.keep(value, in: &priority, isRepeated: &isRepeated)
-        case 13 where Text.equal(name, "authorization"):
-            Self.keep(value, in: &authorization, isRepeated: &isRepeated)
-        case 14 where Text.equal(name, "apns-push-type"):
-            Self.keep(value, in: &pushType, isRepeated: &isRepeated)
-        case 15 where Text.equal(name, "apns-expiration"):
-            Self.keep(value, in: &expiration, isRepeated: &isRepeated)
-        case 15 where Text.equal(name, "apns-channel-id"):
-            Self.keep(value, in: &channelID, isRepeated: &isRepeated)
-        case 15 where Text.equal(name, "apns-request-id"):
-            Self.keep(value, in: &requestID, isRepeated: &isRepeated)
-        case 16 where Text.equal(name, "apns-collapse-id"):
-            Self.keep(value, in: &collapseID, isRepeated: &isRepeated)
+        case 7 where ASCIIText.isEqual(name, to: "apns-id"):
+            Self.store(value, in: &id, isRepeated: &isRepeated)
+        case 10 where ASCIIText.isEqual(name, to: "apns-topic"):
+            Self.store(value, in: &topic, isRepeated: &isRepeated)
+        case 13 where ASCIIText.isEqual(name, to: "apns-priority"):
+            Self.store(value, in: &priority, isRepeated: &isRepeated)
+        case 13 where ASCIIText.isEqual(name, to: "authorization"):
+            Self.store(value, in: &authorization, isRepeated: &isRepeated)
+        case 14 where ASCIIText.isEqual(name, to: "apns-push-type"):
+            Self.store(value, in: &pushType, isRepeated: &isRepeated)
+        case 15 where ASCIIText.isEqual(name, to: "apns-expiration"):
+            Self.store(value, in: &expiration, isRepeated: &isRepeated)
+        case 15 where ASCIIText.isEqual(name, to: "apns-channel-id"):
+            Self.store(value, in: &channelID, isRepeated: &isRepeated)
+        case 15 where ASCIIText.isEqual(name, to: "apns-request-id"):
+            Self.store(value, in: &requestID, isRepeated: &isRepeated)
+        case 16 where ASCIIText.isEqual(name, to: "apns-collapse-id"):
+            Self.store(value, in: &collapseID, isRepeated: &isRepeated)
         default: break
         }
     }
 
-    private static func keep(_ value: Range<Int>, in field: inout Range<Int>?, isRepeated: inout Bool) {
+    private static func store(_ value: Range<Int>, in field: inout Range<Int>?, isRepeated: inout Bool) {
         if field != nil { isRepeated = true }
         field = value
     }

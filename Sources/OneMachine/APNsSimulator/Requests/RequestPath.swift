@@ -10,36 +10,38 @@ enum RequestPath: Equatable {
     case allChannels(Range<Int>)
     case none
 
-    init(_ bytes: [UInt8], _ path: Range<Int>) {
-        self = RequestPath.read(bytes.span.extracting(path), at: path.lowerBound)
+    init(_ bytes: [UInt8], range path: Range<Int>) {
+        self = RequestPath.parse(bytes.span.extracting(path), at: path.lowerBound)
     }
 
     var isBroadcast: Bool { if case .broadcast = self { true } else { false } }
 
-    private static func read(_ path: Span<UInt8>, at start: Int) -> RequestPath {
-        if Text.equal(path, "/3/device") { return .device(start..<start) }
-        if let token = rest(path, behind: "/3/device/", before: "") {
+    private static func parse(_ path: Span<UInt8>, at start: Int) -> RequestPath {
+        if ASCIIText.isEqual(path, to: "/3/device") { return .device(start..<start) }
+        if let token = component(of: path, after: "/3/device/", before: "") {
             return .device(start + token.lowerBound..<start + token.upperBound)
         }
-        if let app = rest(path, behind: "/4/broadcasts/apps/", before: ""), !app.isEmpty {
+        if let app = component(of: path, after: "/4/broadcasts/apps/", before: ""), !app.isEmpty {
             return .broadcast(start + app.lowerBound..<start + app.upperBound)
         }
-        if let app = rest(path, behind: "/1/apps/", before: "/channels"), !app.isEmpty {
+        if let app = component(of: path, after: "/1/apps/", before: "/channels"), !app.isEmpty {
             return .channels(start + app.lowerBound..<start + app.upperBound)
         }
-        if let app = rest(path, behind: "/1/apps/", before: "/all-channels"), !app.isEmpty {
+        if let app = component(of: path, after: "/1/apps/", before: "/all-channels"), !app.isEmpty {
             return .allChannels(start + app.lowerBound..<start + app.upperBound)
         }
         return .none
     }
 
     /// Returns the part between the prefix and the suffix, if it has no slash.
-    private static func rest(
-        _ path: Span<UInt8>, behind prefix: StaticString, before suffix: StaticString
+    private static func component(
+        of path: Span<UInt8>, after prefix: StaticString, before suffix: StaticString
     ) -> Range<Int>? {
         let start = prefix.utf8CodeUnitCount
         let end = path.count - suffix.utf8CodeUnitCount
-        guard start <= end, Text.starts(path, with: prefix), Text.ends(path, with: suffix) else { return nil }
-        return Text.has(UInt8(ascii: "/"), in: path.extracting(start..<end)) ? nil : start..<end
+        guard start <= end, ASCIIText.starts(path, with: prefix), ASCIIText.ends(path, with: suffix) else {
+            return nil
+        }
+        return ASCIIText.contains(UInt8(ascii: "/"), in: path.extracting(start..<end)) ? nil : start..<end
     }
 }

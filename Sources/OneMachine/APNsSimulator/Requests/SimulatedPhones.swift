@@ -10,9 +10,9 @@ protocol SimulatedPhones: AnyObject {
     /// Returns the standing of a token. Called once for each direct push that passed every other check,
     /// before it is answered.
     /// - Parameter time: milliseconds since 1970.
-    func standing(
+    func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
-    ) -> TokenStanding
+    ) -> TokenStatus
 
     /// Delivers a push that was accepted, or that a fault lets through.
     func deliver(_ push: AcceptedPush)
@@ -21,10 +21,10 @@ protocol SimulatedPhones: AnyObject {
     func tick(at time: Int64)
 
     /// Simulates a period after the clock was advanced. All due events happen at their times.
-    func live(from start: Int64, to end: Int64)
+    func simulate(from start: Int64, to end: Int64)
 }
 
 extension SimulatedPhones {
     var readsPayloads: Bool { true }
-    func live(from start: Int64, to end: Int64) { tick(at: end) }
+    func simulate(from start: Int64, to end: Int64) { tick(at: end) }
 }

@@ -13,7 +13,7 @@ package indirect enum ComparedJSON: Sendable, Hashable {
     case array([ComparedJSON])
     case object([String: ComparedJSON])
 
-    init(_ value: JSONValue) {
+    init(from value: JSONValue) {
         switch value.kind {
         case .boolean: self = .bool(value.bool())
         case .integer:
@@ -24,11 +24,11 @@ package indirect enum ComparedJSON: Sendable, Hashable {
         case .array:
             var elements = value.array(countMax: .max)
             var list: [ComparedJSON] = []
-            while let element = elements.next() { list.append(ComparedJSON(element)) }
+            while let element = elements.next() { list.append(ComparedJSON(from: element)) }
             self = .array(list)
         case .object:
             var object: [String: ComparedJSON] = [:]
-            for (name, member) in value.object().members { object[name] = ComparedJSON(member) }
+            for (name, member) in value.object().members { object[name] = ComparedJSON(from: member) }
             self = .object(object)
         case .null, nil: self = .null
         }
@@ -36,7 +36,9 @@ package indirect enum ComparedJSON: Sendable, Hashable {
 
     /// Parses a value. Returns nil if it is not JSON or has numbers that cannot be represented.
     init?(_ raw: RawJSON) {
-        guard let value = try? JSONReader().read(raw.bytes, { ComparedJSON($0) }) else { return nil }
+        guard let value = try? JSONReader().read(raw.bytes, decode: { ComparedJSON(from: $0) }) else {
+            return nil
+        }
         self = value
     }
 
@@ -69,7 +71,7 @@ package struct JSONPointer: Sendable, Hashable {
     private init(parts: [String]) { self.parts = parts }
 
     /// Parses a pointer. Returns nil if the text is not a pointer.
-    package init?(_ text: String) {
+    package init?(parsing text: String) {
         if text.isEmpty {
             parts = []
             return

@@ -7,10 +7,10 @@ package struct ScreenCondition: Sendable, Hashable {
     /// The expected value. Nil accepts any value, also a missing one.
     package var equals: ComparedJSON?
     /// The expected state. Nil accepts every state.
-    package var state: PhoneScreen.Activity.State?
+    package var state: PhoneScreen.Activity.ActivityState?
 
     package init(
-        pointer: JSONPointer, equals: ComparedJSON?, state: PhoneScreen.Activity.State? = nil
+        pointer: JSONPointer, equals: ComparedJSON?, state: PhoneScreen.Activity.ActivityState? = nil
     ) {
         self.pointer = pointer
         self.equals = equals
@@ -26,5 +26,5 @@ package struct ScreenCondition: Sendable, Hashable {
 /// The number of phones that meet a condition.
 package struct ScreenCount: Sendable, Hashable {
     package var showing: Int
-    package var of: Int
+    package var total: Int
 }

@@ -10,17 +10,17 @@ struct ConnectionFaults {
     /// Number of stalls in progress.
     var stalls = 0
     /// Faults from the start of the connection that need HTTP/2.
-    var first: [Ruling.ConnectionFault] = []
+    var initialFaults: [InjectedFault.ConnectionFault] = []
     /// Bytes until the TCP connection is reset.
     private(set) var bytesLeft: Int?
 
     mutating func reset(afterBytes bytes: Int) { bytesLeft = max(1, bytes) }
 
     /// Returns how many of `bytes` may be sent now.
-    func room(in bytes: Int) -> Int { stalls > 0 ? 0 : min(bytes, bytesLeft ?? bytes) }
+    func sendableBytes(of bytes: Int) -> Int { stalls > 0 ? 0 : min(bytes, bytesLeft ?? bytes) }
 
     /// Counts sent bytes. Returns true if these were the last.
-    mutating func sent(_ bytes: Int) -> Bool {
+    mutating func recordSent(bytes: Int) -> Bool {
         guard bytes > 0, let left = bytesLeft else { return false }
         bytesLeft = left - bytes
         return left == bytes

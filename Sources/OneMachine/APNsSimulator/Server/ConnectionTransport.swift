@@ -4,7 +4,7 @@ internal import TLS
 /// The transport under a connection's HTTP/2: TLS, or a stub in tests.
 protocol ConnectionTransport: AnyObject {
     var loop: EventLoop { get }
-    func wantsToSend()
+    func requestFill()
     func pauseReading()
     func resumeReading()
     /// Sends the remaining data, then closes in good order.

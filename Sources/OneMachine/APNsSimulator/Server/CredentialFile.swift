@@ -9,20 +9,20 @@ enum CredentialFile {
         let draft = path + ".new"
         _ = unsafe unlink(draft)
         let file = unsafe linux_open(draft, O_WRONLY | O_CREAT | O_EXCL, mode)
-        guard file >= 0 else { throw SystemError("write \(path)", code: errno) }
+        guard file >= 0 else { throw SystemError(action: "write \(path)", code: errno) }
         let bytes = Array(text.utf8)
         let written = unsafe Glibc.write(file, bytes, bytes.count)
         let code = written == bytes.count ? (fsync(file) == 0 ? 0 : errno) : (written < 0 ? errno : ENOSPC)
         close(file)
-        guard code == 0 else { throw SystemError("write \(path)", code: code) }
-        guard unsafe rename(draft, path) == 0 else { throw SystemError("write \(path)", code: errno) }
+        guard code == 0 else { throw SystemError(action: "write \(path)", code: code) }
+        guard unsafe rename(draft, path) == 0 else { throw SystemError(action: "write \(path)", code: errno) }
     }
 
     /// Returns the id of the first key in a directory.
     static func keyID(in directory: String) throws -> String? {
         guard let listing = unsafe opendir(directory) else {
             throw SystemError(
-                "read \(directory)", code: errno, remedy: "create the directory or choose another")
+                action: "read \(directory)", code: errno, remedy: "create the directory or choose another")
         }
         defer { unsafe closedir(listing) }
         var ids: [String] = []

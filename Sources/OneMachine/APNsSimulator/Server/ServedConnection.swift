@@ -17,201 +17,217 @@ final class ServedConnection: TLSConnectionDelegate {
     private(set) var lastRequestAt: Instant
     // Exclusivity is unchecked. Each request accesses these on one thread, and no call made during an access
     // uses them again.
-    @safe @exclusivity(unchecked) var standing: ConnectionStanding
-    @safe @exclusivity(unchecked) private var requests = 0
+    @safe @exclusivity(unchecked) var state: ConnectionState
+    @safe @exclusivity(unchecked) private var requestCount = 0
     @safe @exclusivity(unchecked) var faults = ConnectionFaults()
     /// Number of delayed replies.
-    private var owed = 0
+    private var delayedReplies = 0
     /// Open streams whose requests are never answered.
-    private var silent: [ServerStream] = []
-    @safe @exclusivity(unchecked) private var leaving = LeavingAnswers()
+    private var unansweredStreams: [ServerStreamID] = []
+    @safe @exclusivity(unchecked) private var unsentAnswers = UnsentAnswers()
 
-    init(_ transport: any ConnectionTransport, simulator: Simulator, port: ServedPort, number: Int) {
+    init(transport: any ConnectionTransport, simulator: Simulator, port: ServedPort, number: Int) {
         self.transport = transport
         self.simulator = simulator
         self.port = port
         self.number = number
         lastRequestAt = transport.loop.now
         let streams = simulator.settings.streams
-        standing = ConnectionStanding(streams)
+        state = ConnectionState(settings: streams)
         var limits = ServerLimits()
-        limits.streamsMax = streams.most
-        limits.streamsAtFirst = streams.atFirst
-        limits.bodyBytesMax = Judge.bodyBytesMax
+        limits.streamsMax = streams.streamsMax
+        limits.initialStreamsMax = streams.initialStreams
+        limits.bodyBytesMax = RequestValidator.bodyBytesMax
         session = ServerSession(limits: limits)
-        session.keepsLeftAnswers = simulator.journal != nil
+        session.recordsSentResponses = simulator.journal != nil
     }
 
     var isIdle: Bool { session.openStreams == 0 }
 
     // MARK: Calls from the TLS connection
 
-    func established(applicationProtocol: String) { applyFirstFaults() }
+    func didEstablish(applicationProtocol: String) { applyInitialFaults() }
 
-    func received(_ plaintext: UnsafeRawBufferPointer) {
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         unsafe session.receive(plaintext)
         if !session.requests.requests.isEmpty {
             lastRequestAt = transport.loop.now
-            serveAll()
+            serveRequests()
             session.clearRequests()
         }
         endIfDone()
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let room = faults.room(in: buffer.count)
+        let room = faults.sendableBytes(of: buffer.count)
         guard room > 0 else { return 0 }
         let count = unsafe session.pull(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]))
-        if faults.sent(count) {
-            noteLeft(isCut: session.wantsToSend)
+        if faults.recordSent(bytes: count) {
+            recordSentAnswers(isTruncated: session.wantsToSend)
             // Reset in the next turn, because the pulled bytes are sent in this turn.
-            simulator.waiting.add(milliseconds: 0) { [self] in transport.reset() }
+            simulator.delayedActions.schedule(afterMilliseconds: 0) { [self] in transport.reset() }
         }
         if count < room {
-            noteLeft(isCut: false)
+            recordSentAnswers(isTruncated: false)
             endIfDone()
         }
         return count
     }
 
-    func closed(_ reason: TLSCloseReason) {
+    func didClose(reason: TLSCloseReason) {
         session.end()
         let time = simulator.clock.now
-        for entry in leaving.takeClosed({ _ in false }) { journal(entry, left: false, at: time) }
-        simulator.closed(self)
+        for entry in unsentAnswers.takeClosed(isOpen: { _ in false }) {
+            recordEntry(entry, isSent: false, at: time)
+        }
+        simulator.connectionDidClose(self)
     }
 
     /// Ends the connection when everything is done: by the rules of HTTP/2, or after a GOAWAY that closes it.
     private func endIfDone() {
-        if session.isOver, !faults.staysOpen || session.events.failure != nil { return transport.finish() }
-        guard faults.closesWhenDone, owed == 0, !session.wantsToSend else { return }
-        silent.removeAll { !session.isOpen($0) }
-        if session.openStreams == silent.count { transport.finish() }
+        if session.isFinished, !faults.staysOpen || session.events.failure != nil {
+            return transport.finish()
+        }
+        guard faults.closesWhenDone, delayedReplies == 0, !session.wantsToSend else { return }
+        unansweredStreams.removeAll { !session.isOpen($0) }
+        if session.openStreams == unansweredStreams.count { transport.finish() }
     }
 
     // MARK: Requests
 
-    private func serveAll() {
+    private func serveRequests() {
         let batch = session.requests
-        let ahead = simulator.clock.ahead
+        let ahead = simulator.clock.offsetMilliseconds
         let time = simulator.clock.now
-        for request in batch.requests { serve(request, batch, at: time, ahead: ahead) }
+        for request in batch.requests { serve(request, of: batch, at: time, clockOffset: ahead) }
     }
 
     private func serve(
-        _ incoming: IncomingRequest, _ batch: RequestBatch, at time: Int64, ahead: Int64
+        _ incoming: IncomingRequest, of batch: RequestBatch, at time: Int64, clockOffset: Int64
     ) {
-        requests += 1
-        let body = simulator.judge.body(batch.bytes.span.extracting(incoming.body))
-        let request = ReceivedRequest(batch, incoming, on: port, body: body) { simulator.ids.next() }
+        requestCount += 1
+        let body = simulator.validator.sharedBody(copying: batch.bytes.span.extracting(incoming.body))
+        let request = ReceivedRequest(batch: batch, request: incoming, port: port, body: body) {
+            simulator.requestIDs.next()
+        }
         var facts = RequestFacts(
-            environment: port.environment, connection: number, requestOfConnection: requests,
-            request: simulator.countRequest(), stream: incoming.stream.number, receivedAt: time,
-            clockAhead: ahead)
-        var verdict = simulator.judge.judge(request, on: port, standing: &standing, noting: &facts)
+            environment: port.environment, connection: number, requestOfConnection: requestCount,
+            request: simulator.nextRequestNumber(), stream: incoming.stream.number, receivedAt: time,
+            clockOffsetMilliseconds: clockOffset)
+        var verdict = simulator.validator.validate(request, on: port, state: &state, facts: &facts)
         if simulator.isStopping { verdict = .refused(.shutdown) }
-        let ruling = simulator.mischief?.ruling(for: facts) ?? .none
-        if case .goaway = ruling.connection { apply(ruling.connection, at: facts.stream) }
+        let injected = simulator.faultInjector?.fault(for: facts) ?? .none
+        if case .goaway = injected.connectionFault { apply(injected.connectionFault, at: facts.stream) }
 
         let exchange = Exchange(
             stream: incoming.stream,
-            course: incoming.headersAreCut ? .answerBody(status: 431, body: []) : ruling.course,
+            requestFault: incoming.areHeadersTruncated
+                ? .answerBody(status: 431, body: []) : injected.requestFault,
             verdict: verdict, kind: facts.kind, isDirect: request.isDirect,
-            isBodiless: request.isMethod("HEAD"), id: request.id,
-            entry: simulator.journal == nil ? nil : entry(of: request, in: batch, incoming, facts: facts))
-        settle(exchange, after: ruling.delayMilliseconds)
-        if case .goaway = ruling.connection { return }
-        apply(ruling.connection, at: incoming.stream.number)
+            omitsBody: request.isMethod("HEAD"), id: request.id,
+            entry: simulator.journal == nil
+                ? nil : journalEntry(for: request, batch: batch, incoming: incoming, facts: facts))
+        complete(exchange, afterMilliseconds: injected.delayMilliseconds)
+        if case .goaway = injected.connectionFault { return }
+        apply(injected.connectionFault, at: incoming.stream.number)
     }
 
-    private func entry(
-        of request: ReceivedRequest, in batch: RequestBatch, _ incoming: IncomingRequest, facts: RequestFacts
+    private func journalEntry(
+        for request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest, facts: RequestFacts
     ) -> JournalEntry {
         JournalEntry(
             facts: facts, request: RecordedRequest(request, batch: batch, incoming: incoming), id: request.id,
             end: .silence, isDelivered: false, endedAt: facts.receivedAt)
     }
 
-    private func settle(_ exchange: Exchange, after milliseconds: Int) {
-        guard milliseconds > 0 else { return settle(exchange) }
-        owed += 1
-        simulator.waiting.add(milliseconds: milliseconds) { [self] in
-            owed -= 1
-            settle(exchange)
-            transport.wantsToSend()
+    private func complete(_ exchange: Exchange, afterMilliseconds milliseconds: Int) {
+        guard milliseconds > 0 else { return complete(exchange) }
+        delayedReplies += 1
+        simulator.delayedActions.schedule(afterMilliseconds: milliseconds) { [self] in
+            delayedReplies -= 1
+            complete(exchange)
+            transport.requestFill()
         }
     }
 
     /// Applies the course now. A delayed request is processed even if its sender no longer waits, unless a
     /// later GOAWAY excluded it.
-    private func settle(_ exchange: Exchange) {
-        guard exchange.stream.number <= faults.lastStream else { return end(exchange, .notProcessed) }
+    private func complete(_ exchange: Exchange) {
+        guard exchange.stream.number <= faults.lastStream else {
+            return recordExchange(exchange, outcome: .notProcessed)
+        }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
-        switch exchange.course {
-        case .judge:
+        switch exchange.requestFault {
+        case .none:
             let (reply, isDelivered) = simulator.process(exchange)
-            send(reply, exchange, isDelivered: isDelivered)
-        case .answer(200, _, _, _): send(.accepted, exchange)
+            send(reply, for: exchange, isDelivered: isDelivered)
+        case .answer(200, _, _, _): send(.accepted, for: exchange)
         case .answer(let status, let reason, let timestamp, let retryAfter):
             let reply = Reply.refused(
                 status: status, reason: reason, timestamp: timestamp, retryAfterSeconds: retryAfter)
-            send(reply, exchange)
-        case .answerBody(let status, let body): send(.body(status: status, body), exchange)
+            send(reply, for: exchange)
+        case .answerBody(let status, let body): send(.body(status: status, bytes: body), for: exchange)
         case .reset(let code, let processed):
             let isDelivered = processed && simulator.process(exchange).isDelivered
-            session.reset(exchange.stream, code)
-            end(exchange, .reset(code), isDelivered: isDelivered)
+            session.reset(exchange.stream, code: code)
+            recordExchange(exchange, outcome: .reset(code), isDelivered: isDelivered)
         case .silence(let processed):
             let isDelivered = processed && simulator.process(exchange).isDelivered
-            if session.isOpen(exchange.stream) { silent.append(exchange.stream) }
-            end(exchange, .silence, isDelivered: isDelivered)
+            if session.isOpen(exchange.stream) { unansweredStreams.append(exchange.stream) }
+            recordExchange(exchange, outcome: .silence, isDelivered: isDelivered)
         }
     }
 
-    private func send(_ reply: Reply, _ exchange: Exchange, isDelivered: Bool = false) {
+    private func send(_ reply: Reply, for exchange: Exchange, isDelivered: Bool = false) {
         let isUnique =
             reply.status == 200
             && (exchange.kind == .broadcast
                 || exchange.kind == .push && port.environment == .sandbox)
-        let isSent = simulator.frames.answer(
-            reply, to: exchange, of: session, isUnique: isUnique)
-        let isBadToken = reply.status == 400 && reply.reason == Reason.badDeviceToken.rawValue
-        switch standing.answered(reply.status, isBadToken: isBadToken) {
+        let isSent = simulator.replyEncoder.send(
+            reply, for: exchange, on: session, hasUniqueID: isUnique)
+        let isBadToken = reply.status == 400 && reply.reason == APNsReason.badDeviceToken.rawValue
+        switch state.recordAnswer(status: reply.status, isBadToken: isBadToken) {
         case .none: break
         case .allow(let streams): allow(streams: streams)
-        case .end: leave(saying: reply.reason ?? "TooManyErrors", .enhanceYourCalm)
+        case .close: shutDown(reason: reply.reason ?? "TooManyErrors", code: .enhanceYourCalm)
         }
         guard var entry = exchange.entry else { return }
-        entry.end = .answered(status: reply.status, reason: reply.reason, left: false)
+        entry.outcome = .answered(status: reply.status, reason: reply.reason, isSent: false)
         entry.isDelivered = isDelivered
-        simulator.journal?.answering(&entry)
-        let displaced = isSent ? leaving.add(entry, of: exchange.stream) : entry
-        if let displaced { journal(displaced, left: false, at: simulator.clock.now) }
+        simulator.journal?.willAnswer(&entry)
+        let displaced = isSent ? unsentAnswers.add(entry, for: exchange.stream) : entry
+        if let displaced { recordEntry(displaced, isSent: false, at: simulator.clock.now) }
     }
 
     // MARK: The journal
 
-    private func end(_ exchange: Exchange, _ end: JournalEntry.End, isDelivered: Bool = false) {
+    private func recordExchange(
+        _ exchange: Exchange, outcome end: JournalEntry.Outcome, isDelivered: Bool = false
+    ) {
         guard var entry = exchange.entry else { return }
-        entry.end = end
+        entry.outcome = end
         entry.isDelivered = isDelivered
         entry.endedAt = simulator.clock.now
-        simulator.journal?.ended(entry)
+        simulator.journal?.didEnd(entry)
     }
 
-    private func journal(_ entry: consuming JournalEntry, left: Bool, at time: Int64) {
-        if left { entry.end.left() }
+    private func recordEntry(_ entry: consuming JournalEntry, isSent: Bool, at time: Int64) {
+        if isSent { entry.outcome.markSent() }
         entry.endedAt = time
-        simulator.journal?.ended(entry)
+        simulator.journal?.didEnd(entry)
     }
 
     /// - Parameter isCut: whether the last frame was truncated, so that the end of its answer is uncertain.
-    private func noteLeft(isCut: Bool) {
-        guard leaving.count > 0 else { return }
+    private func recordSentAnswers(isTruncated: Bool) {
+        guard unsentAnswers.count > 0 else { return }
         let time = simulator.clock.now
-        session.takeLeftAnswers { stream in
-            if let entry = leaving.take(stream) { journal(entry, left: !isCut, at: time) }
+        session.takeSentResponses { stream in
+            if let entry = unsentAnswers.take(for: stream) {
+                recordEntry(entry, isSent: !isTruncated, at: time)
+            }
         }
-        for entry in leaving.takeClosed(session.isOpen) { journal(entry, left: false, at: time) }
+        for entry in unsentAnswers.takeClosed(isOpen: session.isOpen) {
+            recordEntry(entry, isSent: false, at: time)
+        }
     }
 }

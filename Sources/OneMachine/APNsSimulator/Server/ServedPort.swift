@@ -2,11 +2,11 @@ internal import LiveActivity
 
 /// The service of a port, pushes or channel management, in one environment.
 struct ServedPort: Sendable {
-    enum Kind: Sendable {
+    enum PortService: Sendable {
         case push
         case channels
     }
 
-    let kind: Kind
+    let service: PortService
     let environment: Environment
 }

@@ -16,27 +16,27 @@ package final class Simulator: @unchecked Sendable {
     let settings: SimulatorSettings
     let loop: EventLoop
     let phones: (any SimulatedPhones)?
-    let mischief: (any Mischief)?
+    let faultInjector: (any FaultInjector)?
     let journal: (any JournalSink)?
     let clock: SimulatorClock
-    let judge: Judge
-    let frames = ReplyFrames()
-    let waiting: Waiting
-    var ids = RequestIDs()
+    let validator: RequestValidator
+    let replyEncoder = ReplyEncoder()
+    let delayedActions: DelayedActions
+    var requestIDs = RequestIDGenerator()
     private(set) var isStopping = false
     private let credentials: SimulatorCredentials
-    private var listeners: [Listener] = []
+    private var listeners: [TCPListener] = []
     private(set) var connections: [Int: ServedConnection] = [:]
-    private(set) var connectionsMade = 0
-    private(set) var requestsMade = 0
-    private var whenEmpty: (() -> Void)?
+    private(set) var connectionsOpened = 0
+    private(set) var requestsReceived = 0
+    private var onEmpty: (() -> Void)?
 
     /// - Parameters:
     /// - loop: the loop, which its owner starts and stops. Phones, faults and the journal are confined to it.
     ///   - credentials: the credentials, whose provider key is valid in addition to the keys in the settings.
     init(
-        _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
-        phones: (any SimulatedPhones)? = nil, mischief: (any Mischief)? = nil,
+        settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
+        phones: (any SimulatedPhones)? = nil, faultInjector: (any FaultInjector)? = nil,
         journal: (any JournalSink)? = nil,
         clock: SimulatorClock = SimulatorClock()
     ) {
@@ -46,20 +46,20 @@ package final class Simulator: @unchecked Sendable {
         self.credentials = credentials
         self.loop = loop
         self.phones = phones
-        self.mischief = mischief
+        self.faultInjector = faultInjector
         self.journal = journal
         self.clock = clock
-        judge = Judge(
-            settings, isWatched: phones != nil || mischief != nil || journal != nil,
+        validator = RequestValidator(
+            settings: settings, usesTargets: phones != nil || faultInjector != nil || journal != nil,
             readsPayloads: phones?.readsPayloads ?? false)
-        waiting = Waiting(on: loop)
+        delayedActions = DelayedActions(on: loop)
     }
 
     /// Creates a simulator for load tests: every token is good, and nothing is stored.
     package convenience init(
-        _ settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop
+        settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop
     ) {
-        self.init(settings, credentials: credentials, on: loop, phones: nil)
+        self.init(settings: settings, credentials: credentials, on: loop, phones: nil)
     }
 
     // MARK: Start and stop
@@ -76,18 +76,18 @@ package final class Simulator: @unchecked Sendable {
             chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
             // APNs accepts peers without ALPN too. Some real clients (aioapns, older Pushy) speak HTTP/2
             // without it.
-            takesPeersWithoutALPN: true,
+            acceptsPeersWithoutALPN: true,
             // An expired certificate is one of the possible faults.
             at: WallTime(milliseconds: 0))
         let wanted = settings.ports
         for (number, port) in [
-            (wanted.production, ServedPort(kind: .push, environment: .production)),
-            (wanted.sandbox, ServedPort(kind: .push, environment: .sandbox)),
-            (wanted.productionChannels, ServedPort(kind: .channels, environment: .production)),
-            (wanted.sandboxChannels, ServedPort(kind: .channels, environment: .sandbox)),
+            (wanted.production, ServedPort(service: .push, environment: .production)),
+            (wanted.sandbox, ServedPort(service: .push, environment: .sandbox)),
+            (wanted.productionChannels, ServedPort(service: .channels, environment: .production)),
+            (wanted.sandboxChannels, ServedPort(service: .channels, environment: .sandbox)),
         ] {
             do {
-                listeners.append(try listen(number, on: port, with: context))
+                listeners.append(try listen(onPort: number, serving: port, with: context))
             } catch {
                 for listener in listeners { listener.stop() }
                 listeners = []
@@ -108,19 +108,22 @@ package final class Simulator: @unchecked Sendable {
         return ports
     }
 
-    private func listen(_ number: Int, on port: ServedPort, with context: TLSContext) throws -> Listener {
-        try Listener(
+    private func listen(onPort number: Int, serving port: ServedPort, with context: TLSContext) throws
+        -> TCPListener
+    {
+        try TCPListener(
             host: settings.host, port: number, on: [loop], connectionsMax: settings.connectionsMax
         ) { [weak self] tcp in
             guard let self else { return nil }
-            connectionsMade += 1
-            let number = connectionsMade
-            let accepted = TLSConnection.accept(tcp, context) { tls in
-                let connection = ServedConnection(tls, simulator: self, port: port, number: number)
+            connectionsOpened += 1
+            let number = connectionsOpened
+            let accepted = TLSConnection.accept(tcp, context: context) { tls in
+                let connection = ServedConnection(transport: tls, simulator: self, port: port, number: number)
                 connections[number] = connection
                 return connection
             }
-            connections[number]?.begin(with: mischief?.connectionOpened(number) ?? [])
+            connections[number]?.applyHandshakeFaults(
+                faultInjector?.faults(forOpenedConnection: number) ?? [])
             return accepted
         }
     }
@@ -129,59 +132,59 @@ package final class Simulator: @unchecked Sendable {
     package func stop(by deadline: Instant) async {
         for listener in listeners { listener.stop() }
         await withCheckedContinuation { continuation in
-            let isQueued = loop.execute { self.beginToStop(by: deadline) { continuation.resume() } }
+            let isQueued = loop.execute { self.beginStopping(by: deadline) { continuation.resume() } }
             if !isQueued { continuation.resume() }
         }
     }
 
-    private func beginToStop(by deadline: Instant, _ stopped: @escaping () -> Void) {
+    private func beginStopping(by deadline: Instant, onStopped stopped: @escaping () -> Void) {
         isStopping = true
-        whenEmpty = stopped
-        for connection in connections.values { connection.leave(saying: Reason.shutdown.rawValue) }
-        waiting.add(milliseconds: deadline.milliseconds(since: loop.now)) { [weak self] in
+        onEmpty = stopped
+        for connection in connections.values { connection.shutDown(reason: APNsReason.shutdown.rawValue) }
+        delayedActions.schedule(afterMilliseconds: deadline.milliseconds(since: loop.now)) { [weak self] in
             guard let self else { return }
             for connection in connections.values { connection.transport.close() }
-            stopWhenEmpty()
+            stopIfEmpty()
         }
-        stopWhenEmpty()
+        stopIfEmpty()
     }
 
-    private func stopWhenEmpty() {
-        guard connections.isEmpty, let stopped = whenEmpty else { return }
-        whenEmpty = nil
-        waiting.removeAll()
+    private func stopIfEmpty() {
+        guard connections.isEmpty, let stopped = onEmpty else { return }
+        onEmpty = nil
+        delayedActions.removeAll()
         stopped()
     }
 
     // MARK: Calls from connections
 
-    func countRequest() -> Int {
-        requestsMade += 1
-        return requestsMade
+    func nextRequestNumber() -> Int {
+        requestsReceived += 1
+        return requestsReceived
     }
 
-    func closed(_ connection: ServedConnection) {
+    func connectionDidClose(_ connection: ServedConnection) {
         connections[connection.number] = nil
-        stopWhenEmpty()
+        stopIfEmpty()
     }
 
     /// Carries out a verdict: asks the phones, delivers the push, or changes channels.
     func process(_ exchange: Exchange) -> (reply: Reply, isDelivered: Bool) {
         switch exchange.verdict {
-        case .refused(let reason): return (Reply(reason), false)
-        case .managed(let action, let app):
-            return (Reply(judge.channels.perform(action, for: app)), false)
+        case .refused(let reason): return (Reply(refusal: reason), false)
+        case .channelAction(let action, let app):
+            return (Reply(channelResult: validator.channels.perform(action, for: app)), false)
         case .accepted(let push):
             guard let push, let phones else { return (.accepted, false) }
             if case .token(let token) = push.target {
-                let standing = phones.standing(
+                let status = phones.status(
                     of: token, environment: push.environment, bundleID: push.bundleID, at: clock.now)
-                switch standing {
-                case .good: break
-                case .unknown: return (Reply(.badDeviceToken), false)
-                case .ofAnotherTopic: return (Reply(.deviceTokenNotForTopic), false)
-                case .gone(let since): return (Reply(.unregistered, since: since), false)
-                case .expired(let since): return (Reply(.expiredToken, since: since), false)
+                switch status {
+                case .valid: break
+                case .unknown: return (Reply(refusal: .badDeviceToken), false)
+                case .wrongTopic: return (Reply(refusal: .deviceTokenNotForTopic), false)
+                case .unregistered(let since): return (Reply(refusal: .unregistered, since: since), false)
+                case .expired(let since): return (Reply(refusal: .expiredToken, since: since), false)
                 }
             }
             phones.deliver(push)
@@ -192,11 +195,11 @@ package final class Simulator: @unchecked Sendable {
     // MARK: Time
 
     /// Advances the clock and applies all events of the skipped time in order. Returns false above the limit.
-    func putForward(milliseconds: Int64) -> Bool {
+    func advanceClock(milliseconds: Int64) -> Bool {
         loop.preconditionOnLoop()
         let before = clock.now
-        guard clock.putForward(milliseconds: milliseconds) else { return false }
-        phones?.live(from: before, to: clock.now)
+        guard clock.advance(milliseconds: milliseconds) else { return false }
+        phones?.simulate(from: before, to: clock.now)
         return true
     }
 
@@ -206,9 +209,9 @@ package final class Simulator: @unchecked Sendable {
         if let idle = settings.idleMilliseconds {
             for connection in connections.values
             where connection.isIdle && loop.now.milliseconds(since: connection.lastRequestAt) >= idle {
-                connection.leave(saying: Reason.idleTimeout.rawValue)
+                connection.shutDown(reason: APNsReason.idleTimeout.rawValue)
             }
         }
-        waiting.add(milliseconds: Self.tickMilliseconds) { [weak self] in self?.tick() }
+        delayedActions.schedule(afterMilliseconds: Self.tickMilliseconds) { [weak self] in self?.tick() }
     }
 }

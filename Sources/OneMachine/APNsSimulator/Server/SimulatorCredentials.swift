@@ -24,7 +24,7 @@ package struct SimulatorCredentials: Sendable {
         authority = CertificateAuthority(name: "Flotilla's APNs simulator")
         signingKey = SigningKey()
         let letters = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
-        keyID = String(Random.bytes(Self.keyIDCharacters).map { letters[Int($0) % letters.count] })
+        keyID = String(Random.bytes(count: Self.keyIDCharacters).map { letters[Int($0) % letters.count] })
     }
 
     /// Loads the credentials from a directory and creates the missing ones.
@@ -50,12 +50,12 @@ package struct SimulatorCredentials: Sendable {
 
     /// Loads a further key from the path where a sender expects it: `<team id>/AuthKey_<key id>.p8`. Creates
     /// it if it is missing.
-    package static func key(
-        _ keyID: String, of teamID: String, in directory: String
+    package static func loadKey(
+        id keyID: String, teamID: String, directory: String
     ) throws -> SigningKey {
         let team = directory + "/" + teamID
         guard unsafe mkdir(team, 0o700) == 0 || errno == EEXIST else {
-            throw SystemError("make the directory \(team)", code: errno)
+            throw SystemError(action: "make the directory \(team)", code: errno)
         }
         let file = team + "/AuthKey_\(keyID).p8"
         if unsafe access(file, F_OK) == 0 { return try SigningKey(file: file) }

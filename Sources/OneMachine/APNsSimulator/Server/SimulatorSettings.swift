@@ -17,7 +17,7 @@ package struct SimulatorSettings: Sendable {
     package var apps: [String: SimulatedApp] = [:]
 
     package var streams = StreamSettings()
-    package var pace = PaceSettings()
+    package var rateLimit = RateLimitSettings()
     package var channelsMax = 10_000
     /// Time without a request after which a connection gets `IdleTimeout`. Nil disables this.
     package var idleMilliseconds: Int?
@@ -66,8 +66,8 @@ package struct ProviderKey: Sendable {
 /// The stream allowance of a connection.
 package struct StreamSettings: Sendable, Hashable {
     /// Streams until the first push with a valid provider token is answered.
-    package var atFirst = 1
-    package var most = 1_000
+    package var initialStreams = 1
+    package var streamsMax = 1_000
     /// Points at which the allowance is halved, and at which the connection is closed. A 4xx adds one point
     /// and a BadDeviceToken adds `badTokenPoints`. A 410 adds none, and a good push removes one.
     package var pointsPerHalving = 50
@@ -78,7 +78,7 @@ package struct StreamSettings: Sendable, Hashable {
 }
 
 /// The rate limit of one token. Nil means no limit.
-package struct PaceSettings: Sendable, Hashable {
+package struct RateLimitSettings: Sendable, Hashable {
     /// Pushes to one token or channel at once, before TooManyRequests.
     package var burst: Int?
     /// Time after which one more push is allowed.

@@ -5,7 +5,7 @@ struct CoordinatorRecord: Sendable, Equatable {
 
     /// The outcome of reading a record. A record of a newer release is skipped and counted; it never
     /// prevents a start.
-    enum Restored: Equatable, Sendable {
+    enum RestoreResult: Equatable, Sendable {
         case applied
         case unknownVersion
         case malformed
@@ -13,7 +13,7 @@ struct CoordinatorRecord: Sendable, Equatable {
 }
 
 /// The id of an append that an answer waits for. Appends reach the log in the order of their ids, and
-/// `persisted` is called in that order.
+/// `appendSucceeded` is called in that order.
 struct PersistID: Hashable, Sendable, Comparable {
     let number: UInt64
 

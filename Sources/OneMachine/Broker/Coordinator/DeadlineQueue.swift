@@ -25,19 +25,19 @@ struct DeadlineQueue<Key: Hashable> {
         current[key] = deadline
         order += 1
         heap.append(Entry(at: deadline, order: order, key: key))
-        siftUp(heap.count - 1)
+        siftUp(from: heap.count - 1)
     }
 
-    mutating func forget(_ key: Key) { current[key] = nil }
+    mutating func remove(_ key: Key) { current[key] = nil }
 
     /// Removes and returns the due keys, the earliest first.
-    mutating func takeDue(_ now: Instant) -> [Key] {
+    mutating func takeDue(at now: Instant) -> [Key] {
         var due: [Key] = []
-        while let key = popDue(now) { due.append(key) }
+        while let key = popDue(at: now) { due.append(key) }
         return due
     }
 
-    private mutating func popDue(_ now: Instant) -> Key? {
+    private mutating func popDue(at now: Instant) -> Key? {
         while let first = heap.first {
             let stale = current[first.key] != first.at
             guard stale || first.at <= now else { return nil }
@@ -65,7 +65,7 @@ struct DeadlineQueue<Key: Hashable> {
         }
     }
 
-    private mutating func siftUp(_ start: Int) {
+    private mutating func siftUp(from start: Int) {
         var child = start
         while child > 0 {
             let parent = (child - 1) / 2

@@ -1,7 +1,7 @@
 /// Ids made of random bits from the caller.
 enum RandomID {
     /// Returns a version 4 UUID in its usual notation.
-    static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+    static func uuid(high: UInt64, low: UInt64) -> String {
         let high = high & 0xffff_ffff_ffff_0fff | 0x4000
         let low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
         let digits = hex(high) + hex(low)

@@ -4,19 +4,22 @@ struct ConfigsHandler {
 
     // MARK: Show
 
-    func describe(_ request: DescribeConfigsRequest, _ exchange: Exchange) {
-        let described = request.resources.firstOfEach(\.resource).map { describe($0.resource, $0.names) }
-        let response = DescribeConfigsResponse(described: described)
+    func describe(_ request: DescribeConfigsRequest, for exchange: RequestExchange) {
+        let described = request.resources.uniqued(by: \.resource).map {
+            describe($0.resource, names: $0.names)
+        }
+        let response = DescribeConfigsResponse(resources: described)
         exchange.answer { response.write(to: &$0, version: exchange.version, request: request) }
     }
 
     private func describe(
-        _ resource: ConfigResource, _ names: [String]?
-    ) -> DescribeConfigsResponse.Described {
-        var answer = DescribeConfigsResponse.Described(resource: resource)
+        _ resource: ConfigResource, names: [String]?
+    ) -> DescribeConfigsResponse.DescribedResource {
+        var answer = DescribeConfigsResponse.DescribedResource(resource: resource)
         switch resource.kind {
         case ConfigResource.topic:
-            guard let topic = node.topics.topic(named: resource.name), node.sight(of: topic.name) != .unknown
+            guard let topic = node.topics.topic(named: resource.name),
+                node.visibility(of: topic.name) != .unknown
             else {
                 answer.error = .unknownTopicOrPartition
                 answer.message = "topic \(resource.name) does not exist"
@@ -39,41 +42,41 @@ struct ConfigsHandler {
     }
 
     static func settings(of topic: Topic) -> [DescribedSetting] {
-        topic.settings.described.map { setting in
+        topic.settings.descriptions.map { setting in
             DescribedSetting(
-                name: setting.name, value: setting.value, source: setting.isDefault ? .standard : .topic,
+                name: setting.name, value: setting.value, source: setting.isDefault ? .defaultValue : .topic,
                 kind: .init(of: setting.name))
         }
     }
 
     private var brokerSettings: [DescribedSetting] {
-        func fixed(_ name: String, _ value: some CustomStringConvertible, kind: DescribedSetting.Kind)
+        func fixed(name: String, value: some CustomStringConvertible, kind: DescribedSetting.ValueKind)
             -> DescribedSetting
         {
             DescribedSetting(
                 name: name, value: value.description, source: .broker, kind: kind, isReadOnly: true)
         }
         return [
-            fixed("broker.id", Node.id, kind: .int),
-            fixed("auto.create.topics.enable", false, kind: .boolean),
-            fixed("num.partitions", node.settings.defaultPartitions, kind: .int),
-            fixed("default.replication.factor", 1, kind: .int),
-            fixed("socket.request.max.bytes", node.settings.limits.requestBytesMax, kind: .int),
-            fixed("fetch.max.bytes", node.settings.limits.fetchBytesMax, kind: .int),
+            fixed(name: "broker.id", value: Node.id, kind: .int),
+            fixed(name: "auto.create.topics.enable", value: false, kind: .boolean),
+            fixed(name: "num.partitions", value: node.settings.defaultPartitions, kind: .int),
+            fixed(name: "default.replication.factor", value: 1, kind: .int),
+            fixed(name: "socket.request.max.bytes", value: node.settings.limits.requestBytesMax, kind: .int),
+            fixed(name: "fetch.max.bytes", value: node.settings.limits.fetchBytesMax, kind: .int),
         ]
     }
 
     // MARK: Change
 
-    func alter(_ request: AlterConfigsRequest, incremental: Bool, _ exchange: Exchange) {
+    func alter(_ request: AlterConfigsRequest, incremental: Bool, for exchange: RequestExchange) {
         let outcomes = request.resources.map { resource, changes in
-            alter(resource, changes, incremental: incremental, onlyChecks: request.onlyChecks)
+            alter(resource, changes: changes, incremental: incremental, onlyChecks: request.validateOnly)
         }
         exchange.answer { AlterConfigsResponse(outcomes: outcomes).write(to: &$0) }
     }
 
     private func alter(
-        _ resource: ConfigResource, _ changes: [AlterConfigsRequest.Change], incremental: Bool,
+        _ resource: ConfigResource, changes: [AlterConfigsRequest.Change], incremental: Bool,
         onlyChecks: Bool
     ) -> AlterConfigsResponse.Outcome {
         var outcome = AlterConfigsResponse.Outcome(resource: resource)
@@ -89,16 +92,16 @@ struct ConfigsHandler {
         }
         var overrides = incremental ? topic.settings.overrides : [:]
         for change in changes {
-            guard let step = AlterConfigsRequest.Step(rawValue: change.step) else {
+            guard let step = AlterConfigsRequest.ChangeOperation(rawValue: change.step) else {
                 outcome.error = .invalidRequest
                 outcome.message = "setting \(change.name): operation \(change.step) is unknown"
                 return outcome
             }
             // Checks the given value first, and the result later, because incremental steps add up.
-            var message = SettingLength.refusal(change.name, change.value)
+            var message = SettingLength.refusal(name: change.name, value: change.value)
             if message == nil {
-                let value = Self.value(of: change, step, now: overrides[change.name])
-                message = SettingLength.refusal(change.name, value)
+                let value = Self.value(of: change, operation: step, now: overrides[change.name])
+                message = SettingLength.refusal(name: change.name, value: value)
                 overrides[change.name] = value
             }
             if let message {
@@ -109,7 +112,7 @@ struct ConfigsHandler {
         }
         do throws(TopicStoreError) {
             if onlyChecks {
-                try TopicStore.check(overrides)
+                try TopicStore.validate(settings: overrides)
             } else {
                 try node.topics.alter(resource.name, settings: overrides)
             }
@@ -121,7 +124,8 @@ struct ConfigsHandler {
     }
 
     private static func value(
-        of change: AlterConfigsRequest.Change, _ step: AlterConfigsRequest.Step, now: String?
+        of change: AlterConfigsRequest.Change, operation step: AlterConfigsRequest.ChangeOperation,
+        now: String?
     ) -> String? {
         let words = (now ?? "").split(separator: ",").map(String.init)
         let given = (change.value ?? "").split(separator: ",").map(String.init)
@@ -135,9 +139,9 @@ struct ConfigsHandler {
 }
 
 extension TopicStore {
-    static func check(_ overrides: [String: String]) throws(TopicStoreError) {
+    static func validate(settings overrides: [String: String]) throws(TopicStoreError) {
         do throws(TopicSettingError) {
-            _ = try TopicSettings(overrides)
+            _ = try TopicSettings(overrides: overrides)
         } catch {
             throw .badSetting(error)
         }

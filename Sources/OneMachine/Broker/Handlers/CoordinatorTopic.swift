@@ -22,12 +22,12 @@ struct CoordinatorTopic {
             } else {
                 try topics.create(name, partitions: 1, settings: Self.settings, isInternal: true)
             }
-        guard let log = topic.partition(0) else { throw .unknown(name) }
+        guard let log = topic.partition(at: 0) else { throw .unknown(name) }
         self.log = log
     }
 
     /// Appends records as one batch. Calls `done` when they are durable or lost, possibly at once.
-    func persist(_ records: [CoordinatorRecord], _ done: @escaping (LogError?) -> Void) {
+    func persist(_ records: [CoordinatorRecord], done: @escaping (LogError?) -> Void) {
         let now = WallTime.now()
         let batch = BatchBuilder.batch(
             records.map { NewRecord(key: $0.key, value: $0.value) }, time: now.milliseconds)
@@ -35,7 +35,7 @@ struct CoordinatorTopic {
             let appended = try unsafe batch.withBytes { (raw) throws(LogError) in
                 try unsafe log.append(raw, now: now)
             }
-            log.whenDurable(appended.nextOffset, done)
+            log.whenDurable(upTo: appended.nextOffset, done: done)
         } catch {
             done(error)
         }
@@ -46,7 +46,7 @@ struct CoordinatorTopic {
     /// Damage does not stop the broker: without the rest of its topics nothing works at all, and with
     /// the records around the damage most groups and transactions go on.
     func replay(
-        log messages: Log, _ restore: (CoordinatorRecord) -> CoordinatorRecord.Restored
+        log messages: Log, restore: (CoordinatorRecord) -> CoordinatorRecord.RestoreResult
     ) throws(LogError) {
         var writer = WireWriter(capacity: Self.replayBytes)
         var offset = log.logStartOffset
@@ -67,13 +67,13 @@ struct CoordinatorTopic {
                 continue
             }
             unsafe writer.withBytes { raw in
-                lost += unsafe Self.records(in: raw) { if restore($0) != .applied { skipped += 1 } }
+                lost += unsafe Self.forEachRecord(in: raw) { if restore($0) != .applied { skipped += 1 } }
             }
         }
-        sayPassedOver(skipped: skipped, lost: lost, messages)
+        logSkippedRecords(skipped: skipped, lost: lost, log: messages)
     }
 
-    private func sayPassedOver(skipped: Int, lost: Int64, _ messages: Log) {
+    private func logSkippedRecords(skipped: Int, lost: Int64, log messages: Log) {
         if skipped > 0 {
             messages.warning(
                 "passed over records that this release cannot read", .field("topic", log.topic),
@@ -87,20 +87,20 @@ struct CoordinatorTopic {
 
     /// `bytes` are whole batches that the log has checked. Returns the number of offsets whose records
     /// are not what `persist` writes.
-    private static func records(
-        in bytes: UnsafeRawBufferPointer, _ body: (CoordinatorRecord) -> Void
+    private static func forEachRecord(
+        in bytes: UnsafeRawBufferPointer, body: (CoordinatorRecord) -> Void
     ) -> Int64 {
         var position = 0
         var lost: Int64 = 0
         while position < bytes.count {
-            let header = unsafe BatchHeader(UnsafeRawBufferPointer(rebasing: bytes[position...]))
+            let header = unsafe BatchHeader(parsing: UnsafeRawBufferPointer(rebasing: bytes[position...]))
             let range = position + BatchHeader.size..<position + header.totalSize
             position = range.upperBound
             let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             guard !header.isControl, header.codec == 0 else { continue }
             do throws(LogError) {
                 // The batch is read whole first, because its records take effect together.
-                for record in try unsafe batch(records, count: Int(header.recordCount)) { body(record) }
+                for record in try unsafe decodeBatch(records, count: Int(header.recordCount)) { body(record) }
             } catch {
                 lost += header.nextOffset - header.baseOffset
             }
@@ -108,7 +108,7 @@ struct CoordinatorTopic {
         return lost
     }
 
-    private static func batch(
+    private static func decodeBatch(
         _ records: UnsafeRawBufferPointer, count: Int
     ) throws(LogError) -> [CoordinatorRecord] {
         var all: [CoordinatorRecord] = []

@@ -3,7 +3,7 @@ internal import Telemetry
 
 /// The handler of Fetch. It answers at once if there are records, else when records come or the wait
 /// ends. It copies stored batches into the answer unchanged.
-final class FetchHandler: TurnHook {
+final class FetchHandler: IterationHook {
     private unowned let node: BrokerNode
     /// The waiting readers of each log. An empty entry stays, because the readers of a quiet log come
     /// back after each wait.
@@ -18,11 +18,11 @@ final class FetchHandler: TurnHook {
     private static let stepMillisecondsMax = 100
     private static let stepShare = 5
 
-    init(_ node: BrokerNode) {
+    init(node: BrokerNode) {
         self.node = node
     }
 
-    func handle(_ request: FetchRequest, _ exchange: Exchange) {
+    func handle(_ request: FetchRequest, for exchange: RequestExchange) {
         // The broker makes no fetch sessions, so a client that names one means another broker.
         guard request.sessionID == 0 else {
             return exchange.answer { writer in
@@ -38,15 +38,15 @@ final class FetchHandler: TurnHook {
 
     private func targets(of request: FetchRequest) -> [[PartitionLog?]] {
         request.topics.map { topic in
-            topic.partitions.map { node.topics.log(topic.topic, $0.index) }
+            topic.partitions.map { node.topics.log(topic: topic.topic, partition: $0.index) }
         }
     }
 
     /// Errors from the test's weather, by topic and partition of the request; nil in the product.
     private func refusals(of request: FetchRequest) -> [[ErrorCode?]]? {
-        guard node.settings.weather != nil else { return nil }
+        guard node.settings.clusterDelays != nil else { return nil }
         return request.topics.map { topic in
-            topic.partitions.map { node.refusal(byLeaderOf: topic.topic, $0.index) }
+            topic.partitions.map { node.refusal(byLeaderOf: topic.topic, partition: $0.index) }
         }
     }
 
@@ -56,7 +56,7 @@ final class FetchHandler: TurnHook {
         let wait = min(parked.request.waitMillisecondsMax, Self.waitMillisecondsMax)
         let timer = LoopTimer(on: node.loop) { [weak self, weak parked] in
             guard let self, let parked else { return }
-            self.leave(parked)
+            self.unpark(parked)
             self.answer(parked)
         }
         let step = min(Self.stepMillisecondsMax, Int(wait) / Self.stepShare)
@@ -64,13 +64,13 @@ final class FetchHandler: TurnHook {
         parked.timer = timer
         for log in parked.logs { waiting[log.id, default: []].append(parked) }
         parked.exchange.onAbandon = { [weak self, weak parked] in
-            if let parked { self?.leave(parked) }
+            if let parked { self?.unpark(parked) }
         }
         parkedCount += 1
         node.metrics.parkedFetches.set(Double(parkedCount))
     }
 
-    private func leave(_ parked: ParkedFetch) {
+    private func unpark(_ parked: ParkedFetch) {
         guard let timer = parked.timer else { return }
         timer.cancel()
         parked.timer = nil
@@ -81,29 +81,29 @@ final class FetchHandler: TurnHook {
     }
 
     /// Answers the waiting readers of a log whose topic was deleted.
-    func lost(_ log: PartitionLog) {
-        advanced(log)
-        for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.lose(log) }
+    func removeLog(_ log: PartitionLog) {
+        logDidAdvance(log)
+        for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.removeLog(log) }
     }
 
     /// Notes that readers may see more of this log. They are checked once, at the end of the turn.
-    func advanced(_ log: PartitionLog) {
+    func logDidAdvance(_ log: PartitionLog) {
         guard let readers = waiting[log.id] else { return }
         for parked in readers where !parked.isWoken {
             parked.isWoken = true
-            if woken.isEmpty { node.loop.atEndOfTurn(self) }
+            if woken.isEmpty { node.loop.callAtEndOfIteration(self) }
             woken.append(parked)
         }
     }
 
-    func endOfTurn() {
+    func iterationWillEnd() {
         let readers = woken
         woken = []
         for parked in readers {
             parked.isWoken = false
             guard parked.timer != nil else { continue }
             if parked.isReady {
-                leave(parked)
+                unpark(parked)
                 answer(parked)
             } else {
                 _ = answerIfEnough(parked)
@@ -134,7 +134,7 @@ final class FetchHandler: TurnHook {
         var writer = WireWriter(capacity: 64 * 1024, flexible: false)
         let read = FetchResponse.write(parked, to: &writer, limits: limits)
         guard read.bytes >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else { return false }
-        leave(parked)
+        unpark(parked)
         parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }
         return true
     }

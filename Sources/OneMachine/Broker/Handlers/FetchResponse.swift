@@ -10,7 +10,7 @@ enum FetchResponse {
     }
 
     /// The free space and the content of one answer.
-    struct Room {
+    struct FetchBudget {
         fileprivate var bytesLeft: Int
         fileprivate var recordsLeft: Int64
         fileprivate(set) var bytes = 0
@@ -25,7 +25,9 @@ enum FetchResponse {
     /// Writes the answer within the limits of the client and of the broker. The first partition with
     /// records always gives a whole batch of any size, so that a reader makes progress.
     @discardableResult
-    static func write(_ parked: ParkedFetch, to writer: inout WireWriter, limits: SessionLimits) -> Room {
+    static func write(_ parked: ParkedFetch, to writer: inout WireWriter, limits: SessionLimits)
+        -> FetchBudget
+    {
         let request = parked.request
         let version = parked.exchange.version
         writer.int32(0)
@@ -33,7 +35,7 @@ enum FetchResponse {
             writer.error(.none)
             writer.int32(0)
         }
-        var room = Room(
+        var room = FetchBudget(
             bytesLeft: min(Int(request.bytesMax), limits.fetchBytesMax), recordsLeft: limits.fetchRecordsMax)
         writer.array(request.topics.indices) { writer, topicIndex in
             let topic = request.topics[topicIndex]
@@ -44,7 +46,7 @@ enum FetchResponse {
                 let log = parked.targets[topicIndex][index]
                 guard let log, parked.error(topic: topicIndex, partition: index) == nil else {
                     let error = parked.error(topic: topicIndex, partition: index) ?? .unknownTopicOrPartition
-                    return writeEmpty(error, log, to: &writer, version: version)
+                    return writeEmpty(error: error, log: log, to: &writer, version: version)
                 }
                 writeRecords(
                     of: partition, from: log, answering: request, room: &room, to: &writer, version: version)
@@ -53,8 +55,8 @@ enum FetchResponse {
         return room
     }
 
-    static func error(_ partition: FetchRequest.Partition, _ log: PartitionLog) -> ErrorCode? {
-        if let error = LeaderEpoch.error(partition.leaderEpoch) { return error }
+    static func error(of partition: FetchRequest.Partition, in log: PartitionLog) -> ErrorCode? {
+        if let error = LeaderEpoch.error(for: partition.leaderEpoch) { return error }
         guard partition.offset >= log.logStartOffset, partition.offset <= log.endOffset else {
             return .offsetOutOfRange
         }
@@ -63,11 +65,11 @@ enum FetchResponse {
 
     private static func writeRecords(
         of partition: FetchRequest.Partition, from log: PartitionLog, answering request: FetchRequest,
-        room: inout Room,
+        room: inout FetchBudget,
         to writer: inout WireWriter, version: Int16
     ) {
         let start = writer.count
-        writeHead(.none, log, to: &writer, version: version)
+        writeHead(error: .none, log: log, to: &writer, version: version)
         let abortedOffset = writer.count
         writer.longLength(request.readsCommitted ? 0 : -1)
         if version >= 11 { writer.int32(-1) }
@@ -88,21 +90,21 @@ enum FetchResponse {
             if room.bytes > 0, result.nextOffset < limit { room.hasMore = true }
         } catch {
             writer.truncate(to: start)
-            writeEmpty(error.code, log, to: &writer, version: version)
+            writeEmpty(error: error.code, log: log, to: &writer, version: version)
         }
     }
 
     private static func writeEmpty(
-        _ error: ErrorCode, _ log: PartitionLog?, to writer: inout WireWriter, version: Int16
+        error: ErrorCode, log: PartitionLog?, to writer: inout WireWriter, version: Int16
     ) {
-        writeHead(error, log, to: &writer, version: version)
+        writeHead(error: error, log: log, to: &writer, version: version)
         writer.longLength(-1)
         if version >= 11 { writer.int32(-1) }
         writer.longLength(0)
     }
 
     private static func writeHead(
-        _ error: ErrorCode, _ log: PartitionLog?, to writer: inout WireWriter, version: Int16
+        error: ErrorCode, log: PartitionLog?, to writer: inout WireWriter, version: Int16
     ) {
         writer.error(error)
         writer.int64(log?.highWatermark ?? -1)
@@ -129,7 +131,7 @@ enum FetchResponse {
 /// The check of a client's leader epoch. There is one leader for ever, so a larger epoch comes from
 /// another cluster.
 enum LeaderEpoch {
-    static func error(_ epoch: Int32) -> ErrorCode? {
+    static func error(for epoch: Int32) -> ErrorCode? {
         epoch > Node.leaderEpoch ? .unknownLeaderEpoch : nil
     }
 }

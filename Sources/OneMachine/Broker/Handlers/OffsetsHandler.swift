@@ -2,7 +2,7 @@
 struct OffsetsHandler {
     unowned let node: BrokerNode
 
-    func handle(_ request: ListOffsetsRequest, _ exchange: Exchange) {
+    func handle(_ request: ListOffsetsRequest, for exchange: RequestExchange) {
         let topics = request.topics.map { topic in
             TopicPartitions(
                 topic: topic.topic,
@@ -18,15 +18,15 @@ struct OffsetsHandler {
         _ wanted: ListOffsetsRequest.Partition, in topic: String, committed: Bool
     ) -> ListOffsetsResponse.Partition {
         var found = ListOffsetsResponse.Partition(index: wanted.index)
-        guard let log = node.topics.log(topic, wanted.index) else {
+        guard let log = node.topics.log(topic: topic, partition: wanted.index) else {
             found.error = .unknownTopicOrPartition
             return found
         }
-        if let error = LeaderEpoch.error(wanted.leaderEpoch) {
+        if let error = LeaderEpoch.error(for: wanted.leaderEpoch) {
             found.error = error
             return found
         }
-        if let error = node.refusal(byLeaderOf: topic, wanted.index) {
+        if let error = node.refusal(byLeaderOf: topic, partition: wanted.index) {
             found.error = error
             return found
         }
@@ -34,14 +34,14 @@ struct OffsetsHandler {
         switch wanted.timestamp {
         case ListOffsetsRequest.earliest: found.offset = log.logStartOffset
         case ListOffsetsRequest.latest: found.offset = end
-        default: findTime(wanted.timestamp, in: log, below: end, &found)
+        default: findTime(wanted.timestamp, in: log, below: end, result: &found)
         }
         return found
     }
 
     private func findTime(
         _ timestamp: Int64, in log: PartitionLog, below end: Int64,
-        _ found: inout ListOffsetsResponse.Partition
+        result found: inout ListOffsetsResponse.Partition
     ) {
         guard timestamp >= 0 || timestamp == ListOffsetsRequest.maxTimestamp else {
             found.error = .invalidRequest
@@ -59,27 +59,29 @@ struct OffsetsHandler {
         }
     }
 
-    func handle(_ request: OffsetForLeaderEpochRequest, _ exchange: Exchange) {
+    func handle(_ request: OffsetForLeaderEpochRequest, for exchange: RequestExchange) {
         let topics = request.topics.map { topic in
-            TopicPartitions(topic: topic.topic, partitions: topic.partitions.map { end($0, in: topic.topic) })
+            TopicPartitions(
+                topic: topic.topic, partitions: topic.partitions.map { epochEnd(of: $0, in: topic.topic) })
         }
         let response = OffsetForLeaderEpochResponse(topics: topics)
         exchange.answer { response.write(to: &$0, version: exchange.version) }
     }
 
-    func handle(_ request: DeleteRecordsRequest, _ exchange: Exchange) {
+    func handle(_ request: DeleteRecordsRequest, for exchange: RequestExchange) {
         let topics = request.topics.map { topic in
             TopicPartitions(
-                topic: topic.topic, partitions: topic.partitions.map { delete($0, in: topic.topic) })
+                topic: topic.topic,
+                partitions: topic.partitions.map { deleteRecords(of: $0, in: topic.topic) })
         }
         exchange.answer { DeleteRecordsResponse(topics: topics).write(to: &$0) }
     }
 
-    private func delete(
-        _ wanted: DeleteRecordsRequest.Partition, in topic: String
+    private func deleteRecords(
+        of wanted: DeleteRecordsRequest.Partition, in topic: String
     ) -> DeleteRecordsResponse.Partition {
         var answer = DeleteRecordsResponse.Partition(index: wanted.index)
-        guard let log = node.topics.log(topic, wanted.index) else {
+        guard let log = node.topics.log(topic: topic, partition: wanted.index) else {
             answer.error = .unknownTopicOrPartition
             return answer
         }
@@ -97,15 +99,15 @@ struct OffsetsHandler {
         return answer
     }
 
-    private func end(
-        _ wanted: OffsetForLeaderEpochRequest.Partition, in topic: String
+    private func epochEnd(
+        of wanted: OffsetForLeaderEpochRequest.Partition, in topic: String
     ) -> OffsetForLeaderEpochResponse.Partition {
         var found = OffsetForLeaderEpochResponse.Partition(index: wanted.index)
-        guard let log = node.topics.log(topic, wanted.index) else {
+        guard let log = node.topics.log(topic: topic, partition: wanted.index) else {
             found.error = .unknownTopicOrPartition
             return found
         }
-        if let error = LeaderEpoch.error(wanted.currentLeaderEpoch) {
+        if let error = LeaderEpoch.error(for: wanted.currentLeaderEpoch) {
             found.error = error
         } else if wanted.leaderEpoch == Node.leaderEpoch {
             found.leaderEpoch = Node.leaderEpoch
@@ -116,7 +118,7 @@ struct OffsetsHandler {
 }
 
 extension TopicStore {
-    func log(_ topic: String, _ partition: Int32) -> PartitionLog? {
-        self.topic(named: topic)?.partition(partition)
+    func log(topic: String, partition: Int32) -> PartitionLog? {
+        self.topic(named: topic)?.partition(at: partition)
     }
 }

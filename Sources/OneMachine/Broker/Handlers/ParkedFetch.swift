@@ -3,7 +3,7 @@ internal import Lifecycle
 /// A Fetch request with the logs that it names.
 final class ParkedFetch {
     let request: FetchRequest
-    let exchange: Exchange
+    let exchange: RequestExchange
     /// The logs by topic and partition of the request; nil for an unknown partition.
     private(set) var targets: [[PartitionLog?]]
     private(set) var logs: [PartitionLog]
@@ -14,7 +14,7 @@ final class ParkedFetch {
     var isWoken = false
 
     init(
-        _ request: FetchRequest, on exchange: Exchange, targets: [[PartitionLog?]],
+        _ request: FetchRequest, on exchange: RequestExchange, targets: [[PartitionLog?]],
         refusals: [[ErrorCode?]]? = nil
     ) {
         self.request = request
@@ -28,11 +28,11 @@ final class ParkedFetch {
     func error(topic: Int, partition: Int) -> ErrorCode? {
         if let error = refusals?[topic][partition] { return error }
         guard let log = targets[topic][partition] else { return .unknownTopicOrPartition }
-        return FetchResponse.error(request.topics[topic].partitions[partition], log)
+        return FetchResponse.error(of: request.topics[topic].partitions[partition], in: log)
     }
 
     /// Removes a log whose topic was deleted.
-    func lose(_ log: PartitionLog) {
+    func removeLog(_ log: PartitionLog) {
         targets = targets.map { logs in logs.map { $0 === log ? nil : $0 } }
         logs.removeAll { $0 === log }
     }
@@ -47,7 +47,7 @@ final class ParkedFetch {
                 else {
                     return true
                 }
-                if request.bytesMin <= 1, partition.offset < limit(log) { return true }
+                if request.bytesMin <= 1, partition.offset < readLimit(of: log) { return true }
             }
         }
         return isEmpty || request.bytesMin <= 0
@@ -56,13 +56,13 @@ final class ParkedFetch {
     var hasData: Bool {
         for (topic, logs) in zip(request.topics, targets) {
             for (partition, log) in zip(topic.partitions, logs) {
-                if let log, partition.offset < limit(log) { return true }
+                if let log, partition.offset < readLimit(of: log) { return true }
             }
         }
         return false
     }
 
-    private func limit(_ log: PartitionLog) -> Int64 {
+    private func readLimit(of log: PartitionLog) -> Int64 {
         request.readsCommitted ? log.lastStableOffset : log.highWatermark
     }
 }

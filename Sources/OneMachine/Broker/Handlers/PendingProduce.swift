@@ -1,19 +1,19 @@
 /// The incomplete answer to one Produce request. It leaves when every partition's append is durable or
 /// refused.
 final class PendingProduce {
-    struct Index {
+    struct PartitionIndex {
         var topic: Int
         var partition: Int
     }
 
-    private let exchange: Exchange
+    private let exchange: RequestExchange
     private let acks: Int16
     private var response: ProduceResponse
     /// Number of appends that are not durable yet, plus one until all have begun.
     private var open = 1
     private var hasFailed = false
 
-    init(_ exchange: Exchange, _ request: ProduceRequest) {
+    init(exchange: RequestExchange, request: ProduceRequest) {
         self.exchange = exchange
         acks = request.acks
         response = ProduceResponse(
@@ -23,7 +23,7 @@ final class PendingProduce {
             })
     }
 
-    func appended(_ appended: Appended, to log: PartitionLog, at index: Index) {
+    func recordAppend(_ appended: AppendResult, to log: PartitionLog, at index: PartitionIndex) {
         update(index) {
             $0.baseOffset = appended.baseOffset
             $0.logAppendTime = appended.logAppendTime
@@ -31,17 +31,17 @@ final class PendingProduce {
         }
         guard acks == -1 else { return }
         open += 1
-        log.whenDurable(appended.nextOffset) { [self] error in
-            if let error { refused(error, at: index) }
+        log.whenDurable(upTo: appended.nextOffset) { [self] error in
+            if let error { recordRefusal(error, at: index) }
             close()
         }
     }
 
-    func refused(_ error: LogError, at index: Index) {
-        refused(error.code, error.description, at: index)
+    func recordRefusal(_ error: LogError, at index: PartitionIndex) {
+        recordRefusal(code: error.code, message: error.description, at: index)
     }
 
-    func refused(_ code: ErrorCode, _ message: String, at index: Index) {
+    func recordRefusal(code: ErrorCode, message: String, at index: PartitionIndex) {
         hasFailed = true
         update(index) {
             $0.error = code
@@ -52,11 +52,11 @@ final class PendingProduce {
     }
 
     /// Notes that every append has begun.
-    func begun() {
+    func finishStarting() {
         close()
     }
 
-    private func update(_ index: Index, _ change: (inout ProduceResponse.Partition) -> Void) {
+    private func update(_ index: PartitionIndex, change: (inout ProduceResponse.Partition) -> Void) {
         change(&response.topics[index.topic].partitions[index.partition])
     }
 

@@ -15,25 +15,25 @@ struct ProduceHandler {
         var message: String
     }
 
-    func handle(_ request: ProduceRequest, in bytes: UnsafeRawBufferPointer, on exchange: Exchange) {
+    func handle(_ request: ProduceRequest, in bytes: UnsafeRawBufferPointer, on exchange: RequestExchange) {
         let began = Instant.now()
         let now = WallTime.now()
-        let pending = PendingProduce(exchange, request)
+        let pending = PendingProduce(exchange: exchange, request: request)
         for (topicIndex, topic) in request.topics.enumerated() {
             for (index, partition) in topic.partitions.enumerated() {
-                let answer = PendingProduce.Index(topic: topicIndex, partition: index)
+                let answer = PendingProduce.PartitionIndex(topic: topicIndex, partition: index)
                 do throws(Refusal) {
                     try check(request)
-                    let log = try find(topic.topic, partition.index)
+                    let log = try findLog(topic: topic.topic, partition: partition.index)
                     let appended = try unsafe append(
                         partition, from: bytes, to: log, asking: request, at: now)
-                    pending.appended(appended, to: log, at: answer)
+                    pending.recordAppend(appended, to: log, at: answer)
                 } catch {
-                    pending.refused(error.code, error.message, at: answer)
+                    pending.recordRefusal(code: error.code, message: error.message, at: answer)
                 }
             }
         }
-        pending.begun()
+        pending.finishStarting()
         node.metrics.appendSeconds.observe(Instant.now().seconds(since: began))
     }
 
@@ -44,14 +44,14 @@ struct ProduceHandler {
         }
     }
 
-    private func find(_ topic: String, _ partition: Int32) throws(Refusal) -> PartitionLog {
-        guard let found = node.topics.topic(named: topic), let log = found.partition(partition) else {
+    private func findLog(topic: String, partition: Int32) throws(Refusal) -> PartitionLog {
+        guard let found = node.topics.topic(named: topic), let log = found.partition(at: partition) else {
             throw Refusal(
                 code: .unknownTopicOrPartition,
                 message: "topic \(topic) has no partition \(partition); create the topic first")
         }
-        if let code = node.refusal(byLeaderOf: topic, partition)
-            ?? node.refusal(ofAppendTo: topic, partition)
+        if let code = node.refusal(byLeaderOf: topic, partition: partition)
+            ?? node.refusal(ofAppendTo: topic, partition: partition)
         {
             throw Refusal(code: code, message: "topic \(topic), partition \(partition): not now")
         }
@@ -64,12 +64,12 @@ struct ProduceHandler {
     private func append(
         _ partition: ProduceRequest.Partition, from bytes: UnsafeRawBufferPointer, to log: PartitionLog,
         asking request: ProduceRequest, at now: WallTime
-    ) throws(Refusal) -> Appended {
+    ) throws(Refusal) -> AppendResult {
         guard let range = partition.records, range.count >= BatchHeader.size else {
             throw Refusal(code: .corruptMessage, message: "the request has no record batch; check the client")
         }
         let batch = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-        let header = unsafe BatchHeader(batch)
+        let header = unsafe BatchHeader(parsing: batch)
         if header.isTransactional {
             try checkTransaction(of: header, asking: request, in: log)
         }
@@ -86,8 +86,9 @@ struct ProduceHandler {
         of header: BatchHeader, asking request: ProduceRequest, in log: PartitionLog
     ) throws(Refusal) {
         let partition = TopicPartition(topic: log.topic, partition: log.partition)
-        let refusal = node.coordination.refusal(
-            request.transactionalID, producer: header.producerID, epoch: header.producerEpoch, partition)
+        let refusal = node.coordinators.refusal(
+            transactionalID: request.transactionalID, producer: header.producerID,
+            epoch: header.producerEpoch, partition: partition)
         guard let error = refusal else { return }
         throw Refusal(
             code: error,

@@ -4,7 +4,7 @@ enum SettingLength {
     static let bytesMax = 255
 
     /// Returns the reason for a refusal as a sentence, or nil.
-    static func refusal(_ name: String, _ value: String?) -> String? {
+    static func refusal(name: String, value: String?) -> String? {
         guard let length = value?.utf8.count, length > bytesMax else { return nil }
         return "topic setting \(name) has a value of \(length) bytes; give at most \(bytesMax)"
     }

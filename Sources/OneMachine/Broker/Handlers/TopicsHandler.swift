@@ -4,7 +4,7 @@ internal import Telemetry
 struct TopicsHandler {
     unowned let node: BrokerNode
 
-    func create(_ request: CreateTopicsRequest, _ exchange: Exchange) {
+    func create(_ request: CreateTopicsRequest, for exchange: RequestExchange) {
         var seen: [String: Int] = [:]
         for topic in request.topics { seen[topic.name, default: 0] += 1 }
         let topics = request.topics.map { wanted in
@@ -13,7 +13,7 @@ struct TopicsHandler {
                     name: wanted.name, error: .invalidRequest,
                     message: "topic \(wanted.name) is named twice in the request; name it once")
             }
-            return create(wanted, onlyChecks: request.onlyChecks)
+            return create(wanted, onlyChecks: request.validateOnly)
         }
         let response = CreateTopicsResponse(topics: topics)
         exchange.answer { response.write(to: &$0, version: exchange.version) }
@@ -21,7 +21,7 @@ struct TopicsHandler {
 
     private func create(_ wanted: CreateTopicsRequest.Topic, onlyChecks: Bool) -> CreateTopicsResponse.Topic {
         var answer = CreateTopicsResponse.Topic(name: wanted.name)
-        if let (error, message) = refusal(wanted) {
+        if let (error, message) = refusal(of: wanted) {
             answer.error = error
             answer.message = message
             return answer
@@ -32,11 +32,11 @@ struct TopicsHandler {
             wanted.settings.compactMap { setting in setting.value.map { (setting.name, $0) } }
         ) { _, new in new }
         do throws(TopicStoreError) {
-            try node.topics.checkCreation(wanted.name, partitions: partitions, settings: settings)
+            try node.topics.checkCreation(of: wanted.name, partitions: partitions, settings: settings)
             answer.partitions = partitions
             guard !onlyChecks else { return answer }
             let topic = try node.topics.create(wanted.name, partitions: partitions, settings: settings)
-            node.adopt(topic)
+            node.addReaders(of: topic)
             answer.id = topic.id
             answer.settings = ConfigsHandler.settings(of: topic)
             // Debug level, because a new installation creates two dozen topics and logs their number.
@@ -49,7 +49,7 @@ struct TopicsHandler {
         return answer
     }
 
-    private func refusal(_ wanted: CreateTopicsRequest.Topic) -> (ErrorCode, String)? {
+    private func refusal(of wanted: CreateTopicsRequest.Topic) -> (ErrorCode, String)? {
         if wanted.assignments > 0 {
             return (
                 .invalidReplicaAssignment, "topic \(wanted.name): one broker chooses by itself; give a count"
@@ -62,14 +62,14 @@ struct TopicsHandler {
             )
         }
         for setting in wanted.settings {
-            if let message = SettingLength.refusal(setting.name, setting.value) {
+            if let message = SettingLength.refusal(name: setting.name, value: setting.value) {
                 return (.invalidConfig, message)
             }
         }
         return nil
     }
 
-    func delete(_ request: DeleteTopicsRequest, _ exchange: Exchange) {
+    func delete(_ request: DeleteTopicsRequest, for exchange: RequestExchange) {
         let outcomes = request.names.map { name in
             var outcome = NamedOutcome(name: name)
             guard node.topics.topic(named: name)?.isInternal != true else {
@@ -89,21 +89,22 @@ struct TopicsHandler {
     }
 
     private func delete(_ name: String) throws(TopicStoreError) {
-        guard let topic = node.topics.topic(named: name), node.lets(topic, linger: { try? remove(name) })
+        guard let topic = node.topics.topic(named: name),
+            node.delayDeletion(of: topic, remove: { try? remove(name) })
         else { return try remove(name) }
     }
 
     private func remove(_ name: String) throws(TopicStoreError) {
         let logs = node.topics.topic(named: name)?.partitions ?? []
         try node.topics.delete(name)
-        node.forget(logs)
-        node.coordination.topicDeleted(name)
+        node.removeLogs(logs)
+        node.coordinators.removeOffsets(ofTopic: name)
         node.log.info("topic deleted", .field("topic", name))
     }
 
     /// Refuses more partitions. A key's partition depends on their number, so the same key would be in
     /// two partitions.
-    func createPartitions(_ names: [String], _ exchange: Exchange) {
+    func createPartitions(_ names: [String], for exchange: RequestExchange) {
         let outcomes = names.map { name in
             guard node.topics.topic(named: name) != nil else {
                 return NamedOutcome(

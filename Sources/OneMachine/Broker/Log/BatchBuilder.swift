@@ -39,7 +39,7 @@ package enum BatchBuilder {
         for (index, record) in records.enumerated() {
             record.append(to: &body, offsetDelta: index, timestampDelta: 0)
         }
-        return assemble(header, body)
+        return assemble(header: header, body: body)
     }
 
     /// Returns the batch with the control record that ends a transaction.
@@ -55,10 +55,10 @@ package enum BatchBuilder {
     }
 
     /// Returns the header and the records as one batch, with its length and checksum.
-    static func assemble(_ header: BatchHeader, _ body: [UInt8]) -> [UInt8] {
+    static func assemble(header: BatchHeader, body: [UInt8]) -> [UInt8] {
         var header = header
         header.batchLength = Int32(BatchHeader.size - BatchHeader.lengthPrefix + body.count)
-        unsafe body.withUnsafeBytes { unsafe header.seal(body: $0) }
+        unsafe body.withUnsafeBytes { unsafe header.updateChecksum(body: $0) }
         var bytes = [UInt8](repeating: 0, count: BatchHeader.size)
         unsafe bytes.withUnsafeMutableBytes { unsafe header.write(to: $0) }
         bytes += body

@@ -7,7 +7,7 @@ package struct BatchHeader: Equatable, Sendable {
     /// Bytes in front of what `batchLength` counts.
     static let lengthPrefix = 12
     /// The first byte that the checksum covers.
-    static let checked = 21
+    static let firstCheckedByte = 21
 
     package var baseOffset: Int64
     package var batchLength: Int32
@@ -24,7 +24,7 @@ package struct BatchHeader: Equatable, Sendable {
     package var recordCount: Int32
 
     /// Reads the fields. `bytes` must hold `size` bytes, of any content.
-    package init(_ bytes: UnsafeRawBufferPointer) {
+    package init(parsing bytes: UnsafeRawBufferPointer) {
         baseOffset = unsafe bytes.big(at: 0)
         batchLength = unsafe bytes.big(at: 8)
         leaderEpoch = unsafe bytes.big(at: 12)

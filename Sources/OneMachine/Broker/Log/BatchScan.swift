@@ -24,10 +24,10 @@ struct BatchScan {
     /// of them have no record.
     private(set) var records: Int64 = 0
 
-    mutating func run(_ bytes: UnsafeRawBufferPointer) {
+    mutating func scan(_ bytes: UnsafeRawBufferPointer) {
         while bytes.count - taken >= BatchHeader.size {
             let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken...])
-            let header = unsafe BatchHeader(rest)
+            let header = unsafe BatchHeader(parsing: rest)
             guard header.flaw == nil, header.baseOffset == expected else {
                 isDamaged = true
                 return

@@ -8,7 +8,7 @@ extension BatchHeader {
         guard bytes.count >= size else {
             throw .corruptBatch("it has \(bytes.count) bytes, fewer than a header")
         }
-        let header = unsafe BatchHeader(bytes)
+        let header = unsafe BatchHeader(parsing: bytes)
         if let flaw = header.flaw { throw .corruptBatch(flaw) }
         guard header.totalSize <= bytes.count else {
             throw .corruptBatch("it says \(header.totalSize) bytes and has \(bytes.count)")
@@ -16,7 +16,7 @@ extension BatchHeader {
         guard header.totalSize == bytes.count else {
             throw .invalidRecord("a request must have one batch a partition, this one has more")
         }
-        guard unsafe header.checksumHolds(bytes) else { throw .corruptBatch("its checksum does not match") }
+        guard unsafe header.checksumMatches(bytes) else { throw .corruptBatch("its checksum does not match") }
         return header
     }
 
@@ -46,8 +46,9 @@ extension BatchHeader {
     }
 
     /// Whether the checksum matches. `bytes` begins with the whole batch.
-    func checksumHolds(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        unsafe CRC32C.of(UnsafeRawBufferPointer(rebasing: bytes[Self.checked..<totalSize])) == crc
+    func checksumMatches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        unsafe CRC32C.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[Self.firstCheckedByte..<totalSize]))
+            == crc
     }
 
     /// Whether stored bytes are the whole batch that belongs at `offset`. The broker never serves other
@@ -55,6 +56,6 @@ extension BatchHeader {
     /// value.
     func isSound(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
         flaw == nil && baseOffset == offset && leaderEpoch == 0 && totalSize <= bytes.count
-            && (unsafe checksumHolds(bytes))
+            && (unsafe checksumMatches(bytes))
     }
 }

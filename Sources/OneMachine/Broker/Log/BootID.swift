@@ -5,7 +5,9 @@ internal import Glibc
 package enum BootID {
     package static var current: String {
         let disk = Disk()
-        guard let file = try? disk.open("/proc/sys/kernel/random/boot_id", writable: false) else { return "" }
+        guard let file = try? disk.open(path: "/proc/sys/kernel/random/boot_id", writable: false) else {
+            return ""
+        }
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = try? unsafe bytes.withMutableBytes { (raw) throws(DiskError) in
             try unsafe disk.read(file, at: 0, into: raw)
@@ -24,32 +26,33 @@ struct BootNote: Equatable {
     /// The boot id; empty if the system does not give one.
     var boot: String
     /// The device and inode of a file that a copy does not share.
-    var place: String
+    var directoryIdentity: String
     var flush: FlushPolicy
     /// Whether all logs were synced and closed.
     var isClosed = false
 
-    private var text: String { "\(boot) \(place) \(flush) \(isClosed ? "closed" : "open")" }
+    private var text: String { "\(boot) \(directoryIdentity) \(flush) \(isClosed ? "closed" : "open")" }
 
-    static func read(in directory: String, _ disk: Disk) throws(DiskError) -> BootNote? {
+    static func read(in directory: String, disk: Disk) throws(DiskError) -> BootNote? {
         guard let bytes = try disk.contents(of: directory + "/" + fileName) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(separator: " ").map(String.init)
         guard words.count == 4 else { return nil }
         return BootNote(
-            boot: words[0], place: words[1], flush: words[2] == "\(FlushPolicy.os)" ? .os : .everyAck,
+            boot: words[0], directoryIdentity: words[1],
+            flush: words[2] == "\(FlushPolicy.os)" ? .os : .everyAck,
             isClosed: words[3] == "closed")
     }
 
     /// Writes the note. Only for when every log was recovered and synced: otherwise, after a kill during
     /// the start, the next start would believe that no written page can be missing.
-    func save(in directory: String, _ disk: Disk) throws(DiskError) {
+    func save(in directory: String, disk: Disk) throws(DiskError) {
         try disk.replace(directory + "/" + Self.fileName, with: Array(text.utf8))
     }
 
     /// Whether the machine did not go down since `earlier`, in the same directory.
     func stayedUp(since earlier: BootNote?) -> Bool {
         guard let earlier, !boot.isEmpty else { return false }
-        return boot == earlier.boot && place == earlier.place
+        return boot == earlier.boot && directoryIdentity == earlier.directoryIdentity
     }
 
     /// Whether records that were acknowledged may be gone: their offsets must not be given again.

@@ -6,7 +6,7 @@ struct CatalogCopies {
     static let fileName = "catalog"
 
     /// The state of one of the files.
-    enum Copy: Equatable {
+    enum CopyState: Equatable {
         case missing
         case damaged
         case unreadable(DiskError)
@@ -17,16 +17,16 @@ struct CatalogCopies {
     let second: String
     private let disk: Disk
 
-    init(in path: String, _ disk: Disk) {
+    init(in path: String, disk: Disk) {
         first = path + "/" + Self.fileName
         second = path + "/logs/" + Self.fileName
         self.disk = disk
     }
 
-    func read(_ path: String) -> Copy {
+    func readCopy(at path: String) -> CopyState {
         do throws(DiskError) {
             guard let bytes = try disk.contents(of: path) else { return .missing }
-            return TopicCatalog(bytes).map { .sound($0) } ?? .damaged
+            return TopicCatalog(decoding: bytes).map { .sound($0) } ?? .damaged
         } catch {
             return .unreadable(error)
         }
@@ -37,7 +37,7 @@ struct CatalogCopies {
     /// A read that fails is not a missing file: it may succeed later, and then the file knows more than
     /// the second copy. So the broker does not start until a person has looked at it.
     static func choose(
-        first: Copy, second: Copy, hasLogs: Bool, of copies: CatalogCopies
+        first: CopyState, second: CopyState, hasLogs: Bool, of copies: CatalogCopies
     ) throws(TopicStoreError) -> TopicCatalog? {
         switch (first, second) {
         case (.unreadable(let error), _):

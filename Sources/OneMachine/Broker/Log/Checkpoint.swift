@@ -13,10 +13,10 @@ struct Checkpoint: Equatable {
     var firstAppended: Int64
     var index: SegmentIndex
     var producers: Producers
-    var cleaned: CleanedUpTo
+    var cleaned: CompactionProgress
 
     func encoded() -> [UInt8] {
-        SealedFile.seal(Self.format) { writer in
+        SealedFile.seal(format: Self.format) { writer in
             writer.int64(logStartOffset)
             writer.int64(segment)
             writer.int64(Int64(position))
@@ -29,7 +29,7 @@ struct Checkpoint: Equatable {
         }
     }
 
-    init?(_ bytes: [UInt8]) {
+    init?(decoding bytes: [UInt8]) {
         let read = SealedFile.unseal(bytes, format: Self.format) { (reader) throws(WireError) in
             try Checkpoint(from: &reader)
         }
@@ -51,11 +51,11 @@ struct Checkpoint: Equatable {
         firstAppended = try reader.int64()
         index = try SegmentIndex(from: &reader)
         producers = try Producers(from: &reader)
-        cleaned = try CleanedUpTo(from: &reader)
+        cleaned = try CompactionProgress(from: &reader)
     }
 
     init(
-        logStartOffset: Int64, active: Segment, producers: Producers, cleaned: CleanedUpTo
+        logStartOffset: Int64, active: Segment, producers: Producers, cleaned: CompactionProgress
     ) {
         self.logStartOffset = logStartOffset
         self.segment = active.baseOffset
@@ -114,7 +114,7 @@ extension Producers {
         }
         open = Dictionary(starts) { _, new in new }
         aborted = try reader.array { (reader) throws(WireError) in
-            Aborted(
+            AbortedRange(
                 producerID: try reader.int64(), firstOffset: try reader.int64(),
                 lastOffset: try reader.int64(), stableOffset: try reader.int64())
         }

@@ -1,7 +1,7 @@
 /// The decision which records of each batch survive a compaction. It must see all batches in order from
 /// the log's start, because a marker may go only if no record of its transaction is left.
 struct CompactionFilter {
-    enum Kept {
+    enum FilteredBatch {
         case whole
         case rewritten([UInt8])
         /// A batch without records, which keeps the producer's newest sequence.
@@ -12,11 +12,11 @@ struct CompactionFilter {
     private let removableBelow: Int64
     private let lastBatches: [Int64: Int64]
     /// Aborted transactions of each producer, in the order of the log.
-    private let aborted: [Int64: [Producers.Aborted]]
+    private let aborted: [Int64: [Producers.AbortedRange]]
     /// Producers whose current transaction has a record that stays.
     private var withRecords: Set<Int64> = []
 
-    init(_ plan: CompactionPlan) {
+    init(plan: CompactionPlan) {
         removableBelow = plan.removableBelow
         lastBatches = plan.lastBatches
         aborted = Dictionary(grouping: plan.aborted, by: \.producerID)
@@ -29,18 +29,18 @@ struct CompactionFilter {
         return list.contains { $0.firstOffset <= header.baseOffset && header.lastOffset < $0.lastOffset }
     }
 
-    mutating func keep(
-        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, keys: KeyMap, mappedUpTo: Int64
-    ) throws(LogError) -> Kept {
-        if header.isControl { return keepsMarker(header, mappedUpTo) ? .whole : .nothing }
+    mutating func filter(
+        _ header: BatchHeader, batch: UnsafeRawBufferPointer, keys: KeyMap, mappedUpTo: Int64
+    ) throws(LogError) -> FilteredBatch {
+        if header.isControl { return keepsMarker(header, mappedUpTo: mappedUpTo) ? .whole : .nothing }
         if header.baseOffset >= mappedUpTo {
-            noteRecords(header)
+            noteRecords(of: header)
             return .whole
         }
         let kept = isAborted(header) ? .nothing : try unsafe records(of: header, in: batch, keeping: keys)
         switch kept {
         case .whole, .rewritten:
-            noteRecords(header)
+            noteRecords(of: header)
             return kept
         case .onlyProducer, .nothing:
             return lastBatches[header.producerID] == header.baseOffset
@@ -48,20 +48,20 @@ struct CompactionFilter {
         }
     }
 
-    private mutating func noteRecords(_ header: BatchHeader) {
+    private mutating func noteRecords(of header: BatchHeader) {
         if header.isTransactional, header.recordCount > 0 { withRecords.insert(header.producerID) }
     }
 
-    private mutating func keepsMarker(_ header: BatchHeader, _ mappedUpTo: Int64) -> Bool {
+    private mutating func keepsMarker(_ header: BatchHeader, mappedUpTo: Int64) -> Bool {
         let hasRecords = withRecords.remove(header.producerID) != nil
         return hasRecords || header.baseOffset >= min(removableBelow, mappedUpTo)
     }
 
     private func records(
         of header: BatchHeader, in batch: UnsafeRawBufferPointer, keeping keys: KeyMap
-    ) throws(LogError) -> Kept {
+    ) throws(LogError) -> FilteredBatch {
         guard header.recordCount > 0 else { return .nothing }
-        let plain = try unsafe header.plainRecords(batch)
+        let plain = try unsafe header.decompressedRecords(of: batch)
         var body: [UInt8] = []
         var count: Int32 = 0
         var maxTimestamp: Int64 = -1
@@ -69,7 +69,7 @@ struct CompactionFilter {
             var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
             while let record = try reader.next() {
                 let offset = try header.offset(of: record)
-                guard unsafe stays(record, at: offset, in: raw, keeping: keys) else { continue }
+                guard unsafe isKept(record, at: offset, in: raw, keeping: keys) else { continue }
                 unsafe body.append(contentsOf: raw[record.whole])
                 count += 1
                 maxTimestamp = max(maxTimestamp, header.timestamp(of: record))
@@ -85,14 +85,16 @@ struct CompactionFilter {
         rest.attributes = (header.attributes & ~0x07) | Int16(compressed.codec.rawValue)
         rest.recordCount = count
         rest.maxTimestamp = maxTimestamp
-        return .rewritten(BatchBuilder.assemble(rest, compressed.bytes))
+        return .rewritten(BatchBuilder.assemble(header: rest, body: compressed.bytes))
     }
 
-    private func stays(
-        _ record: LentRecord, at offset: Int64, in raw: UnsafeRawBufferPointer, keeping keys: KeyMap
+    private func isKept(
+        _ record: RecordView, at offset: Int64, in raw: UnsafeRawBufferPointer, keeping keys: KeyMap
     ) -> Bool {
         guard let key = record.key else { return false }
-        if let newest = unsafe keys.newest(UnsafeRawBufferPointer(rebasing: raw[key])), newest > offset {
+        if let newest = unsafe keys.newestOffset(of: UnsafeRawBufferPointer(rebasing: raw[key])),
+            newest > offset
+        {
             return false
         }
         return record.value != nil || offset >= removableBelow

@@ -14,20 +14,20 @@ struct CompactionPass {
     private var filter: CompactionFilter
     /// Every file that this pass has made. If the pass fails, all must go: otherwise a later start would
     /// put a finished group over segments that have changed since then.
-    private var made: [String] = []
+    private var createdFiles: [String] = []
 
-    init(_ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool) {
+    init(plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool) {
         self.isStopping = isStopping
         self.plan = plan
         self.disk = disk
         mappedUpTo = plan.firstDirty
-        filter = CompactionFilter(plan)
+        filter = CompactionFilter(plan: plan)
     }
 
     static func run(
-        _ plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool
+        plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool
     ) -> CompactionResult {
-        var pass = CompactionPass(plan, disk: disk, isStopping: isStopping)
+        var pass = CompactionPass(plan: plan, disk: disk, isStopping: isStopping)
         var result = CompactionResult(log: plan.log, incarnation: plan.incarnation)
         do throws(LogError) {
             try pass.mapKeys()
@@ -36,26 +36,26 @@ struct CompactionPass {
             result.removedBelow = min(plan.removableBelow, pass.mappedUpTo)
         } catch {
             result.error = error
-            result.leftovers = pass.removeMade()
+            result.leftovers = pass.removeCreatedFiles()
         }
         return result
     }
 
     /// Removes the files of a failed pass; returns those that may still exist.
-    private func removeMade() -> [String] {
-        guard !made.isEmpty else { return [] }
+    private func removeCreatedFiles() -> [String] {
+        guard !createdFiles.isEmpty else { return [] }
         do throws(DiskError) {
-            for path in made { try disk.remove(path) }
-            try disk.syncDirectory(plan.directory)
+            for path in createdFiles { try disk.removeFile(at: path) }
+            try disk.syncDirectory(at: plan.directory)
         } catch {
-            return made
+            return createdFiles
         }
         return []
     }
 
-    private func reader(_ source: CompactionPlan.Source) throws(LogError) -> SegmentReader {
+    private func reader(of source: CompactionPlan.Source) throws(LogError) -> SegmentReader {
         do throws(DiskError) {
-            let file = try disk.open(source.path, writable: false)
+            let file = try disk.open(path: source.path, writable: false)
             return SegmentReader(
                 disk: disk, file: file, position: 0, offset: source.baseOffset, end: source.size)
         } catch {
@@ -66,13 +66,13 @@ struct CompactionPass {
     /// Notes the newest offset of each key in the part that no pass has compacted.
     private mutating func mapKeys() throws(LogError) {
         for source in plan.sources where source.endOffset > plan.firstDirty {
-            var reader = try reader(source)
+            var reader = try reader(of: source)
             while true {
                 if keys.count >= plan.keysMax { return }
                 try checkStopping()
                 let isBatch = try unsafe read(&reader, of: source) { (header, batch) throws(LogError) in
                     if header.nextOffset > plan.firstDirty, !header.isControl, !filter.isAborted(header) {
-                        try unsafe note(header, batch)
+                        try unsafe mapKeys(of: header, batch: batch)
                     }
                     return true
                 }
@@ -85,18 +85,18 @@ struct CompactionPass {
 
     private func read(
         _ reader: inout SegmentReader, of source: CompactionPlan.Source,
-        _ body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Bool
+        body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Bool
     ) throws(LogError) -> Bool? {
         source.isDamaged ? try unsafe reader.nextSkippingDamage(body) : try unsafe reader.next(body)
     }
 
-    private mutating func note(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(LogError) {
-        let plain = try unsafe header.plainRecords(batch)
+    private mutating func mapKeys(of header: BatchHeader, batch: UnsafeRawBufferPointer) throws(LogError) {
+        let plain = try unsafe header.decompressedRecords(of: batch)
         try unsafe plain.withBytes { (raw) throws(LogError) in
             var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
             while let record = try reader.next() {
                 guard let key = record.key else { continue }
-                unsafe keys.note(
+                unsafe keys.record(
                     UnsafeRawBufferPointer(rebasing: raw[key]), at: try header.offset(of: record))
             }
         }
@@ -110,7 +110,7 @@ struct CompactionPass {
         for source in plan.sources where source.baseOffset < mappedUpTo {
             let isWide = sources.first.map { source.endOffset - $0.baseOffset > Int64(Int32.max) } ?? false
             if size + source.size > plan.segmentBytes || isWide || source.isDamaged {
-                if let group = try write(sources) { groups.append(group) }
+                if let group = try writeGroup(sources) { groups.append(group) }
                 sources = []
                 size = 0
             }
@@ -118,55 +118,55 @@ struct CompactionPass {
             sources.append(source)
             size += source.size
         }
-        if let group = try write(sources) { groups.append(group) }
+        if let group = try writeGroup(sources) { groups.append(group) }
         return groups
     }
 
     /// Writes one group. Returns nil if nothing would change.
-    private mutating func write(_ sources: [CompactionPlan.Source]) throws(LogError) -> CompactionResult
+    private mutating func writeGroup(_ sources: [CompactionPlan.Source]) throws(LogError) -> CompactionResult
         .Group?
     {
         guard let first = sources.first, let last = sources.last else { return nil }
         let path = Segment.path(in: plan.directory, from: first.baseOffset, suffix: "cleaned")
-        made.append(path)
-        var writer = try storing { () throws(DiskError) in
+        createdFiles.append(path)
+        var writer = try convertingDiskErrors { () throws(DiskError) in
             try SegmentWriter(disk: disk, path: path, directory: plan.directory, baseOffset: first.baseOffset)
         }
         var isChanged = sources.count > 1
         for source in sources {
-            var reader = try reader(source)
+            var reader = try reader(of: source)
             while let changed = try unsafe reader.next({ (header, batch) throws(LogError) in
                 try checkStopping()
-                return try unsafe copy(header, batch, to: &writer)
+                return try unsafe copy(header, batch: batch, to: &writer)
             }) {
                 isChanged = isChanged || changed
             }
         }
-        return try storing { () throws(DiskError) in
+        return try convertingDiskErrors { () throws(DiskError) in
             guard isChanged else {
-                try disk.remove(path)
+                try disk.removeFile(at: path)
                 return nil
             }
             let summary = try writer.finish(at: last.endOffset)
-            let swap = SwapFile.path(plan.directory, from: first.baseOffset, to: last.endOffset)
-            made.append(swap)
+            let swap = SwapFile.path(in: plan.directory, from: first.baseOffset, to: last.endOffset)
+            createdFiles.append(swap)
             try disk.rename(path, to: swap)
-            try disk.syncDirectory(plan.directory)
+            try disk.syncDirectory(at: plan.directory)
             return CompactionResult.Group(sources: sources, swapPath: swap, summary: summary)
         }
     }
 
     /// Writes the records of a batch that stay. Returns whether that changes the batch.
     private mutating func copy(
-        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, to writer: inout SegmentWriter
+        _ header: BatchHeader, batch: UnsafeRawBufferPointer, to writer: inout SegmentWriter
     ) throws(LogError) -> Bool {
-        let kept = try unsafe filter.keep(header, batch, keys: keys, mappedUpTo: mappedUpTo)
-        try storing { () throws(DiskError) in
+        let kept = try unsafe filter.filter(header, batch: batch, keys: keys, mappedUpTo: mappedUpTo)
+        try convertingDiskErrors { () throws(DiskError) in
             switch kept {
-            case .whole: try unsafe writer.append(header, batch)
+            case .whole: try unsafe writer.append(header, batch: batch)
             case .rewritten(let bytes):
                 try unsafe bytes.withBytes { (raw) throws(DiskError) in
-                    try unsafe writer.append(BatchHeader(raw), raw)
+                    try unsafe writer.append(BatchHeader(parsing: raw), batch: raw)
                 }
             case .onlyProducer(let empty): try writer.append(empty: empty)
             case .nothing: break
@@ -184,7 +184,9 @@ struct CompactionPass {
         if isStopping() { throw .closed("the broker is stopping") }
     }
 
-    private func storing<Result>(_ body: () throws(DiskError) -> Result) throws(LogError) -> Result {
+    private func convertingDiskErrors<Result>(in body: () throws(DiskError) -> Result) throws(LogError)
+        -> Result
+    {
         do throws(DiskError) {
             return try body()
         } catch {

@@ -20,7 +20,7 @@ struct CompactionPlan: Sendable {
     var firstDirty: Int64
     /// Tombstones and markers below this offset have had their grace time.
     var removableBelow: Int64
-    var aborted: [Producers.Aborted]
+    var aborted: [Producers.AbortedRange]
     /// The base offset of each known producer's last batch, whose sequence must survive.
     var lastBatches: [Int64: Int64]
     var segmentBytes: Int

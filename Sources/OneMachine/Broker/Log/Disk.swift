@@ -19,44 +19,44 @@ package struct Disk: Sendable {
         case tear(bytes: Int, errno: Int32)
     }
 
-    package typealias Hook = @Sendable (Operation, _ path: String, _ bytes: Int) -> Fault?
+    package typealias FaultHook = @Sendable (Operation, _ path: String, _ bytes: Int) -> Fault?
 
-    private let fault: Hook?
+    private let fault: FaultHook?
 
-    package init(fault: Hook? = nil) { self.fault = fault }
+    package init(fault: FaultHook? = nil) { self.fault = fault }
 
-    func step(_ operation: Operation, _ path: String, bytes: Int = 0) throws(DiskError) -> Fault? {
+    func beginOperation(_ operation: Operation, path: String, bytes: Int = 0) throws(DiskError) -> Fault? {
         guard let fault, let given = fault(operation, path, bytes) else { return nil }
-        if case .fail(let code) = given { throw DiskError(operation, path: path, code: code) }
+        if case .fail(let code) = given { throw DiskError(operation: operation, path: path, code: code) }
         return given
     }
 
-    package func open(_ path: String, create: Bool = false, writable: Bool) throws(DiskError) -> OpenFile {
+    package func open(path: String, create: Bool = false, writable: Bool) throws(DiskError) -> OpenFile {
         let operation: Operation = create ? .create : .open
-        _ = try step(operation, path)
+        _ = try beginOperation(operation, path: path)
         let access = writable ? O_RDWR : O_RDONLY
         let descriptor = unsafe linux_open(path, access | (create ? O_CREAT : 0), 0o600)
-        guard descriptor >= 0 else { throw DiskError(operation, path: path, code: errno) }
+        guard descriptor >= 0 else { throw DiskError(operation: operation, path: path, code: errno) }
         return OpenFile(descriptor: descriptor, path: path)
     }
 
     /// Writes all of the head and then all of the body at `position`.
     package func write(
-        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, to file: OpenFile, at position: Int
+        _ head: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, to file: OpenFile, at position: Int
     ) throws(DiskError) {
         let total = head.count + body.count
         var limit = total
         var torn: Int32?
-        if case .tear(let bytes, let code) = try step(.write, file.path, bytes: total) {
+        if case .tear(let bytes, let code) = try beginOperation(.write, path: file.path, bytes: total) {
             limit = min(bytes, total)
             torn = code
         }
-        try unsafe writeFully(head, body, limit: limit, to: file, at: position)
-        if let torn { throw DiskError(.write, path: file.path, code: torn) }
+        try unsafe writeFully(head: head, body: body, limit: limit, to: file, at: position)
+        if let torn { throw DiskError(operation: .write, path: file.path, code: torn) }
     }
 
     private func writeFully(
-        _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, limit: Int, to file: OpenFile,
+        head: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, limit: Int, to file: OpenFile,
         at position: Int
     ) throws(DiskError) {
         var done = 0
@@ -84,16 +84,16 @@ package struct Disk: Sendable {
             }
             if written < 0 {
                 if errno == EINTR { continue }
-                throw DiskError(.write, path: file.path, code: errno)
+                throw DiskError(operation: .write, path: file.path, code: errno)
             }
-            guard written > 0 else { throw DiskError(.write, path: file.path, code: ENOSPC) }
+            guard written > 0 else { throw DiskError(operation: .write, path: file.path, code: ENOSPC) }
             done += written
         }
     }
 
     package func write(_ bytes: [UInt8], to file: OpenFile, at position: Int) throws(DiskError) {
         try unsafe bytes.withBytes { (raw) throws(DiskError) in
-            try unsafe write(raw, UnsafeRawBufferPointer(start: nil, count: 0), to: file, at: position)
+            try unsafe write(raw, body: UnsafeRawBufferPointer(start: nil, count: 0), to: file, at: position)
         }
     }
 
@@ -101,14 +101,14 @@ package struct Disk: Sendable {
     package func read(
         _ file: OpenFile, at position: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(DiskError) -> Int {
-        _ = try step(.read, file.path, bytes: buffer.count)
+        _ = try beginOperation(.read, path: file.path, bytes: buffer.count)
         var done = 0
         while done < buffer.count {
             let count = unsafe pread(
                 file.descriptor, buffer.baseAddress! + done, buffer.count - done, position + done)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw DiskError(.read, path: file.path, code: errno)
+                throw DiskError(operation: .read, path: file.path, code: errno)
             }
             if count == 0 { break }
             done += count
@@ -116,44 +116,50 @@ package struct Disk: Sendable {
         return done
     }
 
-    package func size(_ file: OpenFile) throws(DiskError) -> Int {
+    package func size(of file: OpenFile) throws(DiskError) -> Int {
         let end = lseek(file.descriptor, 0, SEEK_END)
-        guard end >= 0 else { throw DiskError(.read, path: file.path, code: errno) }
+        guard end >= 0 else { throw DiskError(operation: .read, path: file.path, code: errno) }
         return end
     }
 
     package func truncate(_ file: OpenFile, to size: Int) throws(DiskError) {
-        _ = try step(.truncate, file.path)
+        _ = try beginOperation(.truncate, path: file.path)
         guard ftruncate(file.descriptor, size) == 0 else {
-            throw DiskError(.truncate, path: file.path, code: errno)
+            throw DiskError(operation: .truncate, path: file.path, code: errno)
         }
     }
 
     /// Waits until the file's bytes are on the disk.
     package func sync(_ file: OpenFile) throws(DiskError) {
-        _ = try step(.sync, file.path)
-        guard fdatasync(file.descriptor) == 0 else { throw DiskError(.sync, path: file.path, code: errno) }
+        _ = try beginOperation(.sync, path: file.path)
+        guard fdatasync(file.descriptor) == 0 else {
+            throw DiskError(operation: .sync, path: file.path, code: errno)
+        }
     }
 
     /// Waits until the names in a directory are on the disk.
-    package func syncDirectory(_ path: String) throws(DiskError) {
-        _ = try step(.syncDirectory, path)
+    package func syncDirectory(at path: String) throws(DiskError) {
+        _ = try beginOperation(.syncDirectory, path: path)
         let descriptor = unsafe linux_open(path, O_RDONLY | O_DIRECTORY, 0)
-        guard descriptor >= 0 else { throw DiskError(.syncDirectory, path: path, code: errno) }
+        guard descriptor >= 0 else { throw DiskError(operation: .syncDirectory, path: path, code: errno) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw DiskError(.syncDirectory, path: path, code: errno) }
+        guard fsync(descriptor) == 0 else {
+            throw DiskError(operation: .syncDirectory, path: path, code: errno)
+        }
     }
 
     package func rename(_ old: String, to new: String) throws(DiskError) {
-        _ = try step(.rename, new)
-        guard unsafe Glibc.rename(old, new) == 0 else { throw DiskError(.rename, path: old, code: errno) }
+        _ = try beginOperation(.rename, path: new)
+        guard unsafe Glibc.rename(old, new) == 0 else {
+            throw DiskError(operation: .rename, path: old, code: errno)
+        }
     }
 
     /// Removes a file. A file that does not exist is no error.
-    package func remove(_ path: String) throws(DiskError) {
-        _ = try step(.remove, path)
+    package func removeFile(at path: String) throws(DiskError) {
+        _ = try beginOperation(.remove, path: path)
         guard unsafe unlink(path) == 0 || errno == ENOENT else {
-            throw DiskError(.remove, path: path, code: errno)
+            throw DiskError(operation: .remove, path: path, code: errno)
         }
     }
 }

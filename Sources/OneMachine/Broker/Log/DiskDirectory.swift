@@ -8,20 +8,20 @@ extension Disk {
 
     /// Makes a directory. Returns false if it exists already.
     @discardableResult
-    package func makeDirectory(_ path: String) throws(DiskError) -> Bool {
-        _ = try step(.makeDirectory, path)
+    package func makeDirectory(at path: String) throws(DiskError) -> Bool {
+        _ = try beginOperation(.makeDirectory, path: path)
         if unsafe mkdir(path, Self.directoryMode) == 0 { return true }
-        guard errno == EEXIST else { throw DiskError(.makeDirectory, path: path, code: errno) }
+        guard errno == EEXIST else { throw DiskError(operation: .makeDirectory, path: path, code: errno) }
         return false
     }
 
     /// Takes away the rights that an older release gave to all users. A directory with other rights than
     /// those was set by a person and stays as it is.
-    func closeToOthers(_ path: String) throws(DiskError) {
+    func restrictAccess(to path: String) throws(DiskError) {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & 0o777 == 0o755 else { return }
         guard unsafe chmod(path, Self.directoryMode) == 0 || errno == EPERM else {
-            throw DiskError(.makeDirectory, path: path, code: errno)
+            throw DiskError(operation: .makeDirectory, path: path, code: errno)
         }
     }
 
@@ -33,8 +33,10 @@ extension Disk {
 
     /// Returns the sorted names in a directory, without `.` and `..`.
     package func names(in path: String) throws(DiskError) -> [String] {
-        _ = try step(.list, path)
-        guard let directory = unsafe opendir(path) else { throw DiskError(.list, path: path, code: errno) }
+        _ = try beginOperation(.list, path: path)
+        guard let directory = unsafe opendir(path) else {
+            throw DiskError(operation: .list, path: path, code: errno)
+        }
         defer { unsafe closedir(directory) }
         var names: [String] = []
         while let entry = unsafe readdir(directory) {
@@ -47,16 +49,16 @@ extension Disk {
     }
 
     /// Removes a directory of plain files.
-    package func removeDirectory(_ path: String) throws(DiskError) {
-        for name in try names(in: path) { try remove(path + "/" + name) }
-        _ = try step(.remove, path)
+    package func removeDirectory(at path: String) throws(DiskError) {
+        for name in try names(in: path) { try removeFile(at: path + "/" + name) }
+        _ = try beginOperation(.remove, path: path)
         guard unsafe rmdir(path) == 0 || errno == ENOENT else {
-            throw DiskError(.remove, path: path, code: errno)
+            throw DiskError(operation: .remove, path: path, code: errno)
         }
     }
 
     /// Returns the time of the last write, or nil if the system does not say.
-    func lastWrite(of path: String) -> WallTime? {
+    func lastModified(of path: String) -> WallTime? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
         return WallTime(
@@ -65,18 +67,18 @@ extension Disk {
 
     /// Gives a file another name beside its own.
     func link(_ path: String, to other: String) throws(DiskError) {
-        _ = try step(.rename, other)
+        _ = try beginOperation(.rename, path: other)
         guard unsafe Glibc.link(path, other) == 0 else {
-            throw DiskError(.rename, path: path, code: errno)
+            throw DiskError(operation: .rename, path: path, code: errno)
         }
     }
 
     /// Removes a directory if it has no files. Returns whether it is gone.
-    func removeEmptyDirectory(_ path: String) throws(DiskError) -> Bool {
-        _ = try step(.remove, path)
+    func removeEmptyDirectory(at path: String) throws(DiskError) -> Bool {
+        _ = try beginOperation(.remove, path: path)
         if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
         guard errno == ENOTEMPTY || errno == EEXIST else {
-            throw DiskError(.remove, path: path, code: errno)
+            throw DiskError(operation: .remove, path: path, code: errno)
         }
         return false
     }
@@ -88,12 +90,12 @@ extension Disk {
     package func contents(of path: String) throws(DiskError) -> [UInt8]? {
         let file: OpenFile
         do throws(DiskError) {
-            file = try open(path, writable: false)
+            file = try open(path: path, writable: false)
         } catch {
             guard error.code == ENOENT else { throw error }
             return nil
         }
-        let size = try size(file)
+        let size = try size(of: file)
         var bytes = [UInt8](repeating: 0, count: size)
         let count = try unsafe bytes.withMutableBytes { (raw) throws(DiskError) in
             try unsafe read(file, at: 0, into: raw)
@@ -105,13 +107,13 @@ extension Disk {
     /// Replaces a file. After a crash it has either the old bytes or the new ones.
     package func replace(_ path: String, with bytes: [UInt8], durable: Bool = true) throws(DiskError) {
         let temporary = path + ".tmp"
-        try remove(temporary)
-        let file = try open(temporary, create: true, writable: true)
+        try removeFile(at: temporary)
+        let file = try open(path: temporary, create: true, writable: true)
         try write(bytes, to: file, at: 0)
         if durable { try sync(file) }
         try rename(temporary, to: path)
         if durable {
-            try syncDirectory(parent(of: path))
+            try syncDirectory(at: parent(of: path))
         }
     }
 }

@@ -7,7 +7,7 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
     /// The system's `errno`.
     package let code: Int32
 
-    package init(_ operation: Disk.Operation, path: String, code: Int32) {
+    package init(operation: Disk.Operation, path: String, code: Int32) {
         self.operation = operation
         self.path = path
         self.code = code

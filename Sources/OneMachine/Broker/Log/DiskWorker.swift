@@ -12,16 +12,16 @@ package final class DiskWorker: Sendable {
         case removeDirectories([String])
     }
 
-    private struct State {
+    private struct WorkerState {
         var jobs: [Job] = []
         var results: [CompactionResult] = []
         var stopping = false
     }
 
     private let disk: Disk
-    private let state = TracedLock(State())
+    private let state = TracedLock(WorkerState())
     private let wake: @Sendable () -> Void
-    private let work = WakeSignal()
+    private let wakeSignal = ThreadSignal()
 
     init(disk: Disk, wake: @escaping @Sendable () -> Void) {
         self.disk = disk
@@ -30,7 +30,7 @@ package final class DiskWorker: Sendable {
 
     func submit(_ job: Job) {
         state.withLock { $0.jobs.append(job) }
-        work.raise()
+        wakeSignal.raise()
     }
 
     func takeResults() -> [CompactionResult] {
@@ -47,14 +47,14 @@ package final class DiskWorker: Sendable {
         guard let job else { return false }
         switch job {
         case .compact(let plan):
-            let result = CompactionPass.run(plan, disk: disk) { self.state.withLock { $0.stopping } }
+            let result = CompactionPass.run(plan: plan, disk: disk) { self.state.withLock { $0.stopping } }
             state.withLock { $0.results.append(result) }
             wake()
         // Files that cannot be removed now are removed at the next start.
         case .remove(let paths):
-            for path in paths { try? disk.remove(path) }
+            for path in paths { try? disk.removeFile(at: path) }
         case .removeDirectories(let paths):
-            for path in paths { try? disk.removeDirectory(path) }
+            for path in paths { try? disk.removeDirectory(at: path) }
         }
         return true
     }
@@ -62,12 +62,12 @@ package final class DiskWorker: Sendable {
     /// Runs jobs until `stop`. A compaction under way is given up and leaves the log as it was.
     package func run() {
         while !state.withLock({ $0.stopping }) {
-            if !runOnce() { work.wait() }
+            if !runOnce() { wakeSignal.wait() }
         }
     }
 
     package func stop() {
         state.withLock { $0.stopping = true }
-        work.raise()
+        wakeSignal.raise()
     }
 }

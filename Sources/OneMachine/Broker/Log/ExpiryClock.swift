@@ -18,7 +18,7 @@ struct ExpiryClock: Equatable {
     /// The share of steady time by which a small lead is made good.
     private static let slewShare: Int64 = 10
 
-    private struct Doubt: Equatable {
+    private struct ClockDoubt: Equatable {
         var since: Instant
         /// The lead when the doubt began: another jump begins another doubt.
         var leadMilliseconds: Int64
@@ -26,32 +26,32 @@ struct ExpiryClock: Equatable {
 
     private(set) var time: WallTime
     private var observed: Instant
-    private var doubt: Doubt?
+    private var doubt: ClockDoubt?
     /// The lead of the machine's clock while it is in doubt, else 0.
     private(set) var leadMilliseconds: Int64 = 0
 
     /// The part that a process keeps for the next one.
-    struct Kept: Equatable {
+    struct SavedClock: Equatable {
         var time: WallTime
         var isInDoubt: Bool
     }
 
-    var kept: Kept { Kept(time: time, isInDoubt: isInDoubt) }
+    var saved: SavedClock { SavedClock(time: time, isInDoubt: isInDoubt) }
 
-    init(kept: Kept?, wall: WallTime, at steady: Instant) {
+    init(saved: SavedClock?, wall: WallTime, at steady: Instant) {
         time = wall
         observed = steady
-        guard let kept else { return }
-        let wasDown = wall.milliseconds - kept.time.milliseconds
-        guard kept.isInDoubt || wasDown > Self.downtimeMilliseconds else { return }
-        time = kept.time
-        observe(wall, at: steady)
+        guard let saved else { return }
+        let wasDown = wall.milliseconds - saved.time.milliseconds
+        guard saved.isInDoubt || wasDown > Self.downtimeMilliseconds else { return }
+        time = saved.time
+        observe(wall: wall, at: steady)
     }
 
     var isInDoubt: Bool { doubt != nil }
 
     /// Takes both clocks as they are now.
-    mutating func observe(_ wall: WallTime, at steady: Instant) {
+    mutating func observe(wall: WallTime, at steady: Instant) {
         let elapsed = Int64(max(0, steady.milliseconds(since: observed)))
         observed = steady
         let expected = time.milliseconds + elapsed
@@ -63,9 +63,9 @@ struct ExpiryClock: Equatable {
             time = WallTime(milliseconds: min(wall.milliseconds, reached))
             return
         }
-        var doubt = doubt ?? Doubt(since: steady, leadMilliseconds: lead)
+        var doubt = doubt ?? ClockDoubt(since: steady, leadMilliseconds: lead)
         if abs(lead - doubt.leadMilliseconds) > Self.toleranceMilliseconds {
-            doubt = Doubt(since: steady, leadMilliseconds: lead)
+            doubt = ClockDoubt(since: steady, leadMilliseconds: lead)
         }
         if steady.milliseconds(since: doubt.since) >= Self.settleMilliseconds {
             self.doubt = nil
@@ -83,22 +83,22 @@ struct ExpiryClock: Equatable {
 /// protection of the next start, so it is not synced.
 struct ExpiryClockFile {
     /// The time between two writes.
-    static let keepMilliseconds = 60_000
+    static let saveIntervalMilliseconds = 60_000
     private static let format: Int32 = 1
 
     let path: String
     let disk: Disk
 
-    func read() -> ExpiryClock.Kept? {
+    func read() -> ExpiryClock.SavedClock? {
         guard let bytes = try? disk.contents(of: path) else { return nil }
         return SealedFile.unseal(bytes, format: Self.format) { (reader) throws(WireError) in
-            ExpiryClock.Kept(
+            ExpiryClock.SavedClock(
                 time: WallTime(milliseconds: try reader.int64()), isInDoubt: try reader.bool())
         }
     }
 
-    func keep(_ clock: ExpiryClock) {
-        let bytes = SealedFile.seal(Self.format) { writer in
+    func save(_ clock: ExpiryClock) {
+        let bytes = SealedFile.seal(format: Self.format) { writer in
             writer.int64(clock.time.milliseconds)
             writer.bool(clock.isInDoubt)
         }

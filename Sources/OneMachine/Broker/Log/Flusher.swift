@@ -52,7 +52,7 @@ struct FlushResult: Sendable {
 ///
 /// A log has at most one request in the queue, so the number of partitions bounds it.
 package final class Flusher: Sendable {
-    private struct State {
+    private struct FlusherState {
         var requests: [FlushRequest] = []
         var results: [FlushResult] = []
         var stopping = false
@@ -60,13 +60,13 @@ package final class Flusher: Sendable {
 
     private let disk: Disk
     private let syncSeconds: Histogram?
-    private let state = TracedLock(State())
+    private let state = TracedLock(FlusherState())
     private let wake: @Sendable () -> Void
-    private let work = WakeSignal()
-    private let rounds = Atomic<Int>(0)
+    private let wakeSignal = ThreadSignal()
+    private let requestCounter = Atomic<Int>(0)
 
     /// Number of requests so far.
-    package var roundsCount: Int { rounds.load(ordering: .relaxed) }
+    package var requestCount: Int { requestCounter.load(ordering: .relaxed) }
 
     /// Number of threads that should call `run`. More threads gain nothing.
     package static let threads = 4
@@ -80,7 +80,7 @@ package final class Flusher: Sendable {
 
     func submit(_ request: FlushRequest) {
         state.withLock { $0.requests.append(request) }
-        work.raise()
+        wakeSignal.raise()
     }
 
     func takeResults() -> [FlushResult] {
@@ -95,7 +95,7 @@ package final class Flusher: Sendable {
     package func runOnce() -> Bool {
         let request = state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
         guard let request else { return false }
-        rounds.add(1, ordering: .relaxed)
+        requestCounter.add(1, ordering: .relaxed)
         let began = Instant.now()
         let result = flush(request)
         syncSeconds?.observe(Instant.now().seconds(since: began))
@@ -112,7 +112,7 @@ package final class Flusher: Sendable {
         var result = FlushResult(log: request.log, endOffset: request.endOffset)
         do throws(DiskError) {
             for file in request.files { try disk.sync(file) }
-            if let directory = request.directory { try disk.syncDirectory(directory) }
+            if let directory = request.directory { try disk.syncDirectory(at: directory) }
         } catch {
             result.error = error
             return result
@@ -130,15 +130,15 @@ package final class Flusher: Sendable {
     /// Syncs until `stop`, and then the rest. Any number of threads may call it.
     package func run() {
         while !state.withLock({ $0.stopping }) {
-            if !runOnce() { work.wait() }
+            if !runOnce() { wakeSignal.wait() }
         }
         while runOnce() {}
         // Wakes the next thread, so that it ends too.
-        work.raise()
+        wakeSignal.raise()
     }
 
     package func stop() {
         state.withLock { $0.stopping = true }
-        work.raise()
+        wakeSignal.raise()
     }
 }

@@ -1,6 +1,6 @@
 /// The output of a decompressor, which grows up to a limit.
 enum GrowingOutput {
-    enum Step {
+    enum StepResult {
         /// The step wrote this many bytes and has more.
         case more(Int)
         case done(Int)
@@ -9,7 +9,7 @@ enum GrowingOutput {
 
     /// Calls `step` with free space until it is done. Returns nil if it failed or needed more than `max`.
     static func fill(
-        expecting: Int, max: Int, _ step: (UnsafeMutableRawBufferPointer) -> Step
+        expecting: Int, max: Int, step: (UnsafeMutableRawBufferPointer) -> StepResult
     ) -> [UInt8]? {
         var out = [UInt8](repeating: 0, count: Swift.min(Swift.max(expecting, 4096), max))
         var used = 0

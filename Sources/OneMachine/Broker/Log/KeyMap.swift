@@ -16,20 +16,20 @@ struct KeyMap {
     private var slots = [Slot](repeating: Slot(), count: 1024)
     private(set) var count = 0
 
-    mutating func note(_ key: UnsafeRawBufferPointer, at offset: Int64) {
+    mutating func record(_ key: UnsafeRawBufferPointer, at offset: Int64) {
         if (count + 1) * 4 > slots.count * 3 { grow() }
-        let hash = unsafe Self.hash(key)
-        let index = find(hash)
+        let hash = unsafe Self.hash(of: key)
+        let index = slotIndex(of: hash)
         if slots[index].offset < 0 { count += 1 }
         slots[index] = Slot(high: hash.high, low: hash.low, offset: offset)
     }
 
-    func newest(_ key: UnsafeRawBufferPointer) -> Int64? {
-        let offset = slots[find(unsafe Self.hash(key))].offset
+    func newestOffset(of key: UnsafeRawBufferPointer) -> Int64? {
+        let offset = slots[slotIndex(of: unsafe Self.hash(of: key))].offset
         return offset < 0 ? nil : offset
     }
 
-    private static func hash(_ key: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
+    private static func hash(of key: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
         var first = Hasher()
         unsafe first.combine(bytes: key)
         var second = Hasher()
@@ -39,7 +39,7 @@ struct KeyMap {
     }
 
     /// Returns the key's slot, or the free slot for it.
-    private func find(_ hash: (high: UInt64, low: UInt64)) -> Int {
+    private func slotIndex(of hash: (high: UInt64, low: UInt64)) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash.low) & mask
         while slots[index].offset >= 0, slots[index].high != hash.high || slots[index].low != hash.low {
@@ -51,6 +51,6 @@ struct KeyMap {
     private mutating func grow() {
         let old = slots
         slots = [Slot](repeating: Slot(), count: old.count * 2)
-        for slot in old where slot.offset >= 0 { slots[find((slot.high, slot.low))] = slot }
+        for slot in old where slot.offset >= 0 { slots[slotIndex(of: (slot.high, slot.low))] = slot }
     }
 }

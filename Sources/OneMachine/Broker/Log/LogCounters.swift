@@ -8,7 +8,7 @@ package struct LogCounters: Sendable {
     let recoveredBytesCut: Counter
     let syncSeconds: Histogram
 
-    package init(_ metrics: Metrics) {
+    package init(metrics: Metrics) {
         appendedBytes = metrics.counter(
             "flotilla_broker_appended_bytes_total", help: "Bytes of record batches written to segments.")
         damaged = metrics.counter(

@@ -14,13 +14,13 @@ struct LogDirectory: Hashable, Comparable {
     }
 
     /// Returns nil if the name is not one that the broker gives.
-    init?(_ name: String) {
+    init?(name: String) {
         guard let dot = name.lastIndex(of: "."), let serial = Int64(name[name.index(after: dot)...]),
             let hyphen = name[..<dot].lastIndex(of: "-"),
             let partition = Int32(name[name.index(after: hyphen)..<dot])
         else { return nil }
         self.init(topic: String(name[..<hyphen]), partition: partition, serial: serial)
-        guard self.name == name, Topic.isName(topic), partition >= 0, serial >= 0 else { return nil }
+        guard self.name == name, Topic.isValidName(topic), partition >= 0, serial >= 0 else { return nil }
     }
 
     static func < (left: LogDirectory, right: LogDirectory) -> Bool {

@@ -22,20 +22,20 @@ package final class OpenSegments {
         keepsDirty = flush == .everyAck
     }
 
-    private func mayClose(_ segment: Segment) -> Bool { !segment.isDirty || !keepsDirty }
+    private func canClose(_ segment: Segment) -> Bool { !segment.isDirty || !keepsDirty }
 
     package var count: Int { segments.count }
 
-    func used(_ segment: Segment) {
+    func markUsed(_ segment: Segment) {
         clock += 1
         segment.lastUse = clock
     }
 
-    func opened(_ segment: Segment) {
+    func register(_ segment: Segment) {
         segments.append(segment)
         guard segments.count > limit else { return }
         // Closes several at once, so that not every open has to search.
-        let uses = segments.filter { mayClose($0) && $0 !== segment }.map(\.lastUse).sorted()
+        let uses = segments.filter { canClose($0) && $0 !== segment }.map(\.lastUse).sorted()
         guard !uses.isEmpty else { return }
         let newest = uses[min(uses.count - 1, segments.count - limit + limit / Self.spareShare)]
         closeClean { $0 !== segment && $0.lastUse <= newest }
@@ -89,17 +89,17 @@ extension OpenSegments {
         do throws(DiskError) {
             return try body()
         } catch {
-            guard error.isOutOfDescriptors, closeClean({ _ in true }) > 0 else { throw error }
+            guard error.isOutOfDescriptors, closeClean(where: { _ in true }) > 0 else { throw error }
         }
         return try body()
     }
 
     @discardableResult
-    func closeClean(_ isWanted: (Segment) -> Bool = { _ in true }) -> Int {
+    func closeClean(where isWanted: (Segment) -> Bool = { _ in true }) -> Int {
         let before = segments.count
         for index in segments.indices.reversed() {
             let segment = segments[index]
-            if mayClose(segment), isWanted(segment) { release(at: index) }
+            if canClose(segment), isWanted(segment) { release(at: index) }
         }
         return before - segments.count
     }

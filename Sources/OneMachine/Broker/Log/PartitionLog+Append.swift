@@ -1,7 +1,7 @@
 package import Telemetry
 
 /// The place of an appended batch.
-package struct Appended: Equatable, Sendable {
+package struct AppendResult: Equatable, Sendable {
     package var baseOffset: Int64
     /// The append is safe when the log is durable up to this offset.
     package var nextOffset: Int64
@@ -13,7 +13,7 @@ package struct Appended: Equatable, Sendable {
 
 extension PartitionLog {
     /// Appends one batch from a producer. On any error, nothing is appended.
-    package func append(_ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError) -> Appended {
+    package func append(_ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError) -> AppendResult {
         try checkOpen()
         var header = try unsafe BatchHeader.parse(received: batch)
         try header.checkProduced()
@@ -24,19 +24,19 @@ extension PartitionLog {
         guard settings.usesAppendTime || header.maxTimestamp >= -1 else {
             throw .timestampOutOfRange(header.maxTimestamp)
         }
-        if settings.isCompacted { try unsafe checkKeys(header, batch) }
-        if case .duplicate(let offset, let time) = try producers.judge(header) {
-            return Appended(
+        if settings.isCompacted { try unsafe checkKeys(of: header, batch: batch) }
+        if case .duplicate(let offset, let time) = try producers.checkAppend(header) {
+            return AppendResult(
                 baseOffset: offset, nextOffset: offset + Int64(header.lastOffsetDelta) + 1,
                 logAppendTime: settings.usesAppendTime ? time : -1, isDuplicate: true)
         }
         header.baseOffset = endOffset
         header.leaderEpoch = 0
-        if settings.usesAppendTime { unsafe header.stamp(now.milliseconds, body: batch) }
-        try unsafe write(header, batch, now: now)
-        producers.appended(header, now: now.milliseconds)
-        appended()
-        return Appended(
+        if settings.usesAppendTime { unsafe header.setAppendTime(now.milliseconds, body: batch) }
+        try unsafe write(header, batch: batch, now: now)
+        producers.recordAppend(header, now: now.milliseconds)
+        finishAppend()
+        return AppendResult(
             baseOffset: header.baseOffset, nextOffset: endOffset,
             logAppendTime: settings.usesAppendTime ? header.maxTimestamp : -1, isDuplicate: false)
     }
@@ -44,50 +44,49 @@ extension PartitionLog {
     /// Appends the marker that ends a producer's transaction here.
     package func appendMarker(
         producerID: Int64, epoch: Int16, commit: Bool, coordinatorEpoch: Int32 = 0, now: WallTime
-    ) throws(LogError) -> Appended {
+    ) throws(LogError) -> AppendResult {
         try checkOpen()
-        try producers.judgeMarker(producerID: producerID, epoch: epoch)
+        try producers.checkMarker(producerID: producerID, epoch: epoch)
         let batch = BatchBuilder.marker(
             producerID: producerID, epoch: epoch, commit: commit, coordinatorEpoch: coordinatorEpoch,
             time: now.milliseconds)
         let offset = endOffset
         try unsafe batch.withBytes { (raw) throws(LogError) in
-            var header = unsafe BatchHeader(raw)
+            var header = unsafe BatchHeader(parsing: raw)
             header.baseOffset = offset
-            try unsafe write(header, raw, now: now)
+            try unsafe write(header, batch: raw, now: now)
         }
-        producers.ended(
+        producers.recordMarker(
             producerID: producerID, epoch: epoch, commit: commit, at: offset, timestamp: now.milliseconds)
-        appended()
-        return Appended(baseOffset: offset, nextOffset: endOffset, logAppendTime: -1, isDuplicate: false)
+        finishAppend()
+        return AppendResult(baseOffset: offset, nextOffset: endOffset, logAppendTime: -1, isDuplicate: false)
     }
 
     /// Writes this header and the body of the batch at the end of the log. Rolls first if the segment is
     /// full.
-    private func write(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError)
-    {
+    private func write(_ header: BatchHeader, batch: UnsafeRawBufferPointer, now: WallTime) throws(LogError) {
         try rollIfDue(adding: header, now: now)
         let segment = active
         var head = InlineArray<61, UInt8>(repeating: 0)
         do throws(DiskError) {
-            let file = try segment.handle(environment.open)
+            let file = try segment.openFile(with: environment.open)
             var bytes = head.mutableSpan
             try unsafe bytes.withUnsafeMutableBytes { (head) throws(DiskError) in
                 unsafe header.write(to: head)
                 try unsafe environment.disk.write(
                     UnsafeRawBufferPointer(head),
-                    UnsafeRawBufferPointer(rebasing: batch[BatchHeader.size..<header.totalSize]),
+                    body: UnsafeRawBufferPointer(rebasing: batch[BatchHeader.size..<header.totalSize]),
                     to: file, at: segment.size)
             }
         } catch {
-            undoWrite(segment, error)
+            undoWrite(to: segment, error: error)
             throw .disk(error)
         }
         isFailing = false
         segment.isDirty = true
-        segment.appended(header, now: now.milliseconds)
+        segment.recordAppend(header, now: now.milliseconds)
         endOffset = header.nextOffset
-        checkpoints.appended(bytes: header.totalSize)
+        checkpoints.recordAppend(bytes: header.totalSize)
         environment.counters.appendedBytes.add(header.totalSize)
     }
 
@@ -100,9 +99,9 @@ extension PartitionLog {
     func skipOffsets() throws(LogError) {
         var header = BatchHeader(baseOffset: endOffset)
         header.lastOffsetDelta = Int32(Self.skippedOffsets - 1)
-        let batch = BatchBuilder.assemble(header, [])
+        let batch = BatchBuilder.assemble(header: header, body: [])
         try unsafe batch.withBytes { (raw) throws(LogError) in
-            try unsafe write(BatchHeader(raw), raw, now: environment.clock())
+            try unsafe write(BatchHeader(parsing: raw), batch: raw, now: environment.clock())
         }
         environment.log.warning(
             "acknowledged records may be lost with the machine, their offsets are not used again",
@@ -111,9 +110,9 @@ extension PartitionLog {
 
     /// Cuts off a half-written batch. The next append would overwrite it, but a start after a crash needs
     /// a clean end, and a full disk needs the bytes.
-    private func undoWrite(_ segment: Segment, _ error: DiskError) {
+    private func undoWrite(to segment: Segment, error: DiskError) {
         environment.counters.diskFailures.add()
-        sayFailing(error)
+        logAppendFailure(error)
         guard let file = segment.file else { return }
         do throws(DiskError) {
             try environment.disk.truncate(file, to: segment.size)
@@ -123,7 +122,7 @@ extension PartitionLog {
         }
     }
 
-    func sayFailing(_ error: DiskError) {
+    func logAppendFailure(_ error: DiskError) {
         guard !isFailing else { return }
         isFailing = true
         environment.log.error(
@@ -131,7 +130,7 @@ extension PartitionLog {
             .field("partition", Int(partition)), .field("error", error.description))
     }
 
-    private func appended() {
+    private func finishAppend() {
         if environment.flush == .os { advance() }
         requestFlush()
     }
@@ -145,20 +144,21 @@ extension PartitionLog {
 
 extension BatchHeader {
     /// Gives all records of the batch the broker's time.
-    mutating func stamp(_ time: Int64, body: UnsafeRawBufferPointer) {
+    mutating func setAppendTime(_ time: Int64, body: UnsafeRawBufferPointer) {
         attributes |= 0x08
         maxTimestamp = time
-        unsafe seal(body: UnsafeRawBufferPointer(rebasing: body[Self.size..<totalSize]))
+        unsafe updateChecksum(body: UnsafeRawBufferPointer(rebasing: body[Self.size..<totalSize]))
     }
 
     /// Computes the checksum over the header's fields and the records.
-    mutating func seal(body: UnsafeRawBufferPointer) {
+    mutating func updateChecksum(body: UnsafeRawBufferPointer) {
         var head = InlineArray<61, UInt8>(repeating: 0)
         var bytes = head.mutableSpan
         crc = unsafe bytes.withUnsafeMutableBytes { head in
             unsafe write(to: head)
-            let partial = unsafe CRC32C.of(UnsafeRawBufferPointer(rebasing: head[Self.checked...]))
-            return unsafe CRC32C.of(body, continuing: partial)
+            let partial = unsafe CRC32C.checksum(
+                of: UnsafeRawBufferPointer(rebasing: head[Self.firstCheckedByte...]))
+            return unsafe CRC32C.checksum(of: body, continuing: partial)
         }
     }
 }

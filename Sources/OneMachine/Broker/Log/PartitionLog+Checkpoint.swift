@@ -6,7 +6,7 @@ struct CheckpointState {
     static let interval = 64 << 20
 
     /// The checkpoint in the file.
-    enum OnDisk: Equatable {
+    enum DiskCheckpoint: Equatable {
         case none
         /// It may be one of several.
         case unknown
@@ -20,11 +20,11 @@ struct CheckpointState {
     private(set) var isDue = false
     /// Whether the checkpoint on the disk is the state in memory.
     private(set) var isCurrent = false
-    private(set) var onDisk = OnDisk.unknown
+    private(set) var onDisk = DiskCheckpoint.unknown
     /// Whether the last write failed. Upkeep then asks for another one.
     private(set) var hasFailed = false
 
-    mutating func appended(bytes: Int) {
+    mutating func recordAppend(bytes: Int) {
         bytesSince += bytes
         changes += 1
         isCurrent = false
@@ -32,36 +32,36 @@ struct CheckpointState {
     }
 
     /// Something changed that must not wait for many bytes.
-    mutating func demand() {
+    mutating func requestCheckpoint() {
         isDue = true
         changes += 1
         isCurrent = false
     }
 
     /// The log was opened exactly as its checkpoint left it.
-    mutating func opened() { isCurrent = true }
+    mutating func markCurrent() { isCurrent = true }
 
-    mutating func taken() {
+    mutating func markTaken() {
         bytesSince = 0
         isDue = false
     }
 
-    mutating func found(_ onDisk: OnDisk) { self.onDisk = onDisk }
+    mutating func recordDiskCheckpoint(_ onDisk: DiskCheckpoint) { self.onDisk = onDisk }
 
-    mutating func written(segment: Int64, changes: Int) {
+    mutating func recordWrite(segment: Int64, changes: Int) {
         onDisk = .pointing(segment)
         hasFailed = false
         isCurrent = changes == self.changes
     }
 
     /// The file has the old checkpoint or the new one, so the older of both counts.
-    mutating func writeFailed() {
+    mutating func recordWriteFailure() {
         if onDisk == .none { onDisk = .unknown }
         hasFailed = true
     }
 
     /// Whether a start could read this segment from a position in its middle: then its file must stay.
-    func mayPoint(into segment: Segment) -> Bool {
+    func canPoint(into segment: Segment) -> Bool {
         switch onDisk {
         case .none: false
         case .unknown: true
@@ -74,23 +74,24 @@ extension PartitionLog {
     var checkpointPath: String { directory + "/" + Checkpoint.fileName }
 
     private var checkpoint: Checkpoint {
-        Checkpoint(logStartOffset: logStartOffset, active: active, producers: producers, cleaned: cleaned)
+        Checkpoint(
+            logStartOffset: logStartOffset, active: active, producers: producers, cleaned: compactionProgress)
     }
 
     /// Returns the current state if a checkpoint is due. The flusher writes it after the sync.
     func dueCheckpoint() -> CheckpointFile? {
         guard checkpoints.isDue else { return nil }
-        checkpoints.taken()
+        checkpoints.markTaken()
         return CheckpointFile(
             path: checkpointPath, bytes: checkpoint.encoded(), segment: active.baseOffset,
             changes: checkpoints.changes)
     }
 
     /// Takes the outcome of a write.
-    func checkpointed(_ outcome: CheckpointOutcome) {
+    func handleCheckpointOutcome(_ outcome: CheckpointOutcome) {
         switch outcome {
         case .notAsked: break
-        case .written(let file): checkpoints.written(segment: file.segment, changes: file.changes)
+        case .written(let file): checkpoints.recordWrite(segment: file.segment, changes: file.changes)
         case .failed(let error):
             if !checkpoints.hasFailed {
                 environment.log.warning(
@@ -99,51 +100,53 @@ extension PartitionLog {
                     .field("error", error.description))
             }
             environment.counters.diskFailures.add()
-            checkpoints.writeFailed()
+            checkpoints.recordWriteFailure()
         }
     }
 
     /// Asks again for a checkpoint that could not be written.
     func retryCheckpoint() {
-        guard checkpoints.hasFailed, closed == nil else { return }
-        checkpoints.demand()
+        guard checkpoints.hasFailed, closedReason == nil else { return }
+        checkpoints.requestCheckpoint()
         requestFlush()
     }
 
     /// Asks for the sync and the checkpoint that `close` needs, so that the flusher's threads do it for
     /// many logs side by side.
     func prepareClose() {
-        guard closed == nil, !checkpoints.isCurrent else { return }
-        checkpoints.demand()
+        guard closedReason == nil, !checkpoints.isCurrent else { return }
+        checkpoints.requestCheckpoint()
         requestFlush()
     }
 
     /// Syncs everything and leaves a checkpoint at the very end, so that opening reads nothing.
     package func close() throws(LogError) {
-        guard closed == nil else { return }
-        guard !checkpoints.isCurrent else { return abandon("the broker is stopping") }
+        guard closedReason == nil else { return }
+        guard !checkpoints.isCurrent else { return abandon(reason: "the broker is stopping") }
         do throws(DiskError) {
             let dirty = (flush.full + [active]).filter(\.isDirty)
             for file in try flush.underWay + files(of: dirty) { try environment.disk.sync(file) }
-            if flush.directoryIsDirty || flush.isUnderWay { try environment.disk.syncDirectory(directory) }
+            if flush.directoryIsDirty || flush.isUnderWay {
+                try environment.disk.syncDirectory(at: directory)
+            }
             try environment.disk.replace(checkpointPath, with: checkpoint.encoded())
         } catch {
-            abandon("it could not be closed well")
+            abandon(reason: "it could not be closed well")
             throw .disk(error)
         }
         durableOffset = endOffset
-        abandon("the broker is stopping")
+        abandon(reason: "the broker is stopping")
     }
 
     func files(of segments: [Segment]) throws(DiskError) -> [OpenFile] {
         var files: [OpenFile] = []
-        for segment in segments { files.append(try segment.handle(environment.open)) }
+        for segment in segments { files.append(try segment.openFile(with: environment.open)) }
         return files
     }
 
     /// Releases all memory and files without a change on the disk.
-    func abandon(_ why: String) {
-        closed = why
+    func abandon(reason why: String) {
+        closedReason = why
         for segment in segments { environment.open.close(segment) }
         let waiters = flush.waiters
         flush = FlushState()

@@ -6,12 +6,12 @@ extension PartitionLog {
 
     /// Returns the compaction that is due now, or nil.
     func compactionPlan(now: WallTime) -> CompactionPlan? {
-        guard settings.isCompacted, !isCompacting, closed == nil,
+        guard settings.isCompacted, !isCompacting, closedReason == nil,
             now.isDue(nextCompaction, within: Self.compactionRetryMilliseconds)
         else { return nil }
-        let sources = cleanable(now: now)
+        let sources = compactableSegments(now: now)
         guard !sources.isEmpty else { return nil }
-        let dirty = sources.filter { $0.endOffset > cleaned.firstDirty }
+        let dirty = sources.filter { $0.endOffset > compactionProgress.firstDirty }
         let dirtyBytes = dirty.reduce(0) { $0 + $1.size }
         let allBytes = sources.reduce(0) { $0 + $1.size }
         // A damaged segment is not rewritten, so a tombstone behind it still hides older records there.
@@ -19,7 +19,7 @@ extension PartitionLog {
         let removable =
             hasDamage
             ? 0
-            : cleaned.removable(now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
+            : compactionProgress.removable(now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
         let ratio = Double(dirtyBytes) / Double(max(1, allBytes))
         let oldest = dirty.compactMap(\.firstAppended).min() ?? .max
         let isOverdue =
@@ -30,7 +30,7 @@ extension PartitionLog {
         return CompactionPlan(
             log: id, incarnation: incarnation, directory: directory,
             sources: sources.map { $0.source(isDamaged: damagedSegments.contains($0.baseOffset)) },
-            firstDirty: cleaned.firstDirty,
+            firstDirty: compactionProgress.firstDirty,
             removableBelow: removable, aborted: producers.aborted,
             lastBatches: producers.entries.compactMapValues(\.batches.last?.baseOffset),
             segmentBytes: settings.segmentBytes)
@@ -39,12 +39,12 @@ extension PartitionLog {
     /// Returns the closed segments that are old enough and below the last stable offset. The checkpoint
     /// on the disk must point behind them: in the new file its position would lie in the middle of a
     /// batch.
-    private func cleanable(now: WallTime) -> [Segment] {
+    private func compactableSegments(now: WallTime) -> [Segment] {
         let youngest = now.milliseconds - settings.minCompactionLagMilliseconds
         return Array(
             segments.dropLast().prefix { segment in
                 segment.endOffset <= min(lastStableOffset, durableOffset) && !segment.isDirty
-                    && !checkpoints.mayPoint(into: segment)
+                    && !checkpoints.canPoint(into: segment)
                     && (settings.minCompactionLagMilliseconds == 0 || segment.maxTimestamp <= youngest)
             })
     }
@@ -52,89 +52,92 @@ extension PartitionLog {
     /// Puts the files of a finished pass in their places.
     func apply(_ result: CompactionResult, now: WallTime) {
         isCompacting = false
-        guard closed == nil else { return }
+        guard closedReason == nil else { return }
         guard result.incarnation == incarnation else {
             return removeLeftovers(result.leftovers + result.groups.map(\.swapPath))
         }
         if let error = result.error {
             defer { removeLeftovers(result.leftovers) }
             nextCompaction = now.milliseconds + Self.compactionRetryMilliseconds
-            if case .damaged(let path, let offset) = error { return meetDamage(in: path, at: offset) }
+            if case .damaged(let path, let offset) = error {
+                return excludeDamagedSegment(path: path, offset: offset)
+            }
             if case .disk = error { environment.counters.diskFailures.add() }
             return environment.log.error(
                 "compaction failed", .field("topic", topic), .field("partition", Int(partition)),
                 .field("error", error.description))
         }
         do throws(DiskError) {
-            for group in result.groups { try exchange(group) }
+            for group in result.groups { try exchangeFiles(of: group) }
         } catch {
             // Some files may be in place and some not. The next start finishes the exchange.
             environment.log.error(
                 "compacted files could not be put in place", .field("error", error.description))
-            return abandon("its files are half exchanged; start the broker again")
+            return abandon(reason: "its files are half exchanged; start the broker again")
         }
-        positions.forget()
-        cleaned.cleaned(
+        positions.removeAll()
+        compactionProgress.recordPass(
             upTo: result.cleanedUpTo, at: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
         removedBelow = max(removedBelow, result.removedBelow)
         producers.aborted.removeAll { $0.lastOffset < result.removedBelow }
-        checkpoints.demand()
+        checkpoints.requestCheckpoint()
         requestFlush()
     }
 
     /// Leaves the damaged segment out of the passes that follow; the next one begins at once.
-    private func meetDamage(in path: String, at offset: Int64) {
+    private func excludeDamagedSegment(path: String, offset: Int64) {
         guard let segment = segments.first(where: { $0.path == path }) else { return }
         nextCompaction = 0
         damagedSegments.insert(segment.baseOffset)
-        _ = damaged(at: offset, in: segment)
+        _ = reportDamage(at: offset, in: segment)
     }
 
     /// Removes the files of a pass that is not applied. They must be gone before any segment changes.
     private func removeLeftovers(_ paths: [String]) {
         guard !paths.isEmpty else { return }
         do throws(DiskError) {
-            for path in paths { try environment.disk.remove(path) }
-            try environment.disk.syncDirectory(directory)
+            for path in paths { try environment.disk.removeFile(at: path) }
+            try environment.disk.syncDirectory(at: directory)
         } catch {
             environment.counters.diskFailures.add()
             environment.log.error(
                 "files of a failed compaction could not be removed", .field("error", error.description))
-            abandon("files of a failed compaction are in its way; start the broker again")
+            abandon(reason: "files of a failed compaction are in its way; start the broker again")
         }
     }
 
-    func exchange(_ group: CompactionResult.Group) throws(DiskError) {
+    func exchangeFiles(of group: CompactionResult.Group) throws(DiskError) {
         guard let first = segments.firstIndex(where: { $0.baseOffset == group.sources[0].baseOffset }) else {
             preconditionFailure("segments stay while they are compacted")
         }
         let range = first..<first + group.sources.count
         for segment in segments[range] { environment.open.close(segment) }
         try SwapFile.exchange(
-            group.swapPath, directory: directory, base: group.sources[0].baseOffset,
+            path: group.swapPath, directory: directory, base: group.sources[0].baseOffset,
             others: group.sources.map(\.baseOffset), disk: environment.disk)
         let segment = Segment(baseOffset: group.sources[0].baseOffset, directory: directory)
         group.summary.apply(to: segment)
-        saveSummary(of: segment, group.summary.index)
+        saveSummary(of: segment, index: group.summary.index)
         segments.replaceSubrange(range, with: [segment])
     }
 
     /// Finishes the compactions and deletions that the last process had begun. If a pass is under way
     /// during a reopening, its files stay, because the worker may remove them at any moment.
-    func finishInterrupted() throws(DiskError) {
+    func finishInterruptedWork() throws(DiskError) {
         let names = try environment.disk.names(in: directory).filter {
             !isCompacting || !($0.hasSuffix(".cleaned") || $0.hasSuffix(".swap"))
         }
         for name in names
         where name.hasSuffix(".cleaned") || name.hasSuffix(".tmp") || name.hasSuffix(".deleted") {
-            try environment.disk.remove(directory + "/" + name)
+            try environment.disk.removeFile(at: directory + "/" + name)
         }
         for name in names {
-            guard let range = SwapFile.range(name) else { continue }
+            guard let range = SwapFile.range(ofName: name) else { continue }
             let others = names.compactMap { $0.hasSuffix(".log") ? Int64($0.dropLast(4)) : nil }
                 .filter { range.contains($0) }
             try SwapFile.exchange(
-                directory + "/" + name, directory: directory, base: range.lowerBound, others: others.sorted(),
+                path: directory + "/" + name, directory: directory, base: range.lowerBound,
+                others: others.sorted(),
                 disk: environment.disk)
         }
     }

@@ -19,7 +19,7 @@ extension PartitionLog {
     private static let reportedDamageMax = 1_000
 
     /// Reports a damaged batch once, and returns the error for its reader.
-    func damaged(at offset: Int64, in segment: Segment) -> LogError {
+    func reportDamage(at offset: Int64, in segment: Segment) -> LogError {
         let error = LogError.damaged(path: segment.path, offset: offset)
         guard reportedDamage.insert(offset).inserted else { return error }
         if reportedDamage.count > Self.reportedDamageMax { reportedDamage = [offset] }
@@ -59,7 +59,7 @@ extension SegmentReader {
             return try unsafe next(body)
         } catch {
             guard case .damaged = error else { throw error }
-            guard let sound = try findNextSound() else { return nil }
+            guard let sound = try findNextSoundBatch() else { return nil }
             skip(to: sound)
         }
         return try unsafe next(body)

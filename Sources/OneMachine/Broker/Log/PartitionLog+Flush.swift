@@ -25,8 +25,8 @@ struct FlushState {
 extension PartitionLog {
     /// Calls `done` on the loop thread when all records below `offset` are safe. With an error, the
     /// records are gone and the client must send them again.
-    package func whenDurable(_ offset: Int64, _ done: @escaping (LogError?) -> Void) {
-        if let closed { return done(.closed(closed)) }
+    package func whenDurable(upTo offset: Int64, done: @escaping (LogError?) -> Void) {
+        if let closedReason { return done(.closed(closedReason)) }
         if offset <= highWatermark { return done(nil) }
         flush.waiters.append(.init(offset: offset, done: done))
         requestFlush()
@@ -34,14 +34,14 @@ extension PartitionLog {
 
     func requestFlush() {
         let wanted = environment.flush == .everyAck && durableOffset < endOffset
-        guard !flush.isUnderWay, closed == nil, wanted || checkpoints.isDue else { return }
+        guard !flush.isUnderWay, closedReason == nil, wanted || checkpoints.isDue else { return }
         var dirty = flush.full
         if active.isDirty { dirty.append(active) }
         do throws(DiskError) {
             flush.underWay = try files(of: dirty)
         } catch {
             // Only with `--flush os`, where a segment with new bytes may be closed: nothing waits for it.
-            checkpointed(.failed(error))
+            handleCheckpointOutcome(.failed(error))
             return
         }
         let request = FlushRequest(
@@ -63,22 +63,24 @@ extension PartitionLog {
     }
 
     /// Only the directory could not be opened, so all files are synced, and a second sync does no harm.
-    private func postpone(_ error: DiskError) {
+    private func postponeFlush(after error: DiskError) {
         environment.counters.diskFailures.add()
-        sayFailing(error)
+        logAppendFailure(error)
         environment.open.closeClean()
         flush.isPostponed = true
     }
 
     /// Takes the result of a request.
-    func flushed(_ result: FlushResult) {
-        if closed == nil, let error = result.error, error.isOutOfDescriptors { return postpone(error) }
+    func handleFlushResult(_ result: FlushResult) {
+        if closedReason == nil, let error = result.error, error.isOutOfDescriptors {
+            return postponeFlush(after: error)
+        }
         flush.isUnderWay = false
         flush.request = nil
         flush.underWay.removeAll(keepingCapacity: true)
-        guard closed == nil else { return }
-        if let error = result.error { return flushFailed(error) }
-        checkpointed(result.checkpoint)
+        guard closedReason == nil else { return }
+        if let error = result.error { return handleFlushFailure(error) }
+        handleCheckpointOutcome(result.checkpoint)
         if result.endOffset > durableOffset {
             durableOffset = result.endOffset
             advance()
@@ -101,7 +103,7 @@ extension PartitionLog {
     /// Reopens the log after a failed sync. The unsynced bytes may or may not be on the disk, and the
     /// system reports the failure only once. So the log is cut at the last good sync, unless appends are
     /// acknowledged without a sync, and the rest is read and checked again.
-    private func flushFailed(_ error: DiskError) {
+    private func handleFlushFailure(_ error: DiskError) {
         environment.counters.diskFailures.add()
         environment.log.error(
             "sync failed", .field("topic", topic), .field("partition", Int(partition)),
@@ -112,7 +114,7 @@ extension PartitionLog {
         do throws(LogError) {
             try reopen(cuttingTo: environment.flush == .everyAck ? durableOffset : nil)
         } catch {
-            closed = error.description
+            closedReason = error.description
         }
         for waiter in waiters { waiter.done(.disk(error)) }
         onAdvance?()

@@ -1,8 +1,8 @@
 extension PartitionLog {
     /// Refuses records without a key in a compacted topic, which keeps the newest record of each key. No
     /// other append decompresses a batch.
-    func checkKeys(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(LogError) {
-        let plain = try unsafe header.plainRecords(batch)
+    func checkKeys(of header: BatchHeader, batch: UnsafeRawBufferPointer) throws(LogError) {
+        let plain = try unsafe header.decompressedRecords(of: batch)
         try unsafe plain.withBytes { (raw) throws(LogError) in
             var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
             var expected: Int64 = 0

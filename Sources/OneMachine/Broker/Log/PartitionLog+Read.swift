@@ -43,12 +43,13 @@ extension PartitionLog {
         if !atLeastOne && room < BatchHeader.size { return result }
         while result.bytes == 0 {
             let scan = try readOnce(
-                offset, limit: limit, room: max(room, BatchHeader.size), records: maxRecords, into: &writer)
+                from: offset, limit: limit, room: max(room, BatchHeader.size), records: maxRecords,
+                into: &writer)
             result.bytes = scan.taken
             result.records = scan.records
             result.nextOffset = scan.taken > 0 ? scan.nextOffset : offset
             guard scan.taken == 0, let needed = scan.neededBytes, atLeastOne else { break }
-            guard needed > room else { throw damaged(at: offset, in: segment(holding: offset)) }
+            guard needed > room else { throw reportDamage(at: offset, in: segment(holding: offset)) }
             room = needed
         }
         if committed, result.bytes > 0 {
@@ -70,39 +71,40 @@ extension PartitionLog {
     }
 
     private func readOnce(
-        _ offset: Int64, limit: Int64, room: Int, records: Int64, into writer: inout WireWriter
+        from offset: Int64, limit: Int64, room: Int, records: Int64, into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
         let segment = segment(holding: offset)
-        var start = try locate(offset, in: segment)
-        var scan = try scan(start, limit: limit, room: room, records: records, in: segment, into: &writer)
+        var start = try locateBatch(holding: offset, in: segment)
+        var scan = try scanBatches(
+            from: start, limit: limit, room: room, records: records, in: segment, into: &writer)
         while scan.isDamaged && scan.taken == 0 && start.offset < offset {
             // The damaged header may claim offsets of the sound batches behind it.
             let next = try findSound(behind: start, upTo: offset, in: segment)
-            start = try walk(from: next, to: offset, in: segment)
-            scan = try self.scan(
-                start, limit: limit, room: room, records: records, in: segment, into: &writer)
+            start = try walkHeaders(from: next, to: offset, in: segment)
+            scan = try self.scanBatches(
+                from: start, limit: limit, room: room, records: records, in: segment, into: &writer)
         }
-        if scan.isDamaged && scan.taken == 0 { throw damaged(at: scan.expected, in: segment) }
+        if scan.isDamaged && scan.taken == 0 { throw reportDamage(at: scan.expected, in: segment) }
         if let needed = scan.neededBytes, needed > segment.size - start.position {
-            throw damaged(at: scan.expected, in: segment)
+            throw reportDamage(at: scan.expected, in: segment)
         }
         if scan.taken > 0 {
-            positions.remember(scan.expected, segment: segment, position: start.position + scan.taken)
+            positions.remember(offset: scan.expected, segment: segment, position: start.position + scan.taken)
         }
         return scan
     }
 
-    private func scan(
-        _ start: ReadPositions.Position, limit: Int64, room: Int, records: Int64, in segment: Segment,
+    private func scanBatches(
+        from start: ReadPositions.ReadPosition, limit: Int64, room: Int, records: Int64, in segment: Segment,
         into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
         var scan = BatchScan(expected: start.offset, limit: limit, recordsMax: records)
         do throws(DiskError) {
-            let file = try segment.handle(environment.open)
+            let file = try segment.openFile(with: environment.open)
             let length = min(room, segment.size - start.position)
             try unsafe writer.append(upTo: length) { (buffer) throws(DiskError) in
                 let count = try unsafe environment.disk.read(file, at: start.position, into: buffer)
-                unsafe scan.run(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                unsafe scan.scan(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 return scan.taken
             }
         } catch {
@@ -112,20 +114,22 @@ extension PartitionLog {
     }
 
     /// Finds the batch that holds `offset`, by a recent read or by the index and the headers behind it.
-    func locate(_ offset: Int64, in segment: Segment) throws(LogError) -> ReadPositions.Position {
-        if let known = positions.find(offset, segment: segment) { return known }
-        var start = ReadPositions.Position(
+    func locateBatch(holding offset: Int64, in segment: Segment) throws(LogError)
+        -> ReadPositions.ReadPosition
+    {
+        if let known = positions.find(offset: offset, segment: segment) { return known }
+        var start = ReadPositions.ReadPosition(
             offset: segment.baseOffset, segment: ObjectIdentifier(segment), position: 0)
         if let entry = try index(of: segment).floor(relativeOffset: offset - segment.baseOffset) {
             start.offset += Int64(entry.relativeOffset)
             start.position = Int(entry.position)
         }
-        return try walk(from: start, to: offset, in: segment)
+        return try walkHeaders(from: start, to: offset, in: segment)
     }
 
-    private func walk(
-        from start: ReadPositions.Position, to offset: Int64, in segment: Segment
-    ) throws(LogError) -> ReadPositions.Position {
+    private func walkHeaders(
+        from start: ReadPositions.ReadPosition, to offset: Int64, in segment: Segment
+    ) throws(LogError) -> ReadPositions.ReadPosition {
         var start = start
         var previous = start
         while true {
@@ -138,15 +142,16 @@ extension PartitionLog {
                 if start.position + BatchHeader.size <= segment.size { continue }
             }
             start = try findSound(
-                behind: try culprit(previous, start, in: segment), upTo: offset, in: segment)
+                behind: try damagedBatch(previous: previous, current: start, in: segment), upTo: offset,
+                in: segment)
         }
     }
 
     /// Returns the damaged batch after a walk over headers failed: the present one, or the one before
     /// with a wrong length or offset count.
-    private func culprit(
-        _ previous: ReadPositions.Position, _ start: ReadPositions.Position, in segment: Segment
-    ) throws(LogError) -> ReadPositions.Position {
+    private func damagedBatch(
+        previous: ReadPositions.ReadPosition, current start: ReadPositions.ReadPosition, in segment: Segment
+    ) throws(LogError) -> ReadPositions.ReadPosition {
         var reader = try reader(
             of: segment, position: previous.position, offset: previous.offset, end: segment.size)
         return (try? unsafe reader.next { (_, _) in true }) == true ? start : previous
@@ -154,27 +159,27 @@ extension PartitionLog {
 
     /// Finds the next sound batch, because readers still get the batches behind damage.
     private func findSound(
-        behind start: ReadPositions.Position, upTo offset: Int64, in segment: Segment
-    ) throws(LogError) -> ReadPositions.Position {
+        behind start: ReadPositions.ReadPosition, upTo offset: Int64, in segment: Segment
+    ) throws(LogError) -> ReadPositions.ReadPosition {
         let reader = try reader(
             of: segment, position: start.position, offset: start.offset, end: segment.size)
-        guard let found = try reader.findNextSound(), found.offset <= offset else {
-            throw damaged(at: offset, in: segment)
+        guard let found = try reader.findNextSoundBatch(), found.offset <= offset else {
+            throw reportDamage(at: offset, in: segment)
         }
         return .init(offset: found.offset, segment: start.segment, position: found.position)
     }
 
     func header(at position: Int, in segment: Segment) throws(LogError) -> BatchHeader {
         guard position + BatchHeader.size <= segment.size else {
-            throw damaged(at: segment.endOffset, in: segment)
+            throw reportDamage(at: segment.endOffset, in: segment)
         }
         var bytes = InlineArray<61, UInt8>(repeating: 0)
         var span = bytes.mutableSpan
         do throws(DiskError) {
-            let file = try segment.handle(environment.open)
+            let file = try segment.openFile(with: environment.open)
             return try unsafe span.withUnsafeMutableBytes { (buffer) throws(DiskError) in
                 _ = try unsafe environment.disk.read(file, at: position, into: buffer)
-                return unsafe BatchHeader(UnsafeRawBufferPointer(buffer))
+                return unsafe BatchHeader(parsing: UnsafeRawBufferPointer(buffer))
             }
         } catch {
             throw .disk(error)
@@ -183,15 +188,15 @@ extension PartitionLog {
 
     /// Returns the segment's index. If it is not in memory, it is read or made again.
     func index(of segment: Segment) throws(LogError) -> SegmentIndex {
-        environment.open.used(segment)
+        environment.open.markUsed(segment)
         if let index = segment.index { return index }
         do throws(DiskError) {
-            _ = try segment.handle(environment.open)
+            _ = try segment.openFile(with: environment.open)
             let bytes = try environment.open.withDescriptor { () throws(DiskError) in
                 try environment.disk.contents(of: segment.indexPath)
             }
             if let bytes,
-                let summary = SegmentSummary(bytes), summary.size == segment.size
+                let summary = SegmentSummary(decoding: bytes), summary.size == segment.size
             {
                 segment.index = summary.index
                 return summary.index

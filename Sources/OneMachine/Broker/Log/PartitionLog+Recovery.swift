@@ -9,14 +9,14 @@ extension PartitionLog {
         recoveredAt = environment.clock().milliseconds
         let read: Checkpoint?
         do throws(DiskError) {
-            try finishInterrupted()
+            try finishInterruptedWork()
             try findSegments()
             read = try readCheckpoint()
-            if segments.isEmpty { try begin(behind: read) }
+            if segments.isEmpty { try createFirstSegment(behind: read) }
         } catch {
             throw .disk(error)
         }
-        let checkpoint = try read.flatMap { (read) throws(LogError) in try fits(read) ? read : nil }
+        let checkpoint = try read.flatMap { (read) throws(LogError) in try matchesLog(read) ? read : nil }
         try recover(from: checkpoint)
         endOffset = active.endOffset
         // Records that were deleted stay deleted, whether the rest of the checkpoint fits or not.
@@ -24,10 +24,10 @@ extension PartitionLog {
         logStartOffset = max(min(deleted, endOffset), segments[0].baseOffset)
         if skipsOffsets { try skipOffsets() }
         if checkpoint?.isEnd(of: active) ?? false, !flush.directoryIsDirty {
-            checkpoints.opened()
+            checkpoints.markCurrent()
         } else {
             try syncAll(from: checkpoint)
-            checkpoints.demand()
+            checkpoints.requestCheckpoint()
         }
         durableOffset = endOffset
         lastStableOffset = producers.stableOffset(highWatermark: highWatermark)
@@ -39,10 +39,10 @@ extension PartitionLog {
         segments = []
         incarnation += 1
         producers = Producers()
-        cleaned = CleanedUpTo()
+        compactionProgress = CompactionProgress()
         flush = FlushState()
         checkpoints = CheckpointState()
-        positions.forget()
+        positions.removeAll()
         lastStableOffset = 0
         cutOffset = offset
         defer { cutOffset = nil }
@@ -58,9 +58,9 @@ extension PartitionLog {
         do throws(DiskError) {
             for segment in segments where segment.endOffset > max(segment.baseOffset, checkpoint?.offset ?? 0)
             {
-                try environment.disk.sync(segment.handle(environment.open))
+                try environment.disk.sync(segment.openFile(with: environment.open))
             }
-            try environment.disk.syncDirectory(directory)
+            try environment.disk.syncDirectory(at: directory)
         } catch {
             throw .disk(error)
         }
@@ -69,7 +69,7 @@ extension PartitionLog {
 
     private func findSegments() throws(DiskError) {
         let names = try environment.disk.names(in: directory)
-        setAsideFiles = names.count(where: SetAsideFile.isOne)
+        setAsideFiles = names.count(where: SetAsideFile.isSetAside)
         for name in names where name.hasSuffix(".log") {
             guard let base = Int64(name.dropLast(4)), base >= 0 else { continue }
             segments.append(Segment(baseOffset: base, directory: directory))
@@ -78,22 +78,22 @@ extension PartitionLog {
         // Only the newest segment may be empty. Another empty one is left from a failed roll.
         for segment in segments.dropLast() where try isEmpty(segment) {
             environment.open.close(segment)
-            try environment.disk.remove(segment.path)
+            try environment.disk.removeFile(at: segment.path)
             segments.removeAll { $0 === segment }
         }
     }
 
     private func isEmpty(_ segment: Segment) throws(DiskError) -> Bool {
-        try environment.disk.size(segment.handle(environment.open)) == 0
+        try environment.disk.size(of: segment.openFile(with: environment.open)) == 0
     }
 
     private func readCheckpoint() throws(DiskError) -> Checkpoint? {
         guard let bytes = try environment.disk.contents(of: checkpointPath) else {
-            checkpoints.found(.none)
+            checkpoints.recordDiskCheckpoint(.none)
             return nil
         }
-        if let checkpoint = Checkpoint(bytes) {
-            checkpoints.found(.pointing(checkpoint.segment))
+        if let checkpoint = Checkpoint(decoding: bytes) {
+            checkpoints.recordDiskCheckpoint(.pointing(checkpoint.segment))
             return checkpoint
         }
         environment.log.warning(
@@ -103,9 +103,9 @@ extension PartitionLog {
 
     /// Whether the checkpoint belongs to the segment as it is now: a batch ends at its position, and the
     /// next one has its offset. A segment that was compacted since has other positions.
-    private func fits(_ checkpoint: Checkpoint) throws(LogError) -> Bool {
+    private func matchesLog(_ checkpoint: Checkpoint) throws(LogError) -> Bool {
         if let segment = segments.first(where: { $0.baseOffset == checkpoint.segment }),
-            try fileSize(of: segment) >= checkpoint.position, try ends(checkpoint, in: segment)
+            try fileSize(of: segment) >= checkpoint.position, try batchEnds(at: checkpoint, in: segment)
         {
             return true
         }
@@ -116,7 +116,7 @@ extension PartitionLog {
 
     /// Reads from the last place in front of the checkpoint that its index knows. Damage there is not a
     /// reason to read the whole log: after a power failure that would cut what lies behind the damage.
-    private func ends(_ checkpoint: Checkpoint, in segment: Segment) throws(LogError) -> Bool {
+    private func batchEnds(at checkpoint: Checkpoint, in segment: Segment) throws(LogError) -> Bool {
         let entry = checkpoint.index.entries.last
         var reader = try reader(
             of: segment, position: Int(entry?.position ?? 0),
@@ -132,10 +132,10 @@ extension PartitionLog {
 
     /// Makes the first segment of a log that has none. If records were lost with their files, their
     /// offsets are not used again: readers and committed offsets would take new records for old ones.
-    private func begin(behind checkpoint: Checkpoint?) throws(DiskError) {
+    private func createFirstSegment(behind checkpoint: Checkpoint?) throws(DiskError) {
         let first = Segment(
             baseOffset: max(logStartOffset, checkpoint?.offset ?? 0), directory: directory)
-        try create(first)
+        try createFile(of: first)
         segments = [first]
     }
 
@@ -143,7 +143,7 @@ extension PartitionLog {
     private func recover(from checkpoint: Checkpoint?) throws(LogError) {
         if let checkpoint {
             producers = checkpoint.producers
-            cleaned = checkpoint.cleaned
+            compactionProgress = checkpoint.cleaned
         }
         var index = 0
         while index < segments.count {
@@ -153,10 +153,10 @@ extension PartitionLog {
             }
             var tornFileSize: Int?
             if let checkpoint, segment.baseOffset < checkpoint.segment {
-                try summarise(segment, endOffset: segments[index + 1].baseOffset)
+                try restoreSummary(of: segment, endOffset: segments[index + 1].baseOffset)
             } else {
-                tornFileSize = try scan(
-                    segment, from: checkpoint,
+                tornFileSize = try recoverBatches(
+                    of: segment, from: checkpoint,
                     nextSegment: index + 1 < segments.count ? segments[index + 1].baseOffset : nil)
             }
             if let tornFileSize {
@@ -165,7 +165,7 @@ extension PartitionLog {
             }
             index += 1
         }
-        try becomeActive()
+        try activateLastSegment()
     }
 
     /// Sets the segments behind a cut aside, the newest first, before the last one that stays is cut: a
@@ -180,20 +180,20 @@ extension PartitionLog {
                 setAsideFiles += 1
                 environment.log.error("segment lies behind a cut and was set aside", .field("path", aside))
             }
-            if index + 1 < segments.count { try environment.disk.syncDirectory(directory) }
+            if index + 1 < segments.count { try environment.disk.syncDirectory(at: directory) }
         } catch {
             throw .disk(error)
         }
         segments.removeSubrange((index + 1)...)
-        try becomeActive()
+        try activateLastSegment()
     }
 
-    private func becomeActive() throws(LogError) {
+    private func activateLastSegment() throws(LogError) {
         _ = try index(of: active)
         active.isActive = true
         environment.open.close(active)
         do throws(DiskError) {
-            _ = try active.handle(environment.open)
+            _ = try active.openFile(with: environment.open)
         } catch {
             throw .disk(error)
         }

@@ -9,7 +9,7 @@ extension PartitionLog {
         for segment in segments.dropLast() {
             let ranges = try damage(in: segment)
             guard !ranges.isEmpty else { continue }
-            guard !checkpoints.mayPoint(into: segment) else { throw .closed("its checkpoint is not written") }
+            guard !checkpoints.canPoint(into: segment) else { throw .closed("its checkpoint is not written") }
             try rewrite(segment)
             replaced += ranges
         }
@@ -19,7 +19,7 @@ extension PartitionLog {
     private func rewrite(_ segment: Segment) throws(LogError) {
         let disk = environment.disk
         let cleaned = Segment.path(in: directory, from: segment.baseOffset, suffix: "cleaned")
-        let swap = SwapFile.path(directory, from: segment.baseOffset, to: segment.endOffset)
+        let swap = SwapFile.path(in: directory, from: segment.baseOffset, to: segment.endOffset)
         var reader = try reader(of: segment, position: 0, offset: segment.baseOffset, end: segment.size)
         let source = CompactionPlan.Source(
             path: segment.path, baseOffset: segment.baseOffset, endOffset: segment.endOffset,
@@ -33,13 +33,13 @@ extension PartitionLog {
             try disk.link(segment.path, to: aside)
             setAsideFiles += 1
             try disk.rename(cleaned, to: swap)
-            try disk.syncDirectory(directory)
-            try exchange(.init(sources: [source], swapPath: swap, summary: summary))
-            try disk.syncDirectory(directory)
+            try disk.syncDirectory(at: directory)
+            try exchangeFiles(of: .init(sources: [source], swapPath: swap, summary: summary))
+            try disk.syncDirectory(at: directory)
         } catch {
             throw .disk(error)
         }
-        positions.forget()
+        positions.removeAll()
     }
 
     private func copySound(
@@ -47,7 +47,7 @@ extension PartitionLog {
     ) throws(DiskError) {
         do throws(LogError) {
             while try unsafe reader.nextSkippingDamage({ (header, batch) throws(LogError) in
-                try unsafe Self.copy(header, batch, to: &writer)
+                try unsafe Self.copy(header, batch: batch, to: &writer)
             }) != nil {}
         } catch {
             guard case .disk(let error) = error else { return }
@@ -56,10 +56,10 @@ extension PartitionLog {
     }
 
     private static func copy(
-        _ header: BatchHeader, _ batch: UnsafeRawBufferPointer, to writer: inout SegmentWriter
+        _ header: BatchHeader, batch: UnsafeRawBufferPointer, to writer: inout SegmentWriter
     ) throws(LogError) {
         do throws(DiskError) {
-            try unsafe writer.append(header, batch)
+            try unsafe writer.append(header, batch: batch)
         } catch {
             throw .disk(error)
         }
@@ -74,7 +74,7 @@ extension TopicStore {
         do throws(LogError) {
             for log in topics.flatMap(\.partitions) {
                 if try !log.damage(in: log.active).isEmpty { try log.roll() }
-                log.checkpoints.demand()
+                log.checkpoints.requestCheckpoint()
                 log.requestFlush()
                 while flusher.runOnce() { deliver(now: environment.clock()) }
                 replaced += try log.replaceDamage()

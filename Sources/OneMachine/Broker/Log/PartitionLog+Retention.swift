@@ -6,13 +6,13 @@ extension PartitionLog {
     /// Closed segments go first: that needs no space, and a roll does. On a full disk the roll fails, and
     /// the freed space is what the next one needs.
     func applyRetention(now: WallTime) -> [String] {
-        guard closed == nil, !isCompacting else { return [] }
+        guard closedReason == nil, !isCompacting else { return [] }
         let unwanted = settings.isDeleted ? max(countExpired(now: now), countSurplus()) : 0
         let unreadable = segments.dropLast().prefix { $0.endOffset <= logStartOffset }.count
         let isActiveExpired = unwanted == segments.count
-        var files = dropSegments(min(max(unwanted, unreadable), segments.count - 1))
+        var files = dropSegments(count: min(max(unwanted, unreadable), segments.count - 1))
         guard isActiveExpired || isRollOverdue(now: now), (try? roll()) != nil else { return files }
-        if isActiveExpired { files += dropSegments(1) }
+        if isActiveExpired { files += dropSegments(count: 1) }
         return files
     }
 
@@ -36,7 +36,7 @@ extension PartitionLog {
     /// The largest time of a record, or the time of the last write if no record has one, as on Kafka.
     private func newestTime(in segment: Segment) -> Int64? {
         segment.maxTimestamp >= 0
-            ? segment.maxTimestamp : environment.disk.lastWrite(of: segment.path)?.milliseconds
+            ? segment.maxTimestamp : environment.disk.lastModified(of: segment.path)?.milliseconds
     }
 
     /// Counts the oldest segments that exceed the size limit of the log.
@@ -51,7 +51,7 @@ extension PartitionLog {
 
     /// Takes the first segments out of the log. The files get another name here, oldest first, so that
     /// a crash in between leaves no hole. Freeing their blocks can take long and is for a worker.
-    private func dropSegments(_ count: Int) -> [String] {
+    private func dropSegments(count: Int) -> [String] {
         guard count > 0 else { return [] }
         var files: [String] = []
         var dropped = 0
@@ -59,7 +59,7 @@ extension PartitionLog {
             while dropped < count {
                 let segment = segments[0]
                 environment.open.close(segment)
-                if let left = try retire(segment) { files.append(left) }
+                if let left = try retireFile(of: segment) { files.append(left) }
                 segments.removeFirst()
                 flush.full.removeAll { $0 === segment }
                 logStartOffset = max(logStartOffset, segments[0].baseOffset)
@@ -67,11 +67,11 @@ extension PartitionLog {
             }
         } catch {
             environment.counters.diskFailures.add()
-            sayRetentionFails(error)
+            logRetentionFailure(error)
         }
         guard dropped > 0 else { return files }
         producers.forget(below: logStartOffset)
-        checkpoints.demand()
+        checkpoints.requestCheckpoint()
         requestFlush()
         isRetentionFailing = false
         environment.log.info(
@@ -82,20 +82,20 @@ extension PartitionLog {
 
     /// Returns the new name of the file, or nil if it is gone at once: a full disk may have no space for
     /// another name.
-    private func retire(_ segment: Segment) throws(DiskError) -> String? {
-        try environment.disk.remove(segment.indexPath)
+    private func retireFile(of segment: Segment) throws(DiskError) -> String? {
+        try environment.disk.removeFile(at: segment.indexPath)
         let name = segment.path + ".deleted"
         do throws(DiskError) {
             try environment.disk.rename(segment.path, to: name)
             return name
         } catch {
             guard error.isDiskFull else { throw error }
-            try environment.disk.remove(segment.path)
+            try environment.disk.removeFile(at: segment.path)
             return nil
         }
     }
 
-    private func sayRetentionFails(_ error: DiskError) {
+    private func logRetentionFailure(_ error: DiskError) {
         guard !isRetentionFailing else { return }
         isRetentionFailing = true
         environment.log.error(
@@ -113,7 +113,7 @@ extension PartitionLog {
         guard offset > logStartOffset else { return }
         logStartOffset = offset
         producers.forget(below: offset)
-        checkpoints.demand()
+        checkpoints.requestCheckpoint()
         requestFlush()
     }
 }

@@ -22,33 +22,33 @@ extension PartitionLog {
                     let summary = SegmentSummary(old, index: index)
                     try environment.disk.replace(old.indexPath, with: summary.encoded(), durable: false)
                 }
-                try create(next)
+                try createFile(of: next)
             }
         } catch {
             environment.counters.diskFailures.add()
-            sayFailing(error)
+            logAppendFailure(error)
             // The old segment goes on growing, so an empty file within its range must not stay.
             environment.open.close(next)
-            try? environment.disk.remove(next.path)
+            try? environment.disk.removeFile(at: next.path)
             throw .disk(error)
         }
         if old.isDirty { flush.full.append(old) }
         old.isActive = false
         segments.append(next)
-        checkpoints.demand()
+        checkpoints.requestCheckpoint()
         // A log without appends needs it too: its closed segments are compacted behind a checkpoint only.
         requestFlush()
     }
 
     /// Makes the file of an empty segment to write to.
-    func create(_ segment: Segment) throws(DiskError) {
-        let file = try environment.disk.open(segment.path, create: true, writable: true)
+    func createFile(of segment: Segment) throws(DiskError) {
+        let file = try environment.disk.open(path: segment.path, create: true, writable: true)
         try environment.disk.truncate(file, to: 0)
         segment.isActive = true
         segment.index = SegmentIndex()
         segment.file = file
-        environment.open.used(segment)
-        environment.open.opened(segment)
+        environment.open.markUsed(segment)
+        environment.open.register(segment)
         flush.directoryIsDirty = true
     }
 }

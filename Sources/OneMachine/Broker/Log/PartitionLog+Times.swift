@@ -40,7 +40,7 @@ extension PartitionLog {
                 if isBatch == nil { return nil }
             }
         } catch {
-            if case .damaged(_, let offset) = error { throw damaged(at: offset, in: segment) }
+            if case .damaged(_, let offset) = error { throw reportDamage(at: offset, in: segment) }
             throw error
         }
         return found
@@ -51,7 +51,7 @@ extension BatchHeader {
     fileprivate func first(
         atOrAfter time: Int64, from offset: Int64, in batch: UnsafeRawBufferPointer
     ) throws(LogError) -> TimedOffset? {
-        let plain = try unsafe plainRecords(batch)
+        let plain = try unsafe decompressedRecords(of: batch)
         return try unsafe plain.withBytes { (raw) throws(LogError) in
             var reader = unsafe RecordReader(raw, count: Int(recordCount))
             while let record = try reader.next() {

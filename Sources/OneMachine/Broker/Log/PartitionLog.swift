@@ -16,7 +16,7 @@ package final class PartitionLog {
     /// In order of offset, without gaps; the last one is written to.
     var segments: [Segment] = []
     var producers = Producers()
-    var cleaned = CleanedUpTo()
+    var compactionProgress = CompactionProgress()
 
     package internal(set) var logStartOffset: Int64 = 0
     /// The offset that the next record gets.
@@ -53,7 +53,7 @@ package final class PartitionLog {
     /// Segments, by first offset, in which a compaction met damage: they stay as they are.
     var damagedSegments: Set<Int64> = []
     /// The reason why the log is closed, nil if it is open.
-    var closed: String?
+    var closedReason: String?
 
     /// Called on the loop thread when readers may see more records.
     package var onAdvance: (() -> Void)?
@@ -86,7 +86,7 @@ package final class PartitionLog {
     package var segmentCount: Int { segments.count }
 
     func checkOpen() throws(LogError) {
-        if let closed { throw .closed(closed) }
+        if let closedReason { throw .closed(closedReason) }
     }
 }
 

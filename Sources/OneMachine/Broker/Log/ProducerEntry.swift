@@ -25,7 +25,7 @@ struct ProducerEntry: Equatable {
     }
 
     /// Uses `now` and not the records' timestamps, because a producer of old records is not idle.
-    mutating func appended(_ header: BatchHeader, now: Int64) {
+    mutating func recordAppend(_ header: BatchHeader, now: Int64) {
         if epoch != header.producerEpoch {
             epoch = header.producerEpoch
             batches = []

@@ -3,7 +3,7 @@
 /// the same events and reach the same state.
 struct Producers: Equatable {
     /// A finished transaction whose records a committed reader must not see.
-    struct Aborted: Equatable, Sendable {
+    struct AbortedRange: Equatable, Sendable {
         var producerID: Int64
         var firstOffset: Int64
         /// The marker's offset.
@@ -13,7 +13,7 @@ struct Producers: Equatable {
     }
 
     /// A finished transaction whose marker may not be on disk yet.
-    struct Finished: Equatable {
+    struct FinishedTransaction: Equatable {
         var firstOffset: Int64
         var markerOffset: Int64
     }
@@ -25,17 +25,17 @@ struct Producers: Equatable {
     /// First offset of each open transaction, by producer id.
     var open: [Int64: Int64] = [:]
     /// By marker offset.
-    var aborted: [Aborted] = []
-    private(set) var finished: [Finished] = []
+    var aborted: [AbortedRange] = []
+    private(set) var finished: [FinishedTransaction] = []
 
-    enum Verdict: Equatable {
+    enum AppendVerdict: Equatable {
         case append
         case duplicate(baseOffset: Int64, timestamp: Int64)
     }
 
     /// Judges a batch before it is written. An unknown producer may begin anywhere: its state may
     /// have been removed with its records.
-    func judge(_ header: BatchHeader) throws(LogError) -> Verdict {
+    func checkAppend(_ header: BatchHeader) throws(LogError) -> AppendVerdict {
         guard header.hasProducer, let entry = entries[header.producerID] else { return .append }
         if let batch = entry.duplicate(of: header) {
             return .duplicate(baseOffset: batch.baseOffset, timestamp: batch.timestamp)
@@ -54,23 +54,25 @@ struct Producers: Equatable {
         return .append
     }
 
-    func judgeMarker(producerID: Int64, epoch: Int16) throws(LogError) {
+    func checkMarker(producerID: Int64, epoch: Int16) throws(LogError) {
         guard let entry = entries[producerID], epoch < entry.epoch else { return }
         throw .fencedProducer(producer: producerID, epoch: epoch, current: entry.epoch)
     }
 
     /// Takes over a data batch that was written.
-    mutating func appended(_ header: BatchHeader, now: Int64) {
+    mutating func recordAppend(_ header: BatchHeader, now: Int64) {
         guard header.hasProducer else { return }
         entries[header.producerID, default: ProducerEntry(epoch: header.producerEpoch, lastUsed: 0)]
-            .appended(header, now: now)
+            .recordAppend(header, now: now)
         if header.isTransactional, open[header.producerID] == nil {
             open[header.producerID] = header.baseOffset
         }
     }
 
     /// Takes over a marker that was written.
-    mutating func ended(producerID: Int64, epoch: Int16, commit: Bool, at offset: Int64, timestamp: Int64) {
+    mutating func recordMarker(
+        producerID: Int64, epoch: Int16, commit: Bool, at offset: Int64, timestamp: Int64
+    ) {
         var entry = entries[producerID] ?? ProducerEntry(epoch: epoch, lastUsed: timestamp)
         if epoch != entry.epoch {
             entry.epoch = epoch
@@ -100,14 +102,14 @@ extension Producers {
     }
 
     /// Returns the aborted transactions with records in the range.
-    func aborted(from: Int64, to: Int64) -> [Aborted] {
+    func aborted(from: Int64, to: Int64) -> [AbortedRange] {
         var low = 0
         var high = aborted.count
         while low < high {
             let middle = (low + high) / 2
             if aborted[middle].lastOffset < from { low = middle + 1 } else { high = middle }
         }
-        var found: [Aborted] = []
+        var found: [AbortedRange] = []
         for each in aborted[low...] {
             if each.firstOffset < to { found.append(each) }
             if each.stableOffset >= to { break }

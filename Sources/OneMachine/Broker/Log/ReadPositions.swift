@@ -1,6 +1,6 @@
 /// The ends of the last few reads, so that a consumer that reads on needs no index.
 struct ReadPositions {
-    struct Position {
+    struct ReadPosition {
         var offset: Int64
         var segment: ObjectIdentifier
         var position: Int
@@ -9,20 +9,20 @@ struct ReadPositions {
     /// Limit for the remembered readers of a partition.
     static let limit = 8
 
-    private var known: [Position] = []
+    private var known: [ReadPosition] = []
     private var oldest = 0
 
-    func find(_ offset: Int64, segment: Segment) -> Position? {
+    func find(offset: Int64, segment: Segment) -> ReadPosition? {
         known.first { $0.offset == offset && $0.segment == ObjectIdentifier(segment) }
     }
 
-    mutating func remember(_ offset: Int64, segment: Segment, position: Int) {
-        let entry = Position(offset: offset, segment: ObjectIdentifier(segment), position: position)
+    mutating func remember(offset: Int64, segment: Segment, position: Int) {
+        let entry = ReadPosition(offset: offset, segment: ObjectIdentifier(segment), position: position)
         guard known.count == Self.limit else { return known.append(entry) }
         known[oldest] = entry
         oldest = (oldest + 1) % Self.limit
     }
 
     /// Forgets all positions, after a cut or a compaction.
-    mutating func forget() { self = ReadPositions() }
+    mutating func removeAll() { self = ReadPositions() }
 }

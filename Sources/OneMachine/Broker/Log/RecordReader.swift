@@ -1,5 +1,5 @@
 /// One record in a batch: the ranges of its parts in the decompressed bytes.
-struct LentRecord {
+struct RecordView {
     /// The whole record, including the length in front.
     var whole: Range<Int>
     var offsetDelta: Int64
@@ -25,51 +25,53 @@ struct RecordReader {
     }
 
     /// Returns the next record, or nil after the last.
-    mutating func next() throws(LogError) -> LentRecord? {
+    mutating func next() throws(LogError) -> RecordView? {
         guard left > 0 else {
-            guard unsafe position == bytes.count else { throw Self.flaw("bytes follow its last record") }
+            guard unsafe position == bytes.count else {
+                throw Self.corruptBatch(reason: "bytes follow its last record")
+            }
             return nil
         }
         left -= 1
         let start = position
         let length = try varint()
         guard length >= 0, length <= (unsafe bytes.count) - position else {
-            throw Self.flaw("a record is longer than it")
+            throw Self.corruptBatch(reason: "a record is longer than it")
         }
         let end = position + Int(length)
-        guard end > position else { throw Self.flaw("a record is empty") }
+        guard end > position else { throw Self.corruptBatch(reason: "a record is empty") }
         position += 1
         let timestampDelta = try varint()
         let offsetDelta = try varint()
-        let key = try part(end)
-        let value = try part(end)
+        let key = try readField(endingBy: end)
+        let value = try readField(endingBy: end)
         let headerCount = try varint()
         guard position <= end, headerCount >= 0, headerCount <= Int64(end - position) else {
-            throw Self.flaw("a record's fields do not fit it")
+            throw Self.corruptBatch(reason: "a record's fields do not fit it")
         }
         let headers = position..<end
         position = end
-        return LentRecord(
+        return RecordView(
             whole: start..<end, offsetDelta: offsetDelta, timestampDelta: timestampDelta, key: key,
             value: value, headerCount: Int(headerCount), headers: headers)
     }
 
     private mutating func varint() throws(LogError) -> Int64 {
         guard let value = unsafe Varint.read(bytes, at: &position) else {
-            throw Self.flaw("a number in it does not end")
+            throw Self.corruptBatch(reason: "a number in it does not end")
         }
         return value
     }
 
-    private mutating func part(_ end: Int) throws(LogError) -> Range<Int>? {
+    private mutating func readField(endingBy end: Int) throws(LogError) -> Range<Int>? {
         let length = try varint()
         if length == -1 { return nil }
         guard length >= 0, position <= end, length <= Int64(end - position) else {
-            throw Self.flaw("a key or value is longer than its record")
+            throw Self.corruptBatch(reason: "a key or value is longer than its record")
         }
         defer { position += Int(length) }
         return position..<position + Int(length)
     }
 
-    private static func flaw(_ why: String) -> LogError { .corruptBatch(why) }
+    private static func corruptBatch(reason why: String) -> LogError { .corruptBatch(why) }
 }

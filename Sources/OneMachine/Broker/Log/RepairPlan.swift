@@ -3,11 +3,11 @@ package struct RepairPlan: Equatable, Sendable {
     /// The catalog to write, nil if the present one is right.
     var catalog: TopicCatalog?
     /// Missing directories of partitions, which begin empty.
-    var made: [LogDirectory] = []
+    var createdDirectories: [LogDirectory] = []
     /// Directories that belong to no topic of the catalog and move out of the way.
     var setAside: [LogDirectory] = []
 
-    package var isEmpty: Bool { catalog == nil && made.isEmpty && setAside.isEmpty }
+    package var isEmpty: Bool { catalog == nil && createdDirectories.isEmpty && setAside.isEmpty }
 
     /// One sentence for each step.
     package var sentences: [String] {
@@ -17,16 +17,16 @@ package struct RepairPlan: Equatable, Sendable {
             until `flotilla topics alter`
             """
         }
-        let missing = made.map { "directory \($0.name) is missing: its partition begins empty" }
+        let missing = createdDirectories.map { "directory \($0.name) is missing: its partition begins empty" }
         let unknown = setAside.map {
             "directory \($0.name) belongs to no topic: it moves to \(StoreRepair.setAsideName)"
         }
         return topics + missing + unknown
     }
 
-    init(_ catalog: TopicCatalog, found: [LogDirectory]) {
-        let inventory = StoreInventory(catalog, found: found)
-        made = inventory.missing
+    init(catalog: TopicCatalog, found: [LogDirectory]) {
+        let inventory = StoreInventory(catalog: catalog, found: found)
+        createdDirectories = inventory.missing
         setAside = inventory.unnamed
     }
 
@@ -49,7 +49,7 @@ package struct RepairPlan: Equatable, Sendable {
                     partitionCount: (partitions.max() ?? 0) + 1,
                     settings: isInternal ? CoordinatorTopic.settings : Self.settingsThatKeep))
         }
-        self.init(catalog, found: found)
+        self.init(catalog: catalog, found: found)
         self.catalog = catalog
     }
 

@@ -35,8 +35,8 @@ final class Segment {
     }
 
     /// Takes over a batch that was written at the end of the file.
-    func appended(_ header: BatchHeader, now: Int64) {
-        index?.note(
+    func recordAppend(_ header: BatchHeader, now: Int64) {
+        index?.add(
             relativeOffset: header.baseOffset - baseOffset, position: size, maxTimestampBefore: maxTimestamp)
         size += header.totalSize
         endOffset = header.nextOffset
@@ -46,20 +46,20 @@ final class Segment {
 
     /// Continues behind damaged bytes, which stay in the file; their offsets stay unused.
     func skipDamage(to offset: Int64, position: Int) {
-        index?.noteAlways(
+        index?.addAlways(
             relativeOffset: offset - baseOffset, position: position, maxTimestampBefore: maxTimestamp)
         size = position
         endOffset = offset
     }
 
-    func handle(_ open: OpenSegments) throws(DiskError) -> OpenFile {
-        open.used(self)
+    func openFile(with open: OpenSegments) throws(DiskError) -> OpenFile {
+        open.markUsed(self)
         if let file { return file }
         let file = try open.withDescriptor { () throws(DiskError) in
-            try open.disk.open(path, writable: isActive)
+            try open.disk.open(path: path, writable: isActive)
         }
         self.file = file
-        open.opened(self)
+        open.register(self)
         return file
     }
 }

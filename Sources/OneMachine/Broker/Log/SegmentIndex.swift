@@ -17,13 +17,13 @@ struct SegmentIndex: Equatable, Sendable {
 
     /// Notes a batch. Must be called in order, before the batch counts into the segment's largest
     /// timestamp.
-    mutating func note(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
+    mutating func add(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         guard position >= nextPosition else { return }
-        noteAlways(relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
+        addAlways(relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
     }
 
     /// Notes a batch behind damaged bytes, which only the index can find.
-    mutating func noteAlways(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
+    mutating func addAlways(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
         nextPosition = position + Self.interval
         entries.append(
             Entry(

@@ -2,7 +2,7 @@
 /// for recovery, look-ups by time, and compaction on its own thread.
 struct SegmentReader {
     /// Size of one read, unless a batch is larger.
-    static let chunk = 1 << 20
+    static let chunkBytes = 1 << 20
 
     private let disk: Disk
     private let file: OpenFile
@@ -30,12 +30,12 @@ struct SegmentReader {
     ) throws(LogError) -> Result? {
         guard position < end else { return nil }
         guard position + BatchHeader.size <= end else { throw flaw }
-        try fill(BatchHeader.size)
-        let header = unsafe unread(BatchHeader.size) { unsafe BatchHeader($0) }
+        try fillBuffer(count: BatchHeader.size)
+        let header = unsafe withUnread(count: BatchHeader.size) { unsafe BatchHeader(parsing: $0) }
         guard header.flaw == nil, header.totalSize <= end - position else { throw flaw }
-        try fill(header.totalSize)
+        try fillBuffer(count: header.totalSize)
         let expected = offset
-        let isSound = unsafe unread(header.totalSize) { unsafe header.isSound($0, at: expected) }
+        let isSound = unsafe withUnread(count: header.totalSize) { unsafe header.isSound($0, at: expected) }
         guard isSound else { throw flaw }
         let result = try unsafe buffer.withBytes { (raw) throws(LogError) in
             let range = unread.lowerBound..<unread.lowerBound + header.totalSize
@@ -51,7 +51,7 @@ struct SegmentReader {
 
     private var flaw: LogError { .damaged(path: file.path, offset: offset) }
 
-    private func unread<Result>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    private func withUnread<Result>(count: Int, body: (UnsafeRawBufferPointer) -> Result) -> Result {
         unsafe buffer.withUnsafeBytes { raw in
             let range = unread.lowerBound..<unread.lowerBound + count
             return unsafe body(UnsafeRawBufferPointer(rebasing: raw[range]))
@@ -59,10 +59,10 @@ struct SegmentReader {
     }
 
     /// Makes `count` bytes at `position` available.
-    private mutating func fill(_ count: Int) throws(LogError) {
+    private mutating func fillBuffer(count: Int) throws(LogError) {
         guard unread.count < count else { return }
         let kept = Array(buffer[unread])
-        let wanted = min(max(count, Self.chunk), end - position)
+        let wanted = min(max(count, Self.chunkBytes), end - position)
         if buffer.count < wanted { buffer = [UInt8](repeating: 0, count: wanted) }
         for (index, byte) in kept.enumerated() { buffer[index] = byte }
         var read = 0
@@ -79,21 +79,21 @@ struct SegmentReader {
     }
 
     /// The position of a sound batch in the file.
-    struct Start {
+    struct BatchPosition {
         var position: Int
         var offset: Int64
     }
 
     /// Finds the next sound batch behind damaged bytes, or nil at the end of the file.
-    func findNextSound() throws(LogError) -> Start? {
-        var window = [UInt8](repeating: 0, count: min(Self.chunk, max(0, end - position)))
+    func findNextSoundBatch() throws(LogError) -> BatchPosition? {
+        var window = [UInt8](repeating: 0, count: min(Self.chunkBytes, max(0, end - position)))
         var start = position + 1
         while start + BatchHeader.size <= end {
             let count = try read(into: &window, at: start)
             guard count >= BatchHeader.size else { return nil }
             for index in 0...(count - BatchHeader.size) {
                 let header = unsafe window.withBytes { raw in
-                    unsafe BatchHeader(UnsafeRawBufferPointer(rebasing: raw[index...]))
+                    unsafe BatchHeader(parsing: UnsafeRawBufferPointer(rebasing: raw[index...]))
                 }
                 guard header.flaw == nil, header.leaderEpoch == 0, header.baseOffset > offset,
                     header.baseOffset - offset < Int64(Int32.max), header.totalSize <= end - start - index
@@ -101,7 +101,7 @@ struct SegmentReader {
                 var trial = SegmentReader(
                     disk: disk, file: file, position: start + index, offset: header.baseOffset, end: end)
                 if (try? unsafe trial.next { (_, _) in true }) == true {
-                    return Start(position: start + index, offset: header.baseOffset)
+                    return BatchPosition(position: start + index, offset: header.baseOffset)
                 }
             }
             start += count - BatchHeader.size + 1
@@ -109,7 +109,7 @@ struct SegmentReader {
         return nil
     }
 
-    mutating func skip(to start: Start) {
+    mutating func skip(to start: BatchPosition) {
         unread = 0..<0
         position = start.position
         offset = start.offset

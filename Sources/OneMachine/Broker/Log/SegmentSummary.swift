@@ -18,7 +18,7 @@ struct SegmentSummary: Sendable {
     }
 
     func encoded() -> [UInt8] {
-        SealedFile.seal(Self.format) { writer in
+        SealedFile.seal(format: Self.format) { writer in
             writer.int64(Int64(size))
             writer.int64(endOffset)
             writer.int64(maxTimestamp)
@@ -27,7 +27,7 @@ struct SegmentSummary: Sendable {
         }
     }
 
-    init?(_ bytes: [UInt8]) {
+    init?(decoding bytes: [UInt8]) {
         let read = SealedFile.unseal(bytes, format: Self.format) { (reader) throws(WireError) in
             (
                 try reader.int64(), try reader.int64(), try reader.int64(), try reader.int64(),

@@ -1,7 +1,7 @@
 /// A writer for the file of a compacted segment. It fills holes between batches with empty batches, so
 /// that offsets have no gaps and a flipped bit in an offset is noticed.
 struct SegmentWriter {
-    static let chunk = 1 << 20
+    static let chunkBytes = 1 << 20
 
     private let disk: Disk
     private let file: OpenFile
@@ -12,15 +12,15 @@ struct SegmentWriter {
 
     init(disk: Disk, path: String, directory: String, baseOffset: Int64) throws(DiskError) {
         self.disk = disk
-        try disk.remove(path)
-        file = try disk.open(path, create: true, writable: true)
+        try disk.removeFile(at: path)
+        file = try disk.open(path: path, create: true, writable: true)
         segment = Segment(baseOffset: baseOffset, directory: directory)
         segment.index = SegmentIndex()
     }
 
-    mutating func append(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(DiskError) {
+    mutating func append(_ header: BatchHeader, batch: UnsafeRawBufferPointer) throws(DiskError) {
         try fill(to: header.baseOffset)
-        try unsafe put(header, batch)
+        try unsafe addToBuffer(header, batch: batch)
     }
 
     /// Writes an empty batch for the offsets below `offset`.
@@ -33,17 +33,18 @@ struct SegmentWriter {
 
     /// Writes a batch without records that has this header's offsets and producer.
     mutating func append(empty header: BatchHeader) throws(DiskError) {
-        let batch = BatchBuilder.assemble(header, [])
+        let batch = BatchBuilder.assemble(header: header, body: [])
         try unsafe batch.withBytes { (raw) throws(DiskError) in
-            let header = unsafe BatchHeader(raw)
-            try unsafe append(header, raw)
+            let header = unsafe BatchHeader(parsing: raw)
+            try unsafe append(header, batch: raw)
         }
     }
 
-    private mutating func put(_ header: BatchHeader, _ batch: UnsafeRawBufferPointer) throws(DiskError) {
+    private mutating func addToBuffer(_ header: BatchHeader, batch: UnsafeRawBufferPointer) throws(DiskError)
+    {
         unsafe buffer.append(contentsOf: batch[..<header.totalSize])
-        segment.appended(header, now: header.maxTimestamp)
-        if buffer.count >= Self.chunk { try flush() }
+        segment.recordAppend(header, now: header.maxTimestamp)
+        if buffer.count >= Self.chunkBytes { try flush() }
     }
 
     private mutating func flush() throws(DiskError) {

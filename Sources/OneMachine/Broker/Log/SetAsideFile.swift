@@ -4,7 +4,7 @@ enum SetAsideFile: String, CaseIterable {
     case cut
     case damaged
 
-    static func isOne(_ name: String) -> Bool { allCases.contains { name.hasSuffix("." + $0.rawValue) } }
+    static func isSetAside(name: String) -> Bool { allCases.contains { name.hasSuffix("." + $0.rawValue) } }
 
     /// Returns a name that no earlier file has, so that no file is overwritten.
     func path(for segment: Segment, among names: [String]) -> String {

@@ -6,7 +6,7 @@ enum SnappyCodec {
     static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
         guard unsafe bytes.starts(with: framed) else {
             var out: [UInt8] = []
-            return unsafe block(bytes, into: &out, max: max) ? out : nil
+            return unsafe decompressBlock(bytes, into: &out, max: max) ? out : nil
         }
         var out: [UInt8] = []
         // The magic, a version and the oldest compatible version.
@@ -17,16 +17,20 @@ enum SnappyCodec {
             position += 4
             guard length >= 0, Int(length) <= bytes.count - position else { return nil }
             let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[position..<position + Int(length)])
-            guard unsafe block(part, into: &out, max: max) else { return nil }
+            guard unsafe decompressBlock(part, into: &out, max: max) else { return nil }
             position += Int(length)
         }
         return out
     }
 
     /// Appends the content of one block. Returns false if the block is damaged.
-    private static func block(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8], max: Int) -> Bool {
+    private static func decompressBlock(_ bytes: UnsafeRawBufferPointer, into out: inout [UInt8], max: Int)
+        -> Bool
+    {
         var position = 0
-        guard let length = unsafe length(bytes, &position), length <= max - out.count else { return false }
+        guard let length = unsafe readLength(in: bytes, at: &position), length <= max - out.count else {
+            return false
+        }
         let start = out.count
         let end = start + length
         out.reserveCapacity(end)
@@ -40,7 +44,7 @@ enum SnappyCodec {
                 unsafe out.append(contentsOf: bytes[position..<position + count])
                 position += count
             } else {
-                guard let copy = unsafe copy(in: bytes, tag: tag, at: &position), copy.offset > 0,
+                guard let copy = unsafe readCopy(in: bytes, tag: tag, at: &position), copy.offset > 0,
                     copy.offset <= out.count - start, copy.count <= end - out.count
                 else { return false }
                 // Byte by byte: a copy may read what it has just written.
@@ -50,7 +54,7 @@ enum SnappyCodec {
         return out.count == end
     }
 
-    private static func length(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> Int? {
+    private static func readLength(in bytes: UnsafeRawBufferPointer, at position: inout Int) -> Int? {
         var value = 0
         var shift = 0
         while position < bytes.count, shift < 35 {
@@ -68,25 +72,25 @@ enum SnappyCodec {
     ) -> Int? {
         let short = Int(tag >> 2)
         guard short >= 60 else { return short + 1 }
-        return unsafe little(in: bytes, count: short - 59, at: &position).map { $0 + 1 }
+        return unsafe readLittleEndian(in: bytes, count: short - 59, at: &position).map { $0 + 1 }
     }
 
-    private static func copy(
+    private static func readCopy(
         in bytes: UnsafeRawBufferPointer, tag: UInt8, at position: inout Int
     ) -> (offset: Int, count: Int)? {
         switch tag & 3 {
         case 1:
-            guard let low = unsafe little(in: bytes, count: 1, at: &position) else { return nil }
+            guard let low = unsafe readLittleEndian(in: bytes, count: 1, at: &position) else { return nil }
             return (Int(tag >> 5) << 8 | low, Int(tag >> 2 & 7) + 4)
         case 2:
-            return unsafe little(in: bytes, count: 2, at: &position).map { ($0, Int(tag >> 2) + 1) }
+            return unsafe readLittleEndian(in: bytes, count: 2, at: &position).map { ($0, Int(tag >> 2) + 1) }
         default:
-            return unsafe little(in: bytes, count: 4, at: &position).map { ($0, Int(tag >> 2) + 1) }
+            return unsafe readLittleEndian(in: bytes, count: 4, at: &position).map { ($0, Int(tag >> 2) + 1) }
         }
     }
 
     /// Reads a little-endian number of `count` bytes.
-    private static func little(
+    private static func readLittleEndian(
         in bytes: UnsafeRawBufferPointer, count: Int, at position: inout Int
     ) -> Int? {
         guard count <= bytes.count - position else { return nil }

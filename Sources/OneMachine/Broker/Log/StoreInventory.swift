@@ -7,7 +7,7 @@ struct StoreInventory: Equatable {
     /// Named by the catalog and not there.
     private(set) var missing: [LogDirectory] = []
 
-    init(_ catalog: TopicCatalog, found: [LogDirectory]) {
+    init(catalog: TopicCatalog, found: [LogDirectory]) {
         let named = Set(catalog.entries.flatMap(\.directories))
         missing = named.subtracting(found).sorted()
         for directory in found.sorted() where !named.contains(directory) {

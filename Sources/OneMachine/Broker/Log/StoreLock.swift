@@ -5,21 +5,21 @@ internal import Glibc
 final class StoreLock {
     private let file: OpenFile
 
-    init(_ path: String, _ disk: Disk) throws(TopicStoreError) {
+    init(path: String, disk: Disk) throws(TopicStoreError) {
         do throws(DiskError) {
-            file = try disk.open(path + "/lock", create: true, writable: true)
+            file = try disk.open(path: path + "/lock", create: true, writable: true)
         } catch {
             throw .disk(error)
         }
         guard flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
         guard errno == EWOULDBLOCK else {
-            throw .disk(DiskError(.lock, path: file.path, code: errno))
+            throw .disk(DiskError(operation: .lock, path: file.path, code: errno))
         }
         throw .locked(path: path)
     }
 
     /// The device and inode of the lock file, which is made once: a restored copy has others.
-    var place: String {
+    var directoryIdentity: String {
         var status = stat()
         guard unsafe fstat(file.descriptor, &status) == 0 else { return "" }
         return "\(status.st_dev):\(status.st_ino)"

@@ -11,23 +11,23 @@ package final class StoreRepair {
     package init(path: String, disk: Disk = Disk()) throws(TopicStoreError) {
         self.path = path
         self.disk = disk
-        lock = try StoreLock(path, disk)
-        copies = CatalogCopies(in: path, disk)
+        lock = try StoreLock(path: path, disk: disk)
+        copies = CatalogCopies(in: path, disk: disk)
     }
 
     /// Finds what keeps the broker from starting.
     package func plan() throws(TopicStoreError) -> RepairPlan {
         let found: [LogDirectory]
         do throws(DiskError) {
-            found = try disk.names(in: path + "/logs").compactMap { LogDirectory($0) }
+            found = try disk.names(in: path + "/logs").compactMap { LogDirectory(name: $0) }
         } catch {
             throw .disk(error)
         }
         do throws(TopicStoreError) {
             let catalog = try CatalogCopies.choose(
-                first: copies.read(copies.first), second: copies.read(copies.second),
+                first: copies.readCopy(at: copies.first), second: copies.readCopy(at: copies.second),
                 hasLogs: !found.isEmpty, of: copies)
-            if let catalog { return RepairPlan(catalog, found: found) }
+            if let catalog { return RepairPlan(catalog: catalog, found: found) }
         } catch {
             switch error {
             case .damagedCatalog, .missingCatalog: break
@@ -44,7 +44,7 @@ package final class StoreRepair {
     package func damage() throws(TopicStoreError) -> [DamagedRange] {
         var found: [DamagedRange] = []
         do throws(DiskError) {
-            for name in try disk.names(in: path + "/logs") where LogDirectory(name) != nil {
+            for name in try disk.names(in: path + "/logs") where LogDirectory(name: name) != nil {
                 found += try damage(in: path + "/logs/" + name)
             }
         } catch {
@@ -58,9 +58,10 @@ package final class StoreRepair {
             .compactMap { Int64($0.dropLast(4)) }.sorted()
         var found: [DamagedRange] = []
         for (index, base) in bases.enumerated() {
-            let file = try disk.open(Segment.path(in: directory, from: base, suffix: "log"), writable: false)
+            let file = try disk.open(
+                path: Segment.path(in: directory, from: base, suffix: "log"), writable: false)
             let reader = SegmentReader(
-                disk: disk, file: file, position: 0, offset: base, end: try disk.size(file))
+                disk: disk, file: file, position: 0, offset: base, end: try disk.size(of: file))
             do throws(LogError) {
                 found += try reader.damage(until: index + 1 < bases.count ? bases[index + 1] : nil)
             } catch {
@@ -72,19 +73,21 @@ package final class StoreRepair {
 
     /// Carries a plan out. After a crash at any step, a new plan finds the steps that are left. The
     /// catalog comes last, when all directories that it names exist.
-    package func carryOut(_ plan: RepairPlan) throws(TopicStoreError) {
+    package func apply(_ plan: RepairPlan) throws(TopicStoreError) {
         do throws(DiskError) {
             if !plan.setAside.isEmpty {
                 let aside = path + "/" + Self.setAsideName
-                try disk.makeDirectory(aside)
+                try disk.makeDirectory(at: aside)
                 for directory in plan.setAside {
                     try disk.rename(path + "/logs/" + directory.name, to: aside + "/" + directory.name)
                 }
-                try disk.syncDirectory(aside)
-                try disk.syncDirectory(path)
+                try disk.syncDirectory(at: aside)
+                try disk.syncDirectory(at: path)
             }
-            for directory in plan.made { try disk.makeDirectory(path + "/logs/" + directory.name) }
-            try disk.syncDirectory(path + "/logs")
+            for directory in plan.createdDirectories {
+                try disk.makeDirectory(at: path + "/logs/" + directory.name)
+            }
+            try disk.syncDirectory(at: path + "/logs")
             guard let catalog = plan.catalog else { return }
             try copies.saveFirst(catalog)
             try copies.saveSecond(catalog)

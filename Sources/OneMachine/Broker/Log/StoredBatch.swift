@@ -14,11 +14,11 @@ package struct StoredBatch: Equatable, Sendable {
     package var commits: Bool?
 
     /// `bytes` is one whole sound batch.
-    package init(_ bytes: UnsafeRawBufferPointer) throws(LogError) {
-        let header = unsafe BatchHeader(bytes)
+    package init(parsing bytes: UnsafeRawBufferPointer) throws(LogError) {
+        let header = unsafe BatchHeader(parsing: bytes)
         self.header = header
-        commits = header.isControl ? unsafe Marker.commits(header, bytes) : nil
-        let plain = try unsafe header.plainRecords(bytes)
+        commits = header.isControl ? unsafe TransactionMarker.commits(header, batch: bytes) : nil
+        let plain = try unsafe header.decompressedRecords(of: bytes)
         records = try unsafe plain.withBytes { (raw) throws(LogError) in
             var records: [Record] = []
             var reader = unsafe RecordReader(raw, count: Int(header.recordCount))
@@ -40,10 +40,12 @@ package struct StoredBatch: Equatable, Sendable {
             var position = 0
             while position < raw.count {
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: raw[position...])
-                guard rest.count >= BatchHeader.size, unsafe BatchHeader(rest).totalSize <= rest.count else {
+                guard rest.count >= BatchHeader.size,
+                    unsafe BatchHeader(parsing: rest).totalSize <= rest.count
+                else {
                     throw LogError.corruptBatch("it is not whole")
                 }
-                let batch = try unsafe StoredBatch(rest)
+                let batch = try unsafe StoredBatch(parsing: rest)
                 batches.append(batch)
                 position += batch.header.totalSize
             }
@@ -54,7 +56,7 @@ package struct StoredBatch: Equatable, Sendable {
 
 extension BatchHeader {
     /// Returns the decompressed records. `batch` begins with the whole batch.
-    func plainRecords(_ batch: UnsafeRawBufferPointer) throws(LogError) -> [UInt8] {
+    func decompressedRecords(of batch: UnsafeRawBufferPointer) throws(LogError) -> [UInt8] {
         guard let known = Codec(rawValue: codec) else { throw .unsupportedCodec(codec) }
         let body = unsafe UnsafeRawBufferPointer(rebasing: batch[Self.size..<totalSize])
         return try unsafe known.decompress(body)
@@ -62,7 +64,7 @@ extension BatchHeader {
 
     /// Returns the record's offset in the log. The delta comes from the producer and may have any value,
     /// because most topics take batches without a check of their records.
-    func offset(of record: LentRecord) throws(LogError) -> Int64 {
+    func offset(of record: RecordView) throws(LogError) -> Int64 {
         guard record.offsetDelta >= 0, record.offsetDelta <= Int64(lastOffsetDelta) else {
             throw .corruptBatch("a record is \(record.offsetDelta) after its first of \(lastOffsetDelta)")
         }
@@ -71,7 +73,7 @@ extension BatchHeader {
         return offset
     }
 
-    func timestamp(of record: LentRecord) -> Int64 {
+    func timestamp(of record: RecordView) -> Int64 {
         usesAppendTime ? maxTimestamp : baseTimestamp &+ record.timestampDelta
     }
 }
@@ -79,20 +81,20 @@ extension BatchHeader {
 extension PartitionLog {
     /// Gives every batch to `body`, from the batch that holds `offset` to the end of the log.
     package func forEachBatch(
-        from offset: Int64, _ body: (StoredBatch) throws(LogError) -> Void
+        from offset: Int64, body: (StoredBatch) throws(LogError) -> Void
     ) throws(LogError) {
         var next = max(offset, logStartOffset)
         while next < endOffset {
             let segment = segment(holding: next)
-            let start = try locate(next, in: segment)
+            let start = try locateBatch(holding: next, in: segment)
             var reader = try reader(
                 of: segment, position: start.position, offset: start.offset, end: segment.size)
             do throws(LogError) {
                 while try unsafe reader.next({ (_, bytes) throws(LogError) in
-                    try body(try unsafe StoredBatch(bytes))
+                    try body(try unsafe StoredBatch(parsing: bytes))
                 }) != nil {}
             } catch {
-                if case .damaged(_, let offset) = error { throw damaged(at: offset, in: segment) }
+                if case .damaged(_, let offset) = error { throw reportDamage(at: offset, in: segment) }
                 throw error
             }
             next = segment.endOffset

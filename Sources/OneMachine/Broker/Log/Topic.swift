@@ -18,12 +18,12 @@ package final class Topic {
         self.settings = settings
     }
 
-    package func partition(_ index: Int32) -> PartitionLog? {
+    package func partition(at index: Int32) -> PartitionLog? {
         index >= 0 && Int(index) < partitions.count ? partitions[Int(index)] : nil
     }
 
     /// Whether Kafka allows the topic name. It becomes part of a directory's name.
-    package static func isName(_ name: String) -> Bool {
+    package static func isValidName(_ name: String) -> Bool {
         (1...249).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy { byte in
                 switch byte {

@@ -22,7 +22,7 @@ struct TopicCatalog: Equatable {
     }
 
     /// A deleted topic, some of whose directories may still exist.
-    struct Removed: Equatable {
+    struct RemovedTopic: Equatable {
         var name: String
         var serial: Int64
 
@@ -37,7 +37,7 @@ struct TopicCatalog: Equatable {
     var entries: [Entry] = []
     /// Grows with each change, and tells which of two copies is newer.
     var revision: Int64 = 0
-    var removed: [Removed] = []
+    var removed: [RemovedTopic] = []
     /// False for a file of an older release, which removed every log that it did not name.
     private(set) var listsRemoved = true
 
@@ -50,7 +50,7 @@ struct TopicCatalog: Equatable {
     }
 
     func encoded() -> [UInt8] {
-        SealedFile.seal(Self.format) { writer in
+        SealedFile.seal(format: Self.format) { writer in
             writer.string(clusterID)
             writer.int64(nextSerial)
             writer.array(entries) { writer, entry in
@@ -72,7 +72,7 @@ struct TopicCatalog: Equatable {
         }
     }
 
-    init?(_ bytes: [UInt8]) {
+    init?(decoding bytes: [UInt8]) {
         for format in [Self.format, Self.formatWithoutRemoved] {
             let read = SealedFile.unseal(bytes, format: format) { (reader) throws(WireError) in
                 try TopicCatalog(from: &reader, format: format)
@@ -101,13 +101,13 @@ struct TopicCatalog: Equatable {
         guard listsRemoved else { return }
         revision = try reader.int64()
         removed = try reader.array { (reader) throws(WireError) in
-            Removed(name: try reader.string(), serial: try reader.int64())
+            RemovedTopic(name: try reader.string(), serial: try reader.int64())
         }
     }
 
-    mutating func remove(_ name: String, serial: Int64) {
+    mutating func remove(name: String, serial: Int64) {
         entries.removeAll { $0.serial == serial }
-        removed.append(Removed(name: name, serial: serial))
+        removed.append(RemovedTopic(name: name, serial: serial))
     }
 
     /// Everything that the catalog says is done: its removed logs are gone.

@@ -21,32 +21,34 @@ package struct TopicSettings: Equatable, Sendable {
 
     package init() {}
 
-    package init(_ overrides: [String: String]) throws(TopicSettingError) {
-        for (name, value) in overrides.sorted(by: { $0.key < $1.key }) { try set(name, value) }
+    package init(overrides: [String: String]) throws(TopicSettingError) {
+        for (name, value) in overrides.sorted(by: { $0.key < $1.key }) { try set(name, to: value) }
     }
 
     /// Sets one setting, or resets it with nil.
-    package mutating func set(_ name: String, _ value: String?) throws(TopicSettingError) {
+    package mutating func set(_ name: String, to value: String?) throws(TopicSettingError) {
         guard let setting = TopicSettingRule.named(name) else {
-            throw .init(name: name, why: "is not known here")
+            throw .init(name: name, reason: "is not known here")
         }
-        let text = value ?? setting.standard
+        let text = value ?? setting.defaultValue
         guard setting.set(&self, text) else {
-            throw .init(name: name, why: "cannot be \(text); give \(setting.range)")
+            throw .init(name: name, reason: "cannot be \(text); give \(setting.range)")
         }
         overrides[name] = value
     }
 
     /// Every setting with its value, for a description of the topic.
-    package var described: [(name: String, value: String, isDefault: Bool)] {
-        TopicSettingRule.all.map { ($0.name, overrides[$0.name] ?? $0.standard, overrides[$0.name] == nil) }
+    package var descriptions: [(name: String, value: String, isDefault: Bool)] {
+        TopicSettingRule.all.map {
+            ($0.name, overrides[$0.name] ?? $0.defaultValue, overrides[$0.name] == nil)
+        }
     }
 }
 
 /// A refused setting.
 package struct TopicSettingError: Error, Equatable, CustomStringConvertible {
     package var name: String
-    package var why: String
+    package var reason: String
 
-    package var description: String { "topic setting \(name) \(why)" }
+    package var description: String { "topic setting \(name) \(reason)" }
 }

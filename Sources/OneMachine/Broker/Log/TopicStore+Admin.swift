@@ -3,7 +3,7 @@ extension TopicStore {
     package func create(
         _ name: String, partitions: Int32, settings: [String: String] = [:], isInternal: Bool = false
     ) throws(TopicStoreError) -> Topic {
-        try checkCreation(name, partitions: partitions, settings: settings)
+        try checkCreation(of: name, partitions: partitions, settings: settings)
         var generator = SystemRandomNumberGenerator()
         let entry = TopicCatalog.Entry(
             name: name, id: .random(using: &generator), isInternal: isInternal,
@@ -13,9 +13,9 @@ extension TopicStore {
         next.entries.append(entry)
         do throws(DiskError) {
             for directory in entry.directories {
-                try environment.disk.makeDirectory(path + "/logs/" + directory.name)
+                try environment.disk.makeDirectory(at: path + "/logs/" + directory.name)
             }
-            try environment.disk.syncDirectory(path + "/logs")
+            try environment.disk.syncDirectory(at: path + "/logs")
         } catch {
             throw .disk(error)
         }
@@ -23,7 +23,7 @@ extension TopicStore {
         do throws(TopicStoreError) {
             try open(entry)
         } catch {
-            takeBack(entry)
+            undoCreation(of: entry)
             throw error
         }
         guard let topic = topic(named: name) else { throw .unknown(name) }
@@ -32,13 +32,13 @@ extension TopicStore {
 
     /// Throws the error that `create` would throw, for a request that only validates.
     package func checkCreation(
-        _ name: String, partitions: Int32, settings: [String: String]
+        of name: String, partitions: Int32, settings: [String: String]
     ) throws(TopicStoreError) {
-        guard Topic.isName(name) else { throw .badName(name) }
+        guard Topic.isValidName(name) else { throw .badName(name) }
         guard topic(named: name) == nil else { throw .exists(name) }
         guard (1...Self.partitionsMax).contains(partitions) else { throw .badPartitionCount(partitions) }
         do throws(TopicSettingError) {
-            _ = try TopicSettings(settings)
+            _ = try TopicSettings(overrides: settings)
         } catch {
             throw .badSetting(error)
         }
@@ -48,9 +48,9 @@ extension TopicStore {
     package func delete(_ name: String) throws(TopicStoreError) {
         guard let topic = topic(named: name) else { throw .unknown(name) }
         var next = catalog
-        next.remove(name, serial: topic.serial)
+        next.remove(name: name, serial: topic.serial)
         try save(next)
-        forget(topic)
+        removeTopic(topic)
         // A start removes the directories that are left then, because the catalog lists them as removed.
         worker.submit(.removeDirectories(topic.partitions.map(\.directory)))
     }
@@ -60,7 +60,7 @@ extension TopicStore {
         guard let topic = topic(named: name) else { throw .unknown(name) }
         let settings: TopicSettings
         do throws(TopicSettingError) {
-            settings = try TopicSettings(overrides)
+            settings = try TopicSettings(overrides: overrides)
         } catch {
             throw .badSetting(error)
         }
@@ -75,9 +75,9 @@ extension TopicStore {
 
     /// Removes a topic whose logs could not be opened. If the catalog cannot be saved, the topic is
     /// there again after a crash, without records.
-    private func takeBack(_ entry: TopicCatalog.Entry) {
+    private func undoCreation(of entry: TopicCatalog.Entry) {
         var next = catalog
-        next.remove(entry.name, serial: entry.serial)
+        next.remove(name: entry.name, serial: entry.serial)
         do throws(TopicStoreError) {
             try save(next)
         } catch {

@@ -5,14 +5,14 @@ extension TopicStore {
     /// together, removes what the catalog lists as removed, and writes both copies if one is not right.
     func openCatalog() throws(TopicStoreError) {
         let found = try findDirectories()
-        let (first, second) = (copies.read(copies.first), copies.read(copies.second))
+        let (first, second) = (copies.readCopy(at: copies.first), copies.readCopy(at: copies.second))
         let chosen = try CatalogCopies.choose(
             first: first, second: second, hasLogs: !found.isEmpty, of: copies)
-        guard let chosen else { return try beginCatalog() }
-        warn(of: first, second, chosen)
-        let inventory = StoreInventory(chosen, found: found)
-        try refuse(inventory)
-        try remove(inventory)
+        guard let chosen else { return try createCatalog() }
+        warnAboutCopies(first: first, second: second, chosen: chosen)
+        let inventory = StoreInventory(catalog: chosen, found: found)
+        try refuseMismatch(in: inventory)
+        try removeDirectories(in: inventory)
         catalog = chosen
         catalog.forgetRemoved()
         guard first != .sound(catalog) || second != .sound(catalog) else { return }
@@ -20,7 +20,7 @@ extension TopicStore {
     }
 
     /// Starts a data directory that holds nothing.
-    private func beginCatalog() throws(TopicStoreError) {
+    private func createCatalog() throws(TopicStoreError) {
         var generator = SystemRandomNumberGenerator()
         catalog = TopicCatalog(clusterID: ClusterID.random(using: &generator))
         try save(catalog)
@@ -28,13 +28,15 @@ extension TopicStore {
 
     private func findDirectories() throws(TopicStoreError) -> [LogDirectory] {
         do throws(DiskError) {
-            return try environment.disk.names(in: path + "/logs").compactMap { LogDirectory($0) }
+            return try environment.disk.names(in: path + "/logs").compactMap { LogDirectory(name: $0) }
         } catch {
             throw .disk(error)
         }
     }
 
-    private func warn(of first: CatalogCopies.Copy, _ second: CatalogCopies.Copy, _ chosen: TopicCatalog) {
+    private func warnAboutCopies(
+        first: CatalogCopies.CopyState, second: CatalogCopies.CopyState, chosen: TopicCatalog
+    ) {
         for (copy, path) in [(first, copies.first), (second, copies.second)] where copy != .sound(chosen) {
             environment.log.warning(
                 "a copy of the catalog is missing, damaged or old and is written again from the other copy",
@@ -43,7 +45,7 @@ extension TopicStore {
     }
 
     /// Comes before anything is removed.
-    private func refuse(_ inventory: StoreInventory) throws(TopicStoreError) {
+    private func refuseMismatch(in inventory: StoreInventory) throws(TopicStoreError) {
         guard inventory.missing.isEmpty else {
             throw .missingLogs(inventory.missing.map { path + "/logs/" + $0.name })
         }
@@ -59,19 +61,19 @@ extension TopicStore {
         guard unknown.isEmpty else { throw .unknownLogs(unknown) }
     }
 
-    private func remove(_ inventory: StoreInventory) throws(TopicStoreError) {
+    private func removeDirectories(in inventory: StoreInventory) throws(TopicStoreError) {
         guard !inventory.removed.isEmpty || !inventory.unnamed.isEmpty else { return }
         let disk = environment.disk
         do throws(DiskError) {
             for directory in inventory.removed {
-                try disk.removeDirectory(path + "/logs/" + directory.name)
+                try disk.removeDirectory(at: path + "/logs/" + directory.name)
             }
             // A creation that a crash interrupted leaves empty directories behind.
             for directory in inventory.unnamed {
-                _ = try disk.removeEmptyDirectory(path + "/logs/" + directory.name)
+                _ = try disk.removeEmptyDirectory(at: path + "/logs/" + directory.name)
             }
             // The catalog forgets what it removed; a power failure must not bring it back after that.
-            try disk.syncDirectory(path + "/logs")
+            try disk.syncDirectory(at: path + "/logs")
         } catch {
             throw .disk(error)
         }
@@ -87,15 +89,15 @@ extension TopicStore {
         } catch {
             // Higher than the revision that may be in the file.
             catalog.revision += 2
-            owesCatalog = true
-            saveOwedCatalog()
+            hasUnsavedCatalog = true
+            saveUnsavedCatalog()
             throw .disk(error)
         }
         catalog = next
-        owesCatalog = true
+        hasUnsavedCatalog = true
         do throws(DiskError) {
             try copies.saveSecond(catalog)
-            owesCatalog = false
+            hasUnsavedCatalog = false
         } catch {
             environment.counters.diskFailures.add()
             environment.log.warning(
@@ -105,12 +107,12 @@ extension TopicStore {
     }
 
     /// Writes what an earlier save could not write.
-    func saveOwedCatalog() {
-        guard owesCatalog else { return }
+    func saveUnsavedCatalog() {
+        guard hasUnsavedCatalog else { return }
         do throws(DiskError) {
             try copies.saveFirst(catalog)
             try copies.saveSecond(catalog)
-            owesCatalog = false
+            hasUnsavedCatalog = false
         } catch {
             environment.counters.diskFailures.add()
         }

@@ -10,14 +10,14 @@ extension TopicStore {
     /// Gives finished work to the logs. Called on the loop thread after `wake`. `now` is the expiry
     /// clock's time: the times of compactions are compared with it later.
     package func deliver(now: WallTime) {
-        for result in environment.flusher.takeResults() { logs[result.log]?.flushed(result) }
+        for result in environment.flusher.takeResults() { logs[result.log]?.handleFlushResult(result) }
         for result in worker.takeResults() { logs[result.log]?.apply(result, now: now) }
     }
 
     /// Starts the retention and compactions that are due; the worker does the long part. `now` is the
     /// expiry clock's time.
     package func upkeep(now: WallTime) {
-        saveOwedCatalog()
+        saveUnsavedCatalog()
         if now.isDue(nextSweep, within: Self.sweepMilliseconds) {
             nextSweep = now.milliseconds + Self.sweepMilliseconds
             environment.open.sweep()

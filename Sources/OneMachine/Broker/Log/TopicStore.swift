@@ -22,7 +22,7 @@ package final class TopicStore {
     let copies: CatalogCopies
     private var bootNote: BootNote
     /// Whether the disk may have another catalog than memory, because a save failed.
-    var owesCatalog = false
+    var hasUnsavedCatalog = false
     private(set) var topicsByName: [String: Topic] = [:]
     private(set) var logs: [Int: PartitionLog] = [:]
     private var nextLog = 0
@@ -35,22 +35,24 @@ package final class TopicStore {
     package init(
         path: String, flush: FlushPolicy = .everyAck, disk: Disk = Disk(), log: Log = .silent,
         metrics: Metrics = Metrics(), openSegmentsMax: Int = OpenSegments.limitDefault,
-        bootID: String = BootID.current, place: String? = nil, clock: @escaping () -> WallTime = { .now() },
+        bootID: String = BootID.current, directoryIdentity: String? = nil,
+        clock: @escaping () -> WallTime = { .now() },
         wake: @escaping @Sendable () -> Void
     ) throws(TopicStoreError) {
         self.path = path
-        let counters = LogCounters(metrics)
+        let counters = LogCounters(metrics: metrics)
         worker = DiskWorker(disk: disk, wake: wake)
         let noted: BootNote?
-        try Self.makeDirectories(path, disk)
-        lock = try StoreLock(path, disk)
+        try Self.makeDirectories(at: path, disk: disk)
+        lock = try StoreLock(path: path, disk: disk)
         do throws(DiskError) {
-            noted = try BootNote.read(in: path, disk)
+            noted = try BootNote.read(in: path, disk: disk)
         } catch {
             throw .disk(error)
         }
-        bootNote = BootNote(boot: bootID, place: place ?? lock.place, flush: flush)
-        copies = CatalogCopies(in: path, disk)
+        bootNote = BootNote(
+            boot: bootID, directoryIdentity: directoryIdentity ?? lock.directoryIdentity, flush: flush)
+        copies = CatalogCopies(in: path, disk: disk)
         environment = LogEnvironment(
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax, flush: flush),
             flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake), flush: flush,
@@ -60,12 +62,12 @@ package final class TopicStore {
         try openCatalog()
         let skipsOffsets = bootNote.mayHaveLostAcknowledged(since: noted)
         for entry in catalog.entries { try open(entry, skipsOffsets: skipsOffsets) }
-        if bootNote != noted { try save(bootNote) }
+        if bootNote != noted { try saveBootNote(bootNote) }
     }
 
-    private func save(_ note: BootNote) throws(TopicStoreError) {
+    private func saveBootNote(_ note: BootNote) throws(TopicStoreError) {
         do throws(DiskError) {
-            try note.save(in: path, environment.disk)
+            try note.save(in: path, disk: environment.disk)
         } catch {
             throw .disk(error)
         }
@@ -73,11 +75,11 @@ package final class TopicStore {
 
     /// Makes the directories that are missing, with durable names: a directory that a power failure
     /// takes away would take the acknowledged records in it along.
-    static func makeDirectories(_ path: String, _ disk: Disk) throws(TopicStoreError) {
+    static func makeDirectories(at path: String, disk: Disk) throws(TopicStoreError) {
         do throws(DiskError) {
-            if try disk.makeDirectory(path) { try disk.syncDirectory(disk.parent(of: path)) }
-            try disk.closeToOthers(path)
-            if try disk.makeDirectory(path + "/logs") { try disk.syncDirectory(path) }
+            if try disk.makeDirectory(at: path) { try disk.syncDirectory(at: disk.parent(of: path)) }
+            try disk.restrictAccess(to: path)
+            if try disk.makeDirectory(at: path + "/logs") { try disk.syncDirectory(at: path) }
         } catch {
             throw .disk(error)
         }
@@ -86,7 +88,7 @@ package final class TopicStore {
     func open(_ entry: TopicCatalog.Entry, skipsOffsets: Bool = false) throws(TopicStoreError) {
         let settings: TopicSettings
         do throws(TopicSettingError) {
-            settings = try TopicSettings(entry.settings)
+            settings = try TopicSettings(overrides: entry.settings)
         } catch {
             throw .badSetting(error)
         }
@@ -103,18 +105,18 @@ package final class TopicStore {
                 try log.open(skipsOffsets: skipsOffsets)
             }
         } catch {
-            for log in topic.partitions { log.abandon("its topic could not be opened") }
+            for log in topic.partitions { log.abandon(reason: "its topic could not be opened") }
             throw .log(error)
         }
         for log in topic.partitions { logs[log.id] = log }
         topicsByName[entry.name] = topic
     }
 
-    func forget(_ topic: Topic) {
+    func removeTopic(_ topic: Topic) {
         topicsByName[topic.name] = nil
         for log in topic.partitions {
             logs[log.id] = nil
-            log.abandon("the topic was deleted")
+            log.abandon(reason: "the topic was deleted")
         }
     }
 }
@@ -127,7 +129,7 @@ extension TopicStore {
 
     package func topic(named name: String) -> Topic? { topicsByName[name] }
 
-    package func topic(_ id: TopicID) -> Topic? { topicsByName.values.first { $0.id == id } }
+    package func topic(id: TopicID) -> Topic? { topicsByName.values.first { $0.id == id } }
 
     /// The thread that syncs; the owner runs it.
     package var flusher: Flusher { environment.flusher }
@@ -150,6 +152,6 @@ extension TopicStore {
         if let failure { throw .log(failure) }
         guard bootNote.flush == .os else { return }
         bootNote.isClosed = true
-        try save(bootNote)
+        try saveBootNote(bootNote)
     }
 }

@@ -51,12 +51,12 @@ package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
             "catalogs \(first) and \(second) belong to two brokers; move the wrong one away"
         case .unknownLogs(let paths):
             """
-            directory \(Self.list(paths)) has records but the catalog does not name it: the catalog is older than \
+            directory \(Self.summary(of: paths)) has records but the catalog does not name it: the catalog is older than \
             the records; restore the newer catalog, or set the records aside with `flotilla repair`
             """
         case .missingLogs(let paths):
             """
-            directory \(Self.list(paths)) is missing but the catalog names it; restore it, or begin its partition \
+            directory \(Self.summary(of: paths)) is missing but the catalog names it; restore it, or begin its partition \
             empty with `flotilla repair`
             """
         case .exists(let name): "topic \(name) exists already"
@@ -75,7 +75,7 @@ package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
         "restore it from a backup, or make it from the logs with `flotilla repair`"
 
     /// The first path and the number of the others.
-    private static func list(_ paths: [String]) -> String {
+    private static func summary(of paths: [String]) -> String {
         let first = paths.first ?? ""
         return paths.count > 1 ? "\(first) (and \(paths.count - 1) more)" : first
     }

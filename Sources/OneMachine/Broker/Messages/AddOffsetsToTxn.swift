@@ -25,6 +25,6 @@ struct TransactionResponse: Equatable {
     func write(to writer: inout WireWriter, version: Int16) {
         writer.int32(0)
         writer.error(error)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -2,7 +2,7 @@
 /// (IncrementalAlterConfigs).
 struct AlterConfigsRequest {
     /// Kafka's numbers for an incremental step.
-    enum Step: Int8 {
+    enum ChangeOperation: Int8 {
         case set = 0
         case delete = 1
         case append = 2
@@ -17,14 +17,14 @@ struct AlterConfigsRequest {
     }
 
     var resources: [(resource: ConfigResource, changes: [Change])]
-    var onlyChecks: Bool
+    var validateOnly: Bool
 
     init(from reader: inout WireReader, incremental: Bool) throws(WireError) {
         resources = try reader.array { (reader) throws(WireError) in
             let resource = ConfigResource(kind: try reader.int8(), name: try reader.string())
             let changes = try reader.array { (reader) throws(WireError) in
                 let name = try reader.string()
-                let step = incremental ? try reader.int8() : Step.set.rawValue
+                let step = incremental ? try reader.int8() : ChangeOperation.set.rawValue
                 let change = Change(name: name, step: step, value: try reader.nullableString())
                 try reader.skipTags()
                 return change
@@ -32,7 +32,7 @@ struct AlterConfigsRequest {
             try reader.skipTags()
             return (resource, changes)
         }
-        onlyChecks = try reader.bool()
+        validateOnly = try reader.bool()
         try reader.skipTags()
     }
 }
@@ -53,8 +53,8 @@ struct AlterConfigsResponse {
             writer.message(outcome.message)
             writer.int8(outcome.resource.kind)
             writer.string(outcome.resource.name)
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

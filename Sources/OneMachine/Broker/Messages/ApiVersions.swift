@@ -9,10 +9,10 @@ enum ApiVersions {
             writer.int16(api.rawValue)
             writer.int16(api.versions.oldestAdvertised)
             writer.int16(api.versions.newest)
-            writer.noTags()
+            writer.emptyTags()
         }
         if version >= 1 { writer.int32(0) }
-        writer.noTags()
+        writer.emptyTags()
     }
 
     /// Reads, and forgets, what the client calls itself.

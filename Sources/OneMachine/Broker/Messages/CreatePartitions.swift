@@ -23,8 +23,8 @@ enum CreatePartitions {
             writer.string(outcome.name)
             writer.error(outcome.error)
             writer.message(outcome.message)
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -10,7 +10,7 @@ struct CreateTopicsRequest {
     }
 
     var topics: [Topic]
-    var onlyChecks: Bool
+    var validateOnly: Bool
 
     init(from reader: inout WireReader, version: Int16) throws(WireError) {
         topics = try reader.array { (reader) throws(WireError) in
@@ -34,7 +34,7 @@ struct CreateTopicsRequest {
                 assignments: assignments.count, settings: settings)
         }
         _ = try reader.int32()  // time limit
-        onlyChecks = try reader.bool()
+        validateOnly = try reader.bool()
         try reader.skipTags()
     }
 }
@@ -67,11 +67,11 @@ struct CreateTopicsResponse {
                     writer.bool(false)
                     writer.int8(setting.source.rawValue)
                     writer.bool(false)
-                    writer.noTags()
+                    writer.emptyTags()
                 }
             }
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

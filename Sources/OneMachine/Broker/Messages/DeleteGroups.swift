@@ -23,8 +23,8 @@ struct DeleteGroupsResponse: Equatable {
         writer.array(groups) { writer, group in
             writer.string(group.groupID)
             writer.error(group.error)
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

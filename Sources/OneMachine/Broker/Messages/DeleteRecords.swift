@@ -33,6 +33,6 @@ struct DeleteRecordsResponse {
             writer.int64(partition.logStartOffset)
             writer.error(partition.error)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

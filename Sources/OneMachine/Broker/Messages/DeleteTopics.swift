@@ -23,8 +23,8 @@ enum DeleteTopicsResponse {
             writer.string(outcome.name)
             writer.error(outcome.error)
             if version >= 5 { writer.message(outcome.message) }
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

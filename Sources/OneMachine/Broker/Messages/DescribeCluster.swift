@@ -18,9 +18,9 @@ enum DescribeCluster {
             writer.string(node.host)
             writer.int32(Int32(node.port))
             writer.nullableString(nil)
-            writer.noTags()
+            writer.emptyTags()
         }
         writer.int32(operations ? Node.clusterOperations : Node.operationsNotAsked)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -26,31 +26,31 @@ struct DescribeConfigsRequest {
 }
 
 struct DescribeConfigsResponse {
-    struct Described {
+    struct DescribedResource {
         var resource: ConfigResource
         var error = ErrorCode.none
         var message: String?
         var settings: [DescribedSetting] = []
     }
 
-    var described: [Described]
+    var resources: [DescribedResource]
 
     func write(to writer: inout WireWriter, version: Int16, request: DescribeConfigsRequest) {
         writer.int32(0)
-        writer.array(described) { writer, each in
+        writer.array(resources) { writer, each in
             writer.error(each.error)
             writer.message(each.message)
             writer.int8(each.resource.kind)
             writer.string(each.resource.name)
             writer.array(each.settings) {
-                Self.write($1, to: &$0, version: version, request: request)
+                Self.writeSetting($1, to: &$0, version: version, request: request)
             }
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 
-    private static func write(
+    private static func writeSetting(
         _ setting: DescribedSetting, to writer: inout WireWriter, version: Int16,
         request: DescribeConfigsRequest
     ) {
@@ -63,12 +63,12 @@ struct DescribeConfigsResponse {
             writer.string(setting.name)
             writer.nullableString(setting.value)
             writer.int8(setting.source.rawValue)
-            writer.noTags()
+            writer.emptyTags()
         }
         if version >= 3 {
             writer.int8(setting.kind.rawValue)
             writer.nullableString(nil)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -44,21 +44,21 @@ struct DescribeGroupsResponse: Equatable {
             writer.string(group.protocolType)
             writer.string(group.protocolName)
             writer.array(group.members) { writer, member in
-                Self.write(member, to: &writer, version: version)
+                Self.writeMember(member, to: &writer, version: version)
             }
             if version >= 3 { writer.int32(Self.noAuthorizedOperations) }
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 
-    private static func write(_ member: Member, to writer: inout WireWriter, version: Int16) {
+    private static func writeMember(_ member: Member, to writer: inout WireWriter, version: Int16) {
         writer.string(member.memberID)
         if version >= 4 { writer.nullableString(member.instanceID) }
         writer.string(member.clientID)
         writer.string(member.clientHost)
         writer.bytes(member.metadata)
         writer.bytes(member.assignment)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

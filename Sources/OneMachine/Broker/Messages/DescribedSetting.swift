@@ -1,14 +1,14 @@
 /// One setting of a topic or of the broker, as clients are shown it.
 struct DescribedSetting {
     /// Kafka's numbers for where a value comes from.
-    enum Source: Int8 {
+    enum ValueSource: Int8 {
         case topic = 1
         case broker = 4
-        case standard = 5
+        case defaultValue = 5
     }
 
     /// Kafka's numbers for what a value is.
-    enum Kind: Int8 {
+    enum ValueKind: Int8 {
         case boolean = 1
         case string = 2
         case int = 3
@@ -33,7 +33,7 @@ struct DescribedSetting {
 
     var name: String
     var value: String?
-    var source: Source
-    var kind: Kind
+    var source: ValueSource
+    var kind: ValueKind
     var isReadOnly = false
 }

@@ -38,14 +38,14 @@ struct FindCoordinatorResponse {
                 Self.writeNode(each, to: &writer)
                 writer.error(each.error)
                 writer.message(each.errorMessage)
-                writer.noTags()
+                writer.emptyTags()
             }
         } else if let only = coordinators.first {
             writer.error(only.error)
             if version >= 1 { writer.message(only.errorMessage) }
             Self.writeNode(only, to: &writer)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 
     private static func writeNode(_ coordinator: Coordinator, to writer: inout WireWriter) {

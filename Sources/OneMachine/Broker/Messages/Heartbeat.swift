@@ -22,6 +22,6 @@ struct HeartbeatResponse: Equatable {
     func write(to writer: inout WireWriter, version: Int16) {
         if version >= 1 { writer.int32(0) }
         writer.error(error)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

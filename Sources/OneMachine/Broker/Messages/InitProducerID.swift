@@ -29,6 +29,6 @@ struct InitProducerIDResponse: Equatable {
         writer.error(error)
         writer.int64(producerID)
         writer.int16(producerEpoch)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -1,6 +1,6 @@
 /// A member asks to be part of a group's next generation.
 struct JoinGroupRequest: Equatable {
-    struct Offer: Equatable {
+    struct OfferedProtocol: Equatable {
         var name: String
         var metadata: [UInt8]
     }
@@ -12,7 +12,7 @@ struct JoinGroupRequest: Equatable {
     var memberID: String
     var instanceID: String?
     var protocolType: String
-    var protocols: [Offer]
+    var protocols: [OfferedProtocol]
 }
 
 extension JoinGroupRequest {
@@ -25,7 +25,7 @@ extension JoinGroupRequest {
         instanceID = version >= 5 ? try reader.nullableString() : nil
         protocolType = try reader.string()
         protocols = try reader.array { (reader) throws(WireError) in
-            let offer = Offer(name: try reader.string(), metadata: try reader.bytes())
+            let offer = OfferedProtocol(name: try reader.string(), metadata: try reader.bytes())
             try reader.skipTags()
             return offer
         }
@@ -49,7 +49,7 @@ struct JoinGroupResponse: Equatable {
     /// All members of the generation for its leader; empty for the others.
     var members: [Member] = []
 
-    static func failed(_ error: ErrorCode, memberID: String = "") -> JoinGroupResponse {
+    static func failed(with error: ErrorCode, memberID: String = "") -> JoinGroupResponse {
         JoinGroupResponse(error: error, memberID: memberID)
     }
 
@@ -69,8 +69,8 @@ struct JoinGroupResponse: Equatable {
             writer.string(member.memberID)
             if version >= 5 { writer.nullableString(member.instanceID) }
             writer.bytes(member.metadata)
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

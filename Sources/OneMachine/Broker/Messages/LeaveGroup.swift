@@ -50,8 +50,8 @@ struct LeaveGroupResponse: Equatable {
             writer.string(member.memberID)
             writer.nullableString(member.instanceID)
             writer.error(member.error)
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

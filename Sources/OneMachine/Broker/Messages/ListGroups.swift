@@ -27,8 +27,8 @@ struct ListGroupsResponse: Equatable {
             writer.string(group.groupID)
             writer.string(group.protocolType)
             if version >= 4 { writer.string(group.state) }
-            writer.noTags()
+            writer.emptyTags()
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -45,6 +45,6 @@ struct ListOffsetsResponse {
             writer.int64(partition.offset)
             if version >= 4 { writer.int32(partition.offset < 0 ? -1 : Node.leaderEpoch) }
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -35,7 +35,7 @@ struct MetadataResponse {
         var id = TopicID.none
         var isInternal = false
         var partitionCount = 0
-        var isLed = true
+        var hasLeader = true
     }
 
     var node: Node
@@ -48,18 +48,18 @@ struct MetadataResponse {
             writer.string(node.host)
             writer.int32(Int32(node.port))
             if version >= 1 { writer.nullableString(nil) }
-            writer.noTags()
+            writer.emptyTags()
         }
         if version >= 2 { writer.string(node.clusterID) }
         if version >= 1 { writer.int32(Node.id) }
-        writer.array(topics) { Self.write($1, to: &$0, version: version, request: request) }
+        writer.array(topics) { Self.writeTopic($1, to: &$0, version: version, request: request) }
         if version >= 8, version <= 10 {
             writer.int32(request.wantsClusterOperations ? Node.clusterOperations : Node.operationsNotAsked)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 
-    private static func write(
+    private static func writeTopic(
         _ topic: Topic, to writer: inout WireWriter, version: Int16, request: MetadataRequest
     ) {
         writer.error(topic.error)
@@ -67,18 +67,18 @@ struct MetadataResponse {
         if version >= 10 { writer.uuid(topic.id) }
         if version >= 1 { writer.bool(topic.isInternal) }
         writer.array(0..<topic.partitionCount) { writer, partition in
-            writer.error(topic.isLed ? .none : .leaderNotAvailable)
+            writer.error(topic.hasLeader ? .none : .leaderNotAvailable)
             writer.int32(Int32(partition))
-            writer.int32(topic.isLed ? Node.id : -1)
+            writer.int32(topic.hasLeader ? Node.id : -1)
             if version >= 7 { writer.int32(Node.leaderEpoch) }
             writer.array(CollectionOfOne(Node.id)) { $0.int32($1) }
             writer.array(CollectionOfOne(Node.id)) { $0.int32($1) }
             if version >= 5 { writer.array(EmptyCollection<Int32>()) { $0.int32($1) } }
-            writer.noTags()
+            writer.emptyTags()
         }
         if version >= 8 {
             writer.int32(request.wantsTopicOperations ? Node.topicOperations : Node.operationsNotAsked)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -51,6 +51,6 @@ struct PartitionErrors: Equatable {
             writer.int32(partition.index)
             writer.error(partition.error)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

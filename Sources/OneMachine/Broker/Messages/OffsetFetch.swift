@@ -64,13 +64,13 @@ struct OffsetFetchResponse: Equatable {
                 writer.string(group.groupID)
                 Self.writeTopics(of: group, to: &writer, version: version)
                 writer.error(group.error)
-                writer.noTags()
+                writer.emptyTags()
             }
         } else if let only = groups.first {
             Self.writeTopics(of: only, to: &writer, version: version)
             if version >= 2 { writer.error(only.error) }
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 
     private static func writeTopics(of group: Group, to writer: inout WireWriter, version: Int16) {

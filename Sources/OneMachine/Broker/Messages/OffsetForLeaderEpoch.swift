@@ -37,6 +37,6 @@ struct OffsetForLeaderEpochResponse {
             writer.int32(partition.leaderEpoch)
             writer.int64(partition.endOffset)
         }
-        writer.noTags()
+        writer.emptyTags()
     }
 }

@@ -15,7 +15,7 @@ struct ProduceRequest {
         acks = try reader.int16()
         _ = try reader.int32()  // a time limit for replicas, of which there are none
         topics = try reader.topics { (reader) throws(WireError) in
-            Partition(index: try reader.int32(), records: try reader.slice())
+            Partition(index: try reader.int32(), records: try reader.skipBytes())
         }
         try reader.skipTags()
     }
@@ -47,6 +47,6 @@ struct ProduceResponse {
             }
         }
         writer.int32(0)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

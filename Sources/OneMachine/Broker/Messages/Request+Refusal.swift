@@ -20,15 +20,15 @@ extension Request {
     func writeRefusal(_ error: ErrorCode, to writer: inout WireWriter, version: Int16) {
         switch self {
         case .findCoordinator(let body):
-            let none = body.keys.map { FindCoordinatorResponse.Coordinator(none: $0, error) }
+            let none = body.keys.map { FindCoordinatorResponse.Coordinator(none: $0, error: error) }
             FindCoordinatorResponse(coordinators: none).write(to: &writer, version: version)
-        case .group(let body): body.refused(error).write(to: &writer, version: version)
+        case .group(let body): body.response(refusedWith: error).write(to: &writer, version: version)
         case .txnOffsetCommit(let body):
-            PartitionErrors.all(body.topics, error).write(to: &writer, throttled: true)
+            PartitionErrors.all(body.topics, error: error).write(to: &writer, throttled: true)
         case .initProducerID:
             InitProducerIDResponse(error: error).write(to: &writer, version: version)
         case .addPartitionsToTxn(let body):
-            PartitionErrors.all(body.topics, error).write(to: &writer, throttled: true)
+            PartitionErrors.all(body.topics, error: error).write(to: &writer, throttled: true)
         case .addOffsetsToTxn, .endTxn: TransactionResponse(error: error).write(to: &writer, version: version)
         default: preconditionFailure("only a coordinator's requests are refused")
         }
@@ -36,7 +36,7 @@ extension Request {
 }
 
 extension FindCoordinatorResponse.Coordinator {
-    init(none key: String, _ error: ErrorCode, _ message: String? = nil) {
+    init(none key: String, error: ErrorCode, message: String? = nil) {
         self.init(key: key, error: error, errorMessage: message, nodeID: -1, host: "", port: -1)
     }
 }
@@ -57,14 +57,14 @@ extension GroupRequest {
         }
     }
 
-    fileprivate func refused(_ error: ErrorCode) -> GroupResponse {
+    fileprivate func response(refusedWith error: ErrorCode) -> GroupResponse {
         switch self {
-        case .join(let body): .join(.failed(error, memberID: body.memberID))
+        case .join(let body): .join(.failed(with: error, memberID: body.memberID))
         case .sync: .sync(SyncGroupResponse(error: error))
         case .heartbeat: .heartbeat(HeartbeatResponse(error: error))
         case .leave: .leave(LeaveGroupResponse(error: error))
-        case .commit(let body): .commit(.all(body.topics, error))
-        case .transactionalCommit(let body): .transactionalCommit(.all(body.topics, error))
+        case .commit(let body): .commit(.all(body.topics, error: error))
+        case .transactionalCommit(let body): .transactionalCommit(.all(body.topics, error: error))
         case .fetch(let body):
             .fetch(OffsetFetchResponse(groups: body.groups.map { .init(groupID: $0.groupID, error: error) }))
         case .list: .list(ListGroupsResponse(error: error, groups: []))

@@ -25,12 +25,12 @@ enum Request {
     /// `reader` stands behind the header and knows the encoding; the version is one that we offer.
     /// Bytes behind the last field are ignored, as Kafka does: librdkafka 2.16 sends three of them
     /// with Metadata.
-    init(_ api: APIKey, version: Int16, from reader: inout WireReader) throws(WireError) {
-        self = try Self.decode(api, version: version, from: &reader)
+    init(api: APIKey, version: Int16, from reader: inout WireReader) throws(WireError) {
+        self = try Self.decode(api: api, version: version, from: &reader)
     }
 
     private static func decode(
-        _ api: APIKey, version: Int16, from reader: inout WireReader
+        api: APIKey, version: Int16, from reader: inout WireReader
     ) throws(WireError) -> Request {
         switch api {
         case .apiVersions:
@@ -56,12 +56,12 @@ enum Request {
                 try AlterConfigsRequest(from: &reader, incremental: false), incremental: false)
         case .incrementalAlterConfigs:
             return .alterConfigs(try AlterConfigsRequest(from: &reader, incremental: true), incremental: true)
-        default: return try decodeCoordination(api, version: version, from: &reader)
+        default: return try decodeCoordinatorRequest(api: api, version: version, from: &reader)
         }
     }
 
-    private static func decodeCoordination(
-        _ api: APIKey, version: Int16, from reader: inout WireReader
+    private static func decodeCoordinatorRequest(
+        api: APIKey, version: Int16, from reader: inout WireReader
     ) throws(WireError) -> Request {
         switch api {
         case .findCoordinator:

@@ -45,6 +45,6 @@ struct SyncGroupResponse: Equatable {
             writer.nullableString(protocolName)
         }
         writer.bytes(assignment)
-        writer.noTags()
+        writer.emptyTags()
     }
 }

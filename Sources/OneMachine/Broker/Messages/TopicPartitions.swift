@@ -39,9 +39,9 @@ extension WireWriter {
             writer.string(topic.topic)
             writer.array(topic.partitions) { writer, each in
                 partition(&writer, each)
-                writer.noTags()
+                writer.emptyTags()
             }
-            writer.noTags()
+            writer.emptyTags()
         }
     }
 }

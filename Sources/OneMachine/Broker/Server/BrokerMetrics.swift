@@ -19,7 +19,7 @@ final class BrokerMetrics {
     /// By API key: the number of answers, and the time from arrival to answer.
     private var answered: [Int16: (count: Counter, seconds: Histogram)] = [:]
 
-    init(_ metrics: Metrics) {
+    init(metrics: Metrics) {
         self.metrics = metrics
         receivedBytes = metrics.counter(
             "flotilla_broker_received_bytes_total", help: "Bytes received from clients.")
@@ -50,14 +50,14 @@ final class BrokerMetrics {
             bounds: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1])
     }
 
-    func observe(_ exchange: Exchange, now: Instant) {
+    func observe(_ exchange: RequestExchange, now: Instant) {
         let key = exchange.header.key
-        let instruments = answered[key] ?? register(key)
+        let instruments = answered[key] ?? registerInstruments(key: key)
         instruments.count.add()
         instruments.seconds.observe(now.seconds(since: exchange.arrival))
     }
 
-    private func register(_ key: Int16) -> (count: Counter, seconds: Histogram) {
+    private func registerInstruments(key: Int16) -> (count: Counter, seconds: Histogram) {
         let name = APIKey(rawValue: key).map { "\($0)" } ?? "unknown"
         let instruments = (
             count: metrics.counter(

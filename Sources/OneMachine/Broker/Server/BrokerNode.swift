@@ -11,18 +11,18 @@ final class BrokerNode {
     let budget: BufferBudget
     let topics: TopicStore
     private(set) var identity: Node
-    private(set) var coordination: Coordination
-    private(set) lazy var fetches = FetchHandler(self)
+    private(set) var coordinators: CoordinatorHost
+    private(set) lazy var fetches = FetchHandler(node: self)
     /// The buffer in which every answer is encoded; see `Session.answer`.
     var scratch = WireWriter(capacity: 64 * 1024)
     private var expiryClock: ExpiryClock
     private let expiryClockFile: ExpiryClockFile
-    private var expiryClockKept: Instant
+    private var expiryClockSavedAt: Instant
     /// Bytes of answers that no kernel has taken yet, on all connections.
     var unsentBytes = 0
     private var sessions: [ObjectIdentifier: Session] = [:]
     /// Topics whose deletion waits for the weather.
-    var lingering: [String: LoopTimer] = [:]
+    var delayedDeletions: [String: LoopTimer] = [:]
 
     /// Restores the coordinators from their topics. The store has recovered its logs already.
     init(
@@ -34,36 +34,36 @@ final class BrokerNode {
         self.identity = identity
         self.topics = topics
         self.log = log
-        self.metrics = BrokerMetrics(metrics)
+        self.metrics = BrokerMetrics(metrics: metrics)
         expiryClockFile = ExpiryClockFile(path: settings.dataDirectory + "/clock", disk: settings.disk)
         let kept = expiryClockFile.read()
-        expiryClock = ExpiryClock(kept: kept, wall: settings.clock(), at: .now())
-        expiryClockKept = .now()
+        expiryClock = ExpiryClock(saved: kept, wall: settings.clock(), at: .now())
+        expiryClockSavedAt = .now()
         budget = BufferBudget(bytesMax: settings.limits.bufferedBytesMax)
-        coordination = try Coordination(
+        coordinators = try CoordinatorHost(
             groupTopic: CoordinatorTopic(named: CoordinatorTopic.groups, in: topics),
             transactionTopic: CoordinatorTopic(named: CoordinatorTopic.transactions, in: topics),
             topics: topics, loop: loop, expiryTime: expiryClock.time, log: log,
-            tears: settings.transactionTears)
+            transactionAborts: settings.transactionAborts)
         if kept?.isInDoubt == true, expiryClock.isInDoubt {
-            sayDoubt()
+            logClockDoubt()
         } else if expiryClock.isInDoubt {
             log.info("the broker was away for more than a day; nothing expires by the clock for an hour")
         }
-        try coordination.start()
-        for topic in topics.topics { adopt(topic) }
+        try coordinators.start()
+        for topic in topics.topics { addReaders(of: topic) }
     }
 
     // MARK: Connections
 
     func accept(_ connection: TCPConnection) -> Session {
-        let session = Session(connection, node: self)
+        let session = Session(connection: connection, node: self)
         sessions[ObjectIdentifier(session)] = session
         metrics.connections.set(Double(sessions.count))
         return session
     }
 
-    func forget(_ session: Session) {
+    func remove(_ session: Session) {
         sessions[ObjectIdentifier(session)] = nil
         metrics.connections.set(Double(sessions.count))
     }
@@ -71,19 +71,19 @@ final class BrokerNode {
     // MARK: Topics
 
     /// Lets the logs of a new topic wake their readers.
-    func adopt(_ topic: Topic) {
-        settings.weather?.created(topic.name, at: loop.now)
+    func addReaders(of topic: Topic) {
+        settings.clusterDelays?.topicWasCreated(topic.name, at: loop.now)
         for log in topic.partitions {
-            log.onAdvance = { [unowned self, unowned log] in fetches.advanced(log) }
+            log.onAdvance = { [unowned self, unowned log] in fetches.logDidAdvance(log) }
         }
         countPartitions()
     }
 
     /// Answers the waiting readers of a deleted topic.
-    func forget(_ logs: [PartitionLog]) {
+    func removeLogs(_ logs: [PartitionLog]) {
         for log in logs {
             log.onAdvance = nil
-            fetches.lost(log)
+            fetches.removeLog(log)
         }
         countPartitions()
     }
@@ -99,10 +99,10 @@ final class BrokerNode {
         readClocks()
         topics.upkeep(now: expiryClock.time)
         for session in Array(sessions.values) { session.sweep(now: loop.now) }
-        metrics.oldestTransactionSeconds.set(coordination.oldestTransactionSeconds)
+        metrics.oldestTransactionSeconds.set(coordinators.oldestTransactionSeconds)
         metrics.unsentBytes.set(Double(unsentBytes))
         metrics.setAsideFiles.set(Double(topics.setAsideFiles))
-        metrics.unmarkedTransactions.set(Double(coordination.unmarkedTransactions))
+        metrics.unmarkedTransactions.set(Double(coordinators.unmarkedTransactions))
         scratch.reset()
     }
 
@@ -114,18 +114,19 @@ final class BrokerNode {
     private func readClocks() {
         let steady = Instant.now()
         let wasInDoubt = expiryClock.isInDoubt
-        expiryClock.observe(settings.clock(), at: steady)
-        coordination.expiryTime = expiryClock.time
+        expiryClock.observe(wall: settings.clock(), at: steady)
+        coordinators.expiryTime = expiryClock.time
         metrics.clockLeadSeconds.set(Double(expiryClock.leadMilliseconds) / 1000)
-        if expiryClock.isInDoubt && !wasInDoubt { sayDoubt() }
-        let isKeepDue = steady.milliseconds(since: expiryClockKept) >= ExpiryClockFile.keepMilliseconds
+        if expiryClock.isInDoubt && !wasInDoubt { logClockDoubt() }
+        let isKeepDue =
+            steady.milliseconds(since: expiryClockSavedAt) >= ExpiryClockFile.saveIntervalMilliseconds
         if isKeepDue || expiryClock.isInDoubt != wasInDoubt {
-            expiryClockKept = steady
-            expiryClockFile.keep(expiryClock)
+            expiryClockSavedAt = steady
+            expiryClockFile.save(expiryClock)
         }
     }
 
-    private func sayDoubt() {
+    private func logClockDoubt() {
         log.error(
             "the clock of this machine jumped ahead; nothing expires by it for an hour: check the clock",
             .field("seconds", Int(expiryClock.leadMilliseconds / 1000)))
@@ -134,7 +135,7 @@ final class BrokerNode {
     // MARK: Start and end
 
     /// Sets the address for clients, which is known after the bind.
-    func identify(host: String, port: UInt16) {
+    func setAddress(host: String, port: UInt16) {
         identity.host = host
         identity.port = port
     }
@@ -147,17 +148,17 @@ final class BrokerNode {
     }
 
     /// Whether a client waits for the disk.
-    var owesAppends: Bool { sessions.values.contains { $0.owesAppends } }
+    var hasPendingAppends: Bool { sessions.values.contains { $0.hasPendingAppends } }
 
     func closeConnections() {
-        for timer in lingering.values { timer.cancel() }
-        lingering = [:]
+        for timer in delayedDeletions.values { timer.cancel() }
+        delayedDeletions = [:]
         for session in Array(sessions.values) { session.close() }
-        coordination.stop()
+        coordinators.stop()
     }
 
     func close() {
-        expiryClockFile.keep(expiryClock)
+        expiryClockFile.save(expiryClock)
         deliver()
         do throws(TopicStoreError) {
             try topics.close()

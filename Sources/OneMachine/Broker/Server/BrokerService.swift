@@ -5,19 +5,19 @@ package final class BrokerService: Service {
     package let name = "broker"
     private let settings: BrokerSettings
     private let onServing: @Sendable (RunningBroker) -> Void
-    private let started = Started<RunningBroker>()
+    private let started = StartedParts<RunningBroker>()
 
     /// `onServing` learns the port when the system chose it.
     package init(
-        _ settings: BrokerSettings, onServing: @escaping @Sendable (RunningBroker) -> Void = { _ in }
+        settings: BrokerSettings, onServing: @escaping @Sendable (RunningBroker) -> Void = { _ in }
     ) {
         self.settings = settings
         self.onServing = onServing
     }
 
     package func start(_ context: ServiceContext) async throws {
-        let broker = try RunningBroker(settings, log: context.log, metrics: context.metrics)
-        started.put(broker)
+        let broker = try RunningBroker(settings: settings, log: context.log, metrics: context.metrics)
+        started.set(broker)
         onServing(broker)
     }
 

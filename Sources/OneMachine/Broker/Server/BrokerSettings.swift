@@ -21,8 +21,8 @@ package struct BrokerSettings: Sendable {
     package var responseFaults: ResponseFaults?
     /// The partitions in which a committed transaction is aborted. No broker may do that; a test tears a
     /// transaction with it.
-    package var transactionTears: TransactionTears?
-    package var weather: (any BrokerWeather)?
+    package var transactionAborts: TransactionAborts?
+    package var clusterDelays: (any ClusterDelays)?
     /// The file operations. A test can number them, let them fail, or let the process die at one.
     package var disk = Disk()
     /// The machine's clock, for the decision what has expired.

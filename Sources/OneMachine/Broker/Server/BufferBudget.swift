@@ -16,7 +16,7 @@ final class BufferBudget {
 
     /// Adds memory. Returns false if the connection must stop reading until `resume`. A connection that
     /// holds all the used memory goes on, so that one request below its own limit always succeeds.
-    func use(_ bytes: Int, holding held: Int, by session: Session) -> Bool {
+    func reserve(_ bytes: Int, holding held: Int, by session: Session) -> Bool {
         bytesInUse += bytes
         guard bytesInUse > bytesMax, bytesInUse > held else { return true }
         if !waiting.contains(where: { $0 === session }) { waiting.append(session) }
@@ -31,7 +31,7 @@ final class BufferBudget {
         for session in resumed { session.resume() }
     }
 
-    func forget(_ session: Session) {
+    func remove(_ session: Session) {
         waiting.removeAll { $0 === session }
     }
 }

@@ -6,7 +6,7 @@ final class DiskThreads: Sendable {
     private let worker: DiskWorker
     private let threads: [WorkerThread]
 
-    init(_ flusher: Flusher, _ worker: DiskWorker) throws(SystemError) {
+    init(flusher: Flusher, worker: DiskWorker) throws(SystemError) {
         self.flusher = flusher
         self.worker = worker
         var threads: [WorkerThread] = []

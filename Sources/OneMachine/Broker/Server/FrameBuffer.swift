@@ -8,7 +8,7 @@ struct FrameBuffer: ~Copyable {
     static let restingBytes = 64 * 1024
     static let lengthBytes = 4
 
-    enum Next: Equatable {
+    enum FrameResult: Equatable {
         /// A whole request lies in this range.
         case frame(Range<Int>)
         case incomplete
@@ -17,7 +17,7 @@ struct FrameBuffer: ~Copyable {
     }
 
     /// Looks for the request that begins at `start`.
-    static func next(in bytes: UnsafeRawBufferPointer, from start: Int, bytesMax: Int) -> Next {
+    static func next(in bytes: UnsafeRawBufferPointer, from start: Int, bytesMax: Int) -> FrameResult {
         guard bytes.count - start >= lengthBytes else { return .incomplete }
         let claimed = unsafe bytes.loadUnaligned(fromByteOffset: start, as: Int32.self)
         let length = Int(Int32(bigEndian: claimed))
@@ -62,7 +62,7 @@ struct FrameBuffer: ~Copyable {
     }
 
     /// Gives the memory of a large request back once the buffer is empty.
-    mutating func rest() {
+    mutating func releaseMemory() {
         guard count == 0, capacity > Self.restingBytes else { return }
         resize(to: Self.restingBytes)
     }

@@ -14,4 +14,4 @@ package enum ResponseFault: Sendable, Equatable {
 package typealias ResponseFaults = @Sendable (_ key: Int16, _ correlation: Int32) -> ResponseFault
 
 /// Returns whether a partition of a committed transaction is aborted. Called on the broker's loop.
-package typealias TransactionTears = @Sendable (_ topic: String, _ partition: Int32) -> Bool
+package typealias TransactionAborts = @Sendable (_ topic: String, _ partition: Int32) -> Bool

@@ -6,11 +6,11 @@ package import Telemetry
 /// command, for `flotilla up`, and for tests.
 package final class RunningBroker: Sendable {
     /// The node, and the timer of its upkeep. Confined to the loop.
-    private final class Served {
+    private final class ServedNode {
         let node: BrokerNode
         private var upkeep: LoopTimer?
 
-        init(_ node: BrokerNode, on loop: EventLoop) {
+        init(node: BrokerNode, loop: EventLoop) {
             self.node = node
             upkeep = LoopTimer(on: loop) { [unowned self, unowned loop] in
                 node.upkeep()
@@ -34,29 +34,29 @@ package final class RunningBroker: Sendable {
     package let host: String
     package let port: Int
     private let settings: BrokerSettings
-    private let served: LoopOwned<Served>
-    private let listener: Listener
+    private let served: LoopOwned<ServedNode>
+    private let listener: TCPListener
     private let disk: DiskThreads
 
     /// Recovers the data directory, binds and serves. Blocks until it serves. If it throws, nothing is
     /// left running.
-    package init(_ settings: BrokerSettings, log: Log = .silent, metrics: Metrics = Metrics()) throws {
-        try Self.checkAddress(settings, log)
+    package init(settings: BrokerSettings, log: Log = .silent, metrics: Metrics = Metrics()) throws {
+        try Self.checkAddress(of: settings, log: log)
         self.settings = settings
-        let served = try Self.open(settings, log: log, metrics: metrics)
+        let served = try Self.openNode(settings: settings, log: log, metrics: metrics)
         do {
             let threads = served.perform { ($0.node.topics.flusher, $0.node.topics.worker) }
             guard let (flusher, worker) = threads else { throw BrokerError.loopEnded }
-            disk = try DiskThreads(flusher, worker)
+            disk = try DiskThreads(flusher: flusher, worker: worker)
         } catch {
             served.stop { $0.close() }
             throw error
         }
         do {
-            listener = try Listener(
+            listener = try TCPListener(
                 host: settings.host, port: settings.port, on: [served.loop],
-                connectionsMax: settings.limits.connectionsMax, options: Self.options(settings.limits)
-            ) { connection in served.onLoop.node.accept(connection) }
+                connectionsMax: settings.limits.connectionsMax, options: Self.options(for: settings.limits)
+            ) { connection in served.valueOnLoop.node.accept(connection) }
         } catch {
             disk.stop()
             served.stop { $0.close() }
@@ -67,13 +67,13 @@ package final class RunningBroker: Sendable {
         port = listener.port
         let advertisedPort = UInt16(clamping: settings.advertisedPort ?? listener.port)
         let advertisedHost = host
-        served.execute { $0.node.identify(host: advertisedHost, port: advertisedPort) }
+        served.execute { $0.node.setAddress(host: advertisedHost, port: advertisedPort) }
         log.info(
             "serving", .field("address", listener.address.description), .field("data", settings.dataDirectory)
         )
     }
 
-    private static func checkAddress(_ settings: BrokerSettings, _ log: Log) throws {
+    private static func checkAddress(of settings: BrokerSettings, log: Log) throws {
         guard !settings.isLoopback else { return }
         guard settings.allowRemote else { throw BrokerError.remoteAddress(settings.host) }
         log.warning(
@@ -81,15 +81,15 @@ package final class RunningBroker: Sendable {
             .field("host", settings.host))
     }
 
-    private static func options(_ limits: SessionLimits) -> TCPOptions {
+    private static func options(for limits: SessionLimits) -> TCPOptions {
         var options = TCPOptions()
         options.highWaterBytes = limits.outputBytesMax
         return options
     }
 
     /// Makes the state on the loop's thread, where it stays.
-    private static func open(_ settings: BrokerSettings, log: Log, metrics: Metrics) throws -> LoopOwned<
-        Served
+    private static func openNode(settings: BrokerSettings, log: Log, metrics: Metrics) throws -> LoopOwned<
+        ServedNode
     > {
         try LoopOwned(thread: "broker") { owner in
             let topics = try TopicStore(
@@ -103,7 +103,7 @@ package final class RunningBroker: Sendable {
             let node = try BrokerNode(
                 loop: owner.loop, settings: settings, identity: identity, topics: topics, log: log,
                 metrics: metrics)
-            return Served(node, on: owner.loop)
+            return ServedNode(node: node, loop: owner.loop)
         }
     }
 
@@ -115,7 +115,9 @@ package final class RunningBroker: Sendable {
         listener.stop()
         served.execute { $0.node.drain() }
         let deadline = Instant.now().advanced(byMilliseconds: Self.drainMillisecondsMax)
-        while Instant.now() < deadline, served.perform({ $0.node.owesAppends }) == true { usleep(1_000) }
+        while Instant.now() < deadline, served.perform({ $0.node.hasPendingAppends }) == true {
+            usleep(1_000)
+        }
         _ = served.perform {
             $0.node.closeConnections()
             $0.node.topics.prepareClose()
@@ -131,9 +133,9 @@ package final class RunningBroker: Sendable {
         let logs = path + "/logs"
         for name in (try? disk.names(in: logs)) ?? [] {
             let path = logs + "/" + name
-            if (try? disk.removeDirectory(path)) == nil { try? disk.remove(path) }
+            if (try? disk.removeDirectory(at: path)) == nil { try? disk.removeFile(at: path) }
         }
-        try? disk.removeDirectory(logs)
-        try? disk.removeDirectory(path)
+        try? disk.removeDirectory(at: logs)
+        try? disk.removeDirectory(at: path)
     }
 }

@@ -6,15 +6,15 @@ internal import Telemetry
 /// It executes one request at a time, as Kafka does, so that a client's requests act in their order. Only
 /// appends overlap, because the log orders them and they wait for the disk together. Bytes that it cannot
 /// take stay in the kernel's buffer. A malformed request closes this connection only.
-final class Session: TCPConnectionDelegate, TurnHook {
+final class Session: TCPConnectionDelegate, IterationHook {
     private let connection: TCPConnection
     private unowned let node: BrokerNode
     private let limits: SessionLimits
-    private var kept = FrameBuffer()
-    private var owed = ResponseQueue()
+    private var buffer = FrameBuffer()
+    private var pendingResponses = ResponseQueue()
     private var faults: SessionFaults?
 
-    private var isHooked = false
+    private var isTurnEndScheduled = false
     /// Whether the peer does not read. Then no further request is begun.
     private var isFull = false
     private var isPaused = false
@@ -25,7 +25,7 @@ final class Session: TCPConnectionDelegate, TurnHook {
     private var lastActivity: Instant
     private(set) lazy var peerHost = connection.peer?.host ?? "unknown"
 
-    init(_ connection: TCPConnection, node: BrokerNode) {
+    init(connection: TCPConnection, node: BrokerNode) {
         self.connection = connection
         self.node = node
         self.limits = node.settings.limits
@@ -35,40 +35,40 @@ final class Session: TCPConnectionDelegate, TurnHook {
 
     // MARK: The connection's calls
 
-    func received(_ bytes: UnsafeRawBufferPointer) {
+    func didReceive(_ bytes: UnsafeRawBufferPointer) {
         guard !isClosed else { return }
         lastActivity = connection.loop.now
         node.metrics.receivedBytes.add(bytes.count)
-        let handled = kept.count == 0 ? unsafe handleRequests(in: bytes) : 0
+        let handled = buffer.count == 0 ? unsafe handleRequests(in: bytes) : 0
         guard !isClosed, handled < bytes.count else { return }
-        let before = kept.capacity
-        unsafe kept.append(UnsafeRawBufferPointer(rebasing: bytes[handled...]))
-        let grown = kept.capacity - before
+        let before = buffer.capacity
+        unsafe buffer.append(UnsafeRawBufferPointer(rebasing: bytes[handled...]))
+        let grown = buffer.capacity - before
         if grown > 0 {
-            lacksMemory = !node.budget.use(grown, holding: heldBytes, by: self)
+            lacksMemory = !node.budget.reserve(grown, holding: heldBytes, by: self)
         }
         handleKept()
         setReading()
     }
 
-    func writable() {
+    func didBecomeWritable() {
         isFull = false
         lastActivity = connection.loop.now
-        countUnsent(connection.bytesWaiting)
-        hook()
+        setUnsent(bytes: connection.pendingByteCount)
+        scheduleTurnEnd()
     }
 
-    func closed(_ reason: TCPCloseReason) {
+    func didClose(reason: TCPCloseReason) {
         isClosed = true
-        countUnsent(0)
-        node.budget.forget(self)
+        setUnsent(bytes: 0)
+        node.budget.remove(self)
         node.budget.release(heldBytes)
-        for exchange in owed.removeAll() { exchange.abandon() }
-        node.forget(self)
+        for exchange in pendingResponses.removeAll() { exchange.abandon() }
+        node.remove(self)
     }
 
-    func endOfTurn() {
-        isHooked = false
+    func iterationWillEnd() {
+        isTurnEndScheduled = false
         guard !isClosed else { return }
         handleKept()
         setReading()
@@ -77,24 +77,24 @@ final class Session: TCPConnectionDelegate, TurnHook {
     /// Continues at the end of the turn, after the condition that this connection waited for has changed.
     func resume() {
         lacksMemory = false
-        hook()
+        scheduleTurnEnd()
     }
 
-    private func hook() {
-        guard !isHooked, !isClosed else { return }
-        isHooked = true
-        connection.loop.atEndOfTurn(self)
+    private func scheduleTurnEnd() {
+        guard !isTurnEndScheduled, !isClosed else { return }
+        isTurnEndScheduled = true
+        connection.loop.callAtEndOfIteration(self)
     }
 
     // MARK: Requests
 
-    private var heldBytes: Int { kept.capacity - FrameBuffer.restingBytes }
+    private var heldBytes: Int { buffer.capacity - FrameBuffer.restingBytes }
 
     private func handleKept() {
-        guard kept.count > 0 else { return }
-        let handled = unsafe handleRequests(in: kept.bytes)
+        guard buffer.count > 0 else { return }
+        let handled = unsafe handleRequests(in: buffer.bytes)
         guard !isClosed else { return }
-        kept.consume(handled)
+        buffer.consume(handled)
         if node.budget.isShort { releaseMemory() }
     }
 
@@ -105,7 +105,7 @@ final class Session: TCPConnectionDelegate, TurnHook {
             switch unsafe FrameBuffer.next(in: bytes, from: handled, bytesMax: limits.requestBytesMax) {
             case .frame(let range):
                 let request = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard unsafe mayHandle(request) else { return handled }
+                guard unsafe canHandle(request) else { return handled }
                 unsafe node.dispatch(request, from: self)
                 handled = range.upperBound
             case .incomplete:
@@ -117,33 +117,33 @@ final class Session: TCPConnectionDelegate, TurnHook {
         return handled
     }
 
-    private func mayHandle(_ request: UnsafeRawBufferPointer) -> Bool {
+    private func canHandle(_ request: UnsafeRawBufferPointer) -> Bool {
         guard !isFull, !node.isDraining else { return false }
-        guard !owed.isEmpty else { return true }
-        guard owed.count < limits.producesInFlightMax, request.count >= 2 else { return false }
+        guard !pendingResponses.isEmpty else { return true }
+        guard pendingResponses.count < limits.producesInFlightMax, request.count >= 2 else { return false }
         let key = Int16(bigEndian: unsafe request.loadUnaligned(as: Int16.self))
-        return key == APIKey.produce.rawValue && owed.isOnlyProduces
+        return key == APIKey.produce.rawValue && pendingResponses.isOnlyProduces
     }
 
     /// Reads while requests wait, up to a resting buffer. Otherwise the session would not notice that the
     /// client of a parked Fetch is gone.
     private func setReading() {
         guard !isClosed else { return }
-        let waits = !owed.isEmpty || isFull
-        let pause = lacksMemory || (waits && kept.count >= FrameBuffer.restingBytes)
+        let waits = !pendingResponses.isEmpty || isFull
+        let pause = lacksMemory || (waits && buffer.count >= FrameBuffer.restingBytes)
         guard pause != isPaused else { return }
         isPaused = pause
         if pause { connection.pauseReading() } else { connection.resumeReading() }
     }
 
     private func releaseMemory() {
-        guard kept.count == 0, heldBytes > 0 else { return }
+        guard buffer.count == 0, heldBytes > 0 else { return }
         let held = heldBytes
-        kept.rest()
+        buffer.releaseMemory()
         node.budget.release(held)
     }
 
-    var owesAppends: Bool { !owed.isEmpty && owed.isOnlyProduces }
+    var hasPendingAppends: Bool { !pendingResponses.isEmpty && pendingResponses.isOnlyProduces }
 
     func refuse(_ error: WireError) {
         node.log.debug("closing a connection that sent a malformed request", .field("reason", error))
@@ -159,53 +159,53 @@ final class Session: TCPConnectionDelegate, TurnHook {
 
     // MARK: Answers
 
-    func begin(_ header: RequestHeader) -> Exchange {
-        let exchange = Exchange(header, session: self, arrival: connection.loop.now)
-        owed.append(exchange)
+    func beginExchange(for header: RequestHeader) -> RequestExchange {
+        let exchange = RequestExchange(header: header, session: self, arrival: connection.loop.now)
+        pendingResponses.append(exchange)
         return exchange
     }
 
     /// Encodes an answer in the node's scratch writer and sends it from there. The connection gathers
     /// small answers; large ones go to the kernel without another copy.
-    func answer(_ exchange: Exchange, _ body: (inout WireWriter) -> Void) {
+    func answer(_ exchange: RequestExchange, body: (inout WireWriter) -> Void) {
         guard !isClosed else { return }
         // The memory stays, because the next answer may be as large. Upkeep releases it.
         node.scratch.reset(keeping: .max)
-        exchange.header.writeResponse(to: &node.scratch, body)
-        if owed.first === exchange {
-            owed.removeFirst()
+        exchange.header.writeResponse(to: &node.scratch, body: body)
+        if pendingResponses.first === exchange {
+            pendingResponses.removeFirst()
             unsafe node.scratch.withBytes { unsafe send($0, of: exchange) }
-            while let next = owed.first, let waiting = next.waiting {
-                owed.removeFirst()
+            while let next = pendingResponses.first, let waiting = next.waiting {
+                pendingResponses.removeFirst()
                 unsafe waiting.withUnsafeBytes { unsafe send($0, of: next) }
             }
         } else {
-            exchange.keep(node.scratch.copied())
+            exchange.holdAnswer(node.scratch.copied())
         }
-        if kept.count > 0 || isPaused { hook() }
+        if buffer.count > 0 || isPaused { scheduleTurnEnd() }
     }
 
-    func withdraw(_ exchange: Exchange) {
+    func withdraw(_ exchange: RequestExchange) {
         guard !isClosed else { return }
-        owed.remove(exchange)
+        pendingResponses.remove(exchange)
     }
 
-    private func send(_ answer: UnsafeRawBufferPointer, of exchange: Exchange) {
+    private func send(_ answer: UnsafeRawBufferPointer, of exchange: RequestExchange) {
         node.metrics.sentBytes.add(answer.count)
         node.metrics.observe(exchange, now: connection.loop.now)
-        guard faults == nil else { return unsafe sendFaulty(answer, of: exchange) }
+        guard faults == nil else { return unsafe sendWithFault(answer, of: exchange) }
         if unsafe !connection.send(answer) { isFull = true }
-        countUnsent(connection.bytesWaiting)
+        setUnsent(bytes: connection.pendingByteCount)
     }
 
-    private func countUnsent(_ bytes: Int) {
+    private func setUnsent(bytes: Int) {
         node.unsentBytes += bytes - countedUnsent
         countedUnsent = bytes
     }
 
-    private func sendFaulty(_ answer: UnsafeRawBufferPointer, of exchange: Exchange) {
+    private func sendWithFault(_ answer: UnsafeRawBufferPointer, of exchange: RequestExchange) {
         let connection = self.connection
-        let outcome = unsafe faults?.apply(exchange.header, [UInt8](answer)) { [weak self] in
+        let outcome = unsafe faults?.apply(to: exchange.header, answer: [UInt8](answer)) { [weak self] in
             self?.isClosed == false ? connection : nil
         }
         if outcome == .closeConnection { close() }
@@ -216,11 +216,11 @@ final class Session: TCPConnectionDelegate, TurnHook {
     /// Closes a stalled connection and releases the memory of a quiet one. Called by upkeep.
     func sweep(now: Instant) {
         // The session gets no event when the kernel takes bytes, unless the connection was full.
-        if !isClosed { countUnsent(connection.bytesWaiting) }
-        let isStuck = kept.count > 0 && owed.isEmpty || isFull
+        if !isClosed { setUnsent(bytes: connection.pendingByteCount) }
+        let isStuck = buffer.count > 0 && pendingResponses.isEmpty || isFull
         let limit = isStuck ? limits.stallSecondsMax : limits.idleSecondsMax
         let isQuiet = now.seconds(since: lastActivity)
-        if isStuck || owed.isEmpty, isQuiet > Double(limit) { return close() }
+        if isStuck || pendingResponses.isEmpty, isQuiet > Double(limit) { return close() }
         if isQuiet > limits.restSeconds { releaseMemory() }
     }
 }

@@ -16,7 +16,7 @@ final class SessionFaults {
     /// Applies the fault to an answer. `connection` is called when the answer is sent, because the
     /// connection may be gone after a delay.
     func apply(
-        _ header: RequestHeader, _ answer: [UInt8], connection: @escaping () -> TCPConnection?
+        to header: RequestHeader, answer: [UInt8], connection: @escaping () -> TCPConnection?
     ) -> ResponseFault {
         let fault = decide(header.key, header.correlation)
         var leaving: [[UInt8]] = []
@@ -26,7 +26,7 @@ final class SessionFaults {
         case .duplicate: leaving = [answer, answer]
         case .delay(let milliseconds):
             leaving = [answer]
-            start(milliseconds, connection)
+            startDelay(milliseconds: milliseconds, connection: connection)
         case .swapWithNext:
             swapped = answer
             return fault
@@ -40,7 +40,7 @@ final class SessionFaults {
         return fault
     }
 
-    private func start(_ milliseconds: Int, _ connection: @escaping () -> TCPConnection?) {
+    private func startDelay(milliseconds: Int, connection: @escaping () -> TCPConnection?) {
         guard timer == nil, let loop = connection()?.loop else { return }
         let timer = LoopTimer(on: loop) { [self] in
             self.timer = nil

@@ -30,11 +30,11 @@ package struct RequestHeader: Sendable {
         guard let api, api.versions.contains(version) else { return }
         writer.flexible = api.versions.isFlexible(version)
         // ApiVersions answers with the oldest header always: its reader cannot know ours yet.
-        if api != .apiVersions { writer.noTags() }
+        if api != .apiVersions { writer.emptyTags() }
     }
 
     /// A whole answer as it goes over the wire: its length, the header, the body.
-    func writeResponse(to writer: inout WireWriter, _ body: (inout WireWriter) -> Void) {
+    func writeResponse(to writer: inout WireWriter, body: (inout WireWriter) -> Void) {
         let start = writer.count
         writer.flexible = false
         writer.int32(0)

@@ -35,7 +35,7 @@ package struct WireReader {
 
     /// Gives `count` bytes to `body` without copying them.
     private mutating func take<Value>(
-        _ count: Int, _ body: (UnsafeRawBufferPointer) -> Value
+        _ count: Int, body: (UnsafeRawBufferPointer) -> Value
     ) throws(WireError) -> Value {
         guard count >= 0 else { throw .negativeLength(count) }
         guard count <= remaining else { throw .truncated(wanted: count, left: remaining) }
@@ -82,14 +82,14 @@ package struct WireReader {
     private mutating func stringLength() throws(WireError) -> Int? {
         if flexible { return try compactLength() }
         let length = try int16()
-        return try Self.known(Int(length))
+        return try Self.validLength(Int(length))
     }
 
     /// Length of bytes or count of an array (classic: 32 bits), nil for null.
     private mutating func longLength() throws(WireError) -> Int? {
         if flexible { return try compactLength() }
         let length = try int32()
-        return try Self.known(Int(length))
+        return try Self.validLength(Int(length))
     }
 
     private mutating func compactLength() throws(WireError) -> Int? {
@@ -97,12 +97,12 @@ package struct WireReader {
         return raw == 0 ? nil : Int(raw) - 1
     }
 
-    private static func known(_ length: Int) throws(WireError) -> Int? {
+    private static func validLength(_ length: Int) throws(WireError) -> Int? {
         guard length >= -1 else { throw .negativeLength(length) }
         return length == -1 ? nil : length
     }
 
-    private static func present<Value>(_ value: Value?) throws(WireError) -> Value {
+    private static func unwrap<Value>(_ value: Value?) throws(WireError) -> Value {
         guard let value else { throw .absentValue }
         return value
     }
@@ -121,7 +121,7 @@ extension WireReader {
     }
 
     package mutating func string() throws(WireError) -> String {
-        try Self.present(try nullableString())
+        try Self.unwrap(try nullableString())
     }
 
     package mutating func nullableBytes() throws(WireError) -> [UInt8]? {
@@ -130,11 +130,11 @@ extension WireReader {
     }
 
     package mutating func bytes() throws(WireError) -> [UInt8] {
-        try Self.present(try nullableBytes())
+        try Self.unwrap(try nullableBytes())
     }
 
     /// Skips bytes and returns their range, for record batches that are read in place.
-    package mutating func slice() throws(WireError) -> Range<Int>? {
+    package mutating func skipBytes() throws(WireError) -> Range<Int>? {
         guard let length = try longLength() else { return nil }
         let start = position
         try unsafe take(length) { _ in }
@@ -142,7 +142,7 @@ extension WireReader {
     }
 
     package mutating func nullableArray<Element>(
-        _ element: (inout WireReader) throws(WireError) -> Element
+        element: (inout WireReader) throws(WireError) -> Element
     ) throws(WireError) -> [Element]? {
         guard let count = try longLength() else { return nil }
         guard count <= remaining, count <= elementsLeft else { throw .tooManyElements(count) }
@@ -153,9 +153,9 @@ extension WireReader {
     }
 
     package mutating func array<Element>(
-        _ element: (inout WireReader) throws(WireError) -> Element
+        element: (inout WireReader) throws(WireError) -> Element
     ) throws(WireError) -> [Element] {
-        try Self.present(try nullableArray(element))
+        try Self.unwrap(try nullableArray(element: element))
     }
 
     /// Skips the tagged fields that close every structure of a flexible version; none is needed here.
@@ -173,7 +173,7 @@ extension WireReader {
     /// Decodes a value from an array: for stored records and for tests.
     package static func read<Value>(
         _ bytes: [UInt8], flexible: Bool = false, elementsMax: Int = WireReader.elementsMax,
-        _ body: (inout WireReader) throws(WireError) -> Value
+        body: (inout WireReader) throws(WireError) -> Value
     ) throws(WireError) -> Value {
         let result: Result<Value, WireError> = unsafe bytes.withUnsafeBytes { raw in
             var reader = unsafe WireReader(borrowing: raw, flexible: flexible, elementsMax: elementsMax)

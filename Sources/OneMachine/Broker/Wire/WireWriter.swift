@@ -30,7 +30,7 @@ package struct WireWriter: ~Copyable {
     }
 
     /// Returns uninitialized space for `extra` bytes behind the written ones. `commit` adds them.
-    package mutating func reserve(_ extra: Int) {
+    package mutating func reserve(byteCount extra: Int) {
         let wanted = count + extra
         guard wanted > capacity else { return }
         let grown = max(wanted, capacity * 2)
@@ -43,9 +43,9 @@ package struct WireWriter: ~Copyable {
 
     /// Lets `fill` write up to `limit` bytes behind the written ones. It returns their number.
     package mutating func append<Failure: Error>(
-        upTo limit: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+        upTo limit: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
-        reserve(limit)
+        reserve(byteCount: limit)
         let room = unsafe UnsafeMutableRawBufferPointer(start: base + count, count: limit)
         let written = try unsafe fill(room)
         precondition(written >= 0 && written <= limit, "a filler wrote beyond its room")
@@ -54,7 +54,7 @@ package struct WireWriter: ~Copyable {
 
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress, bytes.count > 0 else { return }
-        reserve(bytes.count)
+        reserve(byteCount: bytes.count)
         unsafe (base + count).copyMemory(from: source, byteCount: bytes.count)
         count += bytes.count
     }
@@ -67,7 +67,7 @@ package struct WireWriter: ~Copyable {
     package mutating func insert(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         precondition(offset >= 0 && offset <= count, "an insertion is outside the written bytes")
         guard let source = bytes.baseAddress, bytes.count > 0 else { return }
-        reserve(bytes.count)
+        reserve(byteCount: bytes.count)
         unsafe (base + offset + bytes.count).copyMemory(from: base + offset, byteCount: count - offset)
         unsafe (base + offset).copyMemory(from: source, byteCount: bytes.count)
         count += bytes.count
@@ -87,8 +87,8 @@ package struct WireWriter: ~Copyable {
 
     package borrowing func copied() -> [UInt8] { unsafe withBytes { unsafe [UInt8]($0) } }
 
-    private mutating func put<Number: FixedWidthInteger>(_ value: Number) {
-        reserve(MemoryLayout<Number>.size)
+    private mutating func putInteger<Number: FixedWidthInteger>(_ value: Number) {
+        reserve(byteCount: MemoryLayout<Number>.size)
         unsafe (base + count).storeBytes(of: value.bigEndian, as: Number.self)
         count += MemoryLayout<Number>.size
     }
@@ -101,27 +101,27 @@ package struct WireWriter: ~Copyable {
 }
 
 extension WireWriter {
-    package mutating func int8(_ value: Int8) { put(value) }
-    package mutating func int16(_ value: Int16) { put(value) }
-    package mutating func int32(_ value: Int32) { put(value) }
-    package mutating func int64(_ value: Int64) { put(value) }
-    package mutating func uint16(_ value: UInt16) { put(value) }
-    package mutating func uint32(_ value: UInt32) { put(value) }
-    package mutating func bool(_ value: Bool) { put(value ? 1 : 0 as UInt8) }
-    package mutating func error(_ code: ErrorCode) { put(code.rawValue) }
+    package mutating func int8(_ value: Int8) { putInteger(value) }
+    package mutating func int16(_ value: Int16) { putInteger(value) }
+    package mutating func int32(_ value: Int32) { putInteger(value) }
+    package mutating func int64(_ value: Int64) { putInteger(value) }
+    package mutating func uint16(_ value: UInt16) { putInteger(value) }
+    package mutating func uint32(_ value: UInt32) { putInteger(value) }
+    package mutating func bool(_ value: Bool) { putInteger(value ? 1 : 0 as UInt8) }
+    package mutating func error(_ code: ErrorCode) { putInteger(code.rawValue) }
 
     package mutating func uuid(_ value: TopicID) {
-        put(value.high)
-        put(value.low)
+        putInteger(value.high)
+        putInteger(value.low)
     }
 
     package mutating func unsignedVarint(_ value: UInt32) {
         var left = value
         while left >= 0x80 {
-            put(UInt8(truncatingIfNeeded: left) | 0x80)
+            putInteger(UInt8(truncatingIfNeeded: left) | 0x80)
             left >>= 7
         }
-        put(UInt8(left))
+        putInteger(UInt8(left))
     }
 
     private mutating func stringLength(_ length: Int) {
@@ -134,17 +134,17 @@ extension WireWriter {
     }
 
     package mutating func nullableString(_ value: String?) {
-        put(value, bytesMax: flexible ? .max : WireReader.stringBytesMax)
+        putString(value, bytesMax: flexible ? .max : WireReader.stringBytesMax)
     }
 
     package mutating func string(_ value: String) { nullableString(value) }
 
     /// A sentence for people, which may repeat a name as long as a client likes; its end is cut.
-    package mutating func message(_ value: String?) { put(value, bytesMax: Self.messageBytesMax) }
+    package mutating func message(_ value: String?) { putString(value, bytesMax: Self.messageBytesMax) }
 
     package static let messageBytesMax = 1_024
 
-    private mutating func put(_ value: String?, bytesMax: Int) {
+    private mutating func putString(_ value: String?, bytesMax: Int) {
         guard var value else { return stringLength(-1) }
         value.withUTF8 { utf8 in
             var length = min(utf8.count, bytesMax)
@@ -164,7 +164,7 @@ extension WireWriter {
     package mutating func bytes(_ value: [UInt8]) { nullableBytes(value) }
 
     package mutating func array<Elements: Collection>(
-        _ elements: Elements, _ element: (inout WireWriter, Elements.Element) -> Void
+        _ elements: Elements, element: (inout WireWriter, Elements.Element) -> Void
     ) {
         longLength(elements.count)
         for each in elements { element(&self, each) }
@@ -173,7 +173,7 @@ extension WireWriter {
     package mutating func nullArray() { longLength(-1) }
 
     /// Closes a structure of a flexible version: we send no tagged fields.
-    package mutating func noTags() {
+    package mutating func emptyTags() {
         if flexible { unsignedVarint(0) }
     }
 }

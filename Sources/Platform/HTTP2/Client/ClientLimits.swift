@@ -6,7 +6,7 @@ package struct ClientLimits: Sendable {
     package var streamsBeforeSettings = 1
     /// Requests in the lifetime of the connection, below HTTP/2's 2^30. At the limit `submit` returns nil.
     package var requestsMax = 1_000_000_000
-    /// Bytes of an answer's body that are kept. The rest is read and dropped, and `bodyIsCut` is set.
+    /// Bytes of an answer's body that are kept. The rest is read and dropped, and `isBodyTruncated` is set.
     package var bodyBytesMax = 4_096
     /// Bytes of one kept header value. A longer value counts as absent.
     package var keptValueBytesMax = 512
@@ -21,7 +21,7 @@ package struct ClientLimits: Sendable {
     package var continuationsMax = 8
     /// Time to wait for an answer after a request's deadline, so that it can be reported as late. Then the
     /// stream is reset. 0 resets it at the deadline.
-    package var lateAnswerMilliseconds = 0
+    package var lateResponseMilliseconds = 0
 
     package init() {}
 }

@@ -1,6 +1,6 @@
 /// Handling of SETTINGS, PING, GOAWAY, RST_STREAM and WINDOW_UPDATE.
 extension ClientSession {
-    private enum Setting {
+    private enum SettingID {
         static let headerTableSize: UInt16 = 1
         static let enablePush: UInt16 = 2
         static let concurrentStreamsMax: UInt16 = 3
@@ -11,36 +11,36 @@ extension ClientSession {
 
     private static let frameSizes: ClosedRange<UInt32> = 16_384...16_777_215
 
-    func readSettings(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        guard header.stream == 0 else { return violation(.protocolError) }
-        if header.has(FrameHeader.Flag.acknowledgement) {
-            if !hasSettings { return violation(.protocolError) }
-            return payload.count == 0 ? () : violation(.frameSizeError)
+    func readSettings(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
+        guard header.stream == 0 else { return reportViolation(code: .protocolError) }
+        if header.hasFlag(FrameHeader.FrameFlag.acknowledgement) {
+            if !hasSettings { return reportViolation(code: .protocolError) }
+            return payload.count == 0 ? () : reportViolation(code: .frameSizeError)
         }
-        guard payload.count % Setting.bytes == 0 else { return violation(.frameSizeError) }
-        guard payload.count / Setting.bytes <= limits.settingsEntriesMax else {
-            return violation(.enhanceYourCalm)
+        guard payload.count % SettingID.bytes == 0 else { return reportViolation(code: .frameSizeError) }
+        guard payload.count / SettingID.bytes <= limits.settingsEntriesMax else {
+            return reportViolation(code: .enhanceYourCalm)
         }
         hasSettings = true
-        for at in stride(from: 0, to: payload.count, by: Setting.bytes) {
+        for at in stride(from: 0, to: payload.count, by: SettingID.bytes) {
             let name = UInt16(bigEndian: unsafe payload.loadUnaligned(fromByteOffset: at, as: UInt16.self))
             let value = unsafe payload.bigEndian32(at: at + 2)
-            if let code = apply(name, value) { return violation(code) }
+            if let code = applySetting(name: name, value: value) { return reportViolation(code: code) }
         }
         peerStreamsMax = Int(peer.concurrentStreamsMax)
         events.settings = peer
         control.acknowledgeSettings()
-        boundAcknowledgements()
+        checkAcknowledgementLimit()
     }
 
     /// Applies one setting. Returns the error code if the value breaks a rule.
-    private func apply(_ name: UInt16, _ value: UInt32) -> ErrorCode? {
+    private func applySetting(name: UInt16, value: UInt32) -> HTTP2ErrorCode? {
         switch name {
-        case Setting.headerTableSize: encoder.limitTable(to: Int(value))
-        case Setting.enablePush: return value == 0 ? nil : .protocolError
-        case Setting.concurrentStreamsMax: peer.concurrentStreamsMax = value
-        case Setting.initialWindowSize: return applyWindow(value)
-        case Setting.frameSizeMax:
+        case SettingID.headerTableSize: encoder.limitTable(to: Int(value))
+        case SettingID.enablePush: return value == 0 ? nil : .protocolError
+        case SettingID.concurrentStreamsMax: peer.concurrentStreamsMax = value
+        case SettingID.initialWindowSize: return applyInitialWindow(bytes: value)
+        case SettingID.frameSizeMax:
             guard ClientSession.frameSizes.contains(value) else { return .protocolError }
             peer.frameBytesMax = value
         default: break
@@ -49,7 +49,7 @@ extension ClientSession {
     }
 
     /// Applies the initial window. The change also applies to open streams, whose windows may fall below 0.
-    private func applyWindow(_ value: UInt32) -> ErrorCode? {
+    private func applyInitialWindow(bytes value: UInt32) -> HTTP2ErrorCode? {
         guard value <= UInt32(FlowWindow.bytesMax) else { return .flowControlError }
         let change = Int(value) - Int(peer.streamWindowBytes)
         peer.streamWindowBytes = value
@@ -61,62 +61,62 @@ extension ClientSession {
         return isTooLarge ? .flowControlError : nil
     }
 
-    func readPing(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        guard header.stream == 0 else { return violation(.protocolError) }
-        guard payload.count == 8 else { return violation(.frameSizeError) }
+    func readPing(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
+        guard header.stream == 0 else { return reportViolation(code: .protocolError) }
+        guard payload.count == 8 else { return reportViolation(code: .frameSizeError) }
         let bytes = UInt64(bigEndian: unsafe payload.loadUnaligned(as: UInt64.self))
-        if header.has(FrameHeader.Flag.acknowledgement) {
+        if header.hasFlag(FrameHeader.FrameFlag.acknowledgement) {
             guard bytes == openPing else { return }
             openPing = nil
             events.pong = bytes
         } else {
-            control.acknowledgePing(bytes)
-            boundAcknowledgements()
+            control.acknowledgePing(payload: bytes)
+            checkAcknowledgementLimit()
         }
     }
 
-    private func boundAcknowledgements() {
-        if control.acknowledgements > limits.controlAcksMax { fail(.flooded) }
+    private func checkAcknowledgementLimit() {
+        if control.acknowledgements > limits.controlAcksMax { fail(with: .flooded) }
     }
 
-    func readGoaway(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        guard header.stream == 0 else { return violation(.protocolError) }
-        guard payload.count >= 8 else { return violation(.frameSizeError) }
+    func readGoaway(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
+        guard header.stream == 0 else { return reportViolation(code: .protocolError) }
+        guard payload.count >= 8 else { return reportViolation(code: .frameSizeError) }
         let last = unsafe Int32(bitPattern: payload.bigEndian32(at: 0) & 0x7FFF_FFFF)
         let debug = unsafe payload[8...].prefix(Goaway.debugBytesMax)
         events.goaway = Goaway(
-            lastStream: last, code: ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
+            lastStream: last, code: HTTP2ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
             debug: unsafe Array(debug))
         // A later GOAWAY may lower the last stream but never raise it.
         let bound = min(last, goawayLast ?? .max)
         goawayLast = bound
         unsafe forEachOpen { slot in
             if case let stream = unsafe slot.pointee.stream, stream == 0 || stream > bound {
-                unsafe endUnprocessed(slot)
+                unsafe endUnprocessedRequest(in: slot)
             }
         }
     }
 
-    func readReset(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        guard payload.count == 4 else { return violation(.frameSizeError) }
-        guard isKnown(header.stream), let slot = unsafe slot(of: header.stream) else { return }
-        unsafe streamClosed(slot, ErrorCode(rawValue: payload.bigEndian32(at: 0)))
+    func readReset(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
+        guard payload.count == 4 else { return reportViolation(code: .frameSizeError) }
+        guard isKnownStream(header.stream), let slot = unsafe slot(of: header.stream) else { return }
+        unsafe handleStreamClose(of: slot, code: HTTP2ErrorCode(rawValue: payload.bigEndian32(at: 0)))
     }
 
-    func readWindowUpdate(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        guard payload.count == 4 else { return violation(.frameSizeError) }
+    func readWindowUpdate(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
+        guard payload.count == 4 else { return reportViolation(code: .frameSizeError) }
         let bytes = unsafe Int(payload.bigEndian32(at: 0) & 0x7FFF_FFFF)
         if header.stream == 0 {
-            guard bytes > 0 else { return violation(.protocolError) }
+            guard bytes > 0 else { return reportViolation(code: .protocolError) }
             sendWindow += bytes
-            if sendWindow > FlowWindow.bytesMax { violation(.flowControlError) }
+            if sendWindow > FlowWindow.bytesMax { reportViolation(code: .flowControlError) }
             return
         }
-        guard isKnown(header.stream), let slot = unsafe slot(of: header.stream) else { return }
-        guard bytes > 0 else { return unsafe malformed(slot) }
+        guard isKnownStream(header.stream), let slot = unsafe slot(of: header.stream) else { return }
+        guard bytes > 0 else { return unsafe resetMalformedStream(of: slot) }
         unsafe slot.pointee.sendWindow += bytes
         if unsafe slot.pointee.sendWindow > FlowWindow.bytesMax {
-            unsafe malformed(slot, .flowControlError)
+            unsafe resetMalformedStream(of: slot, code: .flowControlError)
         }
     }
 }

@@ -4,19 +4,20 @@ extension ClientSession {
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         var rest = unsafe bytes
         while !isClosed, !isBroken, unsafe !rest.isEmpty {
-            unsafe rest = partial.count == 0 ? readInPlace(rest) : complete(rest)
+            unsafe rest = partial.count == 0 ? readFrameInPlace(from: rest) : completeFrame(from: rest)
         }
     }
 
     /// Reads the frame that begins here, or stores an incomplete one. Returns the bytes after it.
-    private func readInPlace(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    private func readFrameInPlace(from bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-        if bytes.count >= FrameHeader.bytes {
-            let header = unsafe FrameHeader(bytes)
+        if bytes.count >= FrameHeader.byteCount {
+            let header = unsafe FrameHeader(parsing: bytes)
             guard isAllowed(header) else { return unsafe none }
-            let end = FrameHeader.bytes + header.count
+            let end = FrameHeader.byteCount + header.payloadBytes
             if bytes.count >= end {
-                unsafe read(header, UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.bytes..<end]))
+                unsafe readFrame(
+                    header, payload: UnsafeRawBufferPointer(rebasing: bytes[FrameHeader.byteCount..<end]))
                 return unsafe UnsafeRawBufferPointer(rebasing: bytes[end...])
             }
         }
@@ -24,16 +25,17 @@ extension ClientSession {
         return unsafe none
     }
 
-    private func complete(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    private func completeFrame(from bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var rest = unsafe bytes
-        unsafe fill(upTo: FrameHeader.bytes, from: &rest)
-        guard partial.count >= FrameHeader.bytes else { return unsafe rest }
-        let header = unsafe FrameHeader(partial.bytes)
+        unsafe fill(upTo: FrameHeader.byteCount, from: &rest)
+        guard partial.count >= FrameHeader.byteCount else { return unsafe rest }
+        let header = unsafe FrameHeader(parsing: partial.bytes)
         guard isAllowed(header) else { return unsafe rest }
-        let end = FrameHeader.bytes + header.count
+        let end = FrameHeader.byteCount + header.payloadBytes
         unsafe fill(upTo: end, from: &rest)
         guard partial.count == end else { return unsafe rest }
-        unsafe read(header, UnsafeRawBufferPointer(rebasing: partial.bytes[FrameHeader.bytes...]))
+        unsafe readFrame(
+            header, payload: UnsafeRawBufferPointer(rebasing: partial.bytes[FrameHeader.byteCount...]))
         partial.removeAll()
         return unsafe rest
     }
@@ -48,36 +50,38 @@ extension ClientSession {
     /// Whether the frame size is allowed. This side's SETTINGS announce no frame size, so the protocol's
     /// minimum applies.
     private func isAllowed(_ header: FrameHeader) -> Bool {
-        if header.count <= FrameWriter.payloadBytesMax { return true }
-        violation(.frameSizeError)
+        if header.payloadBytes <= FrameWriter.payloadBytesMax { return true }
+        reportViolation(code: .frameSizeError)
         return false
     }
 
     /// Records a violation by the peer and sends GOAWAY. Nothing more is read.
-    func violation(_ code: ErrorCode) {
+    func reportViolation(code: HTTP2ErrorCode) {
         isBroken = true
         // A peer that does not begin with SETTINGS does not speak HTTP/2.
         events.failure = hasSettings ? .violation(code) : .notHTTP2
-        control.goaway(code)
+        control.goaway(code: code)
     }
 
-    private func read(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        if header.kind == FrameHeader.Kind.continuation { return unsafe readContinuation(header, payload) }
-        guard openBlock == nil else { return violation(.protocolError) }
-        guard hasSettings || header.kind == FrameHeader.Kind.settings else {
-            return violation(.protocolError)
+    private func readFrame(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
+        if header.type == FrameHeader.FrameType.continuation {
+            return unsafe readContinuation(header, payload: payload)
         }
-        switch header.kind {
-        case FrameHeader.Kind.headers: unsafe readHeaders(header, payload)
-        case FrameHeader.Kind.data: unsafe readData(header, payload)
-        case FrameHeader.Kind.reset: unsafe readReset(header, payload)
-        case FrameHeader.Kind.settings: unsafe readSettings(header, payload)
-        case FrameHeader.Kind.ping: unsafe readPing(header, payload)
-        case FrameHeader.Kind.goaway: unsafe readGoaway(header, payload)
-        case FrameHeader.Kind.windowUpdate: unsafe readWindowUpdate(header, payload)
-        case FrameHeader.Kind.priority: if header.stream == 0 { violation(.protocolError) }
+        guard openBlock == nil else { return reportViolation(code: .protocolError) }
+        guard hasSettings || header.type == FrameHeader.FrameType.settings else {
+            return reportViolation(code: .protocolError)
+        }
+        switch header.type {
+        case FrameHeader.FrameType.headers: unsafe readHeaders(header, payload: payload)
+        case FrameHeader.FrameType.data: unsafe readData(header, payload: payload)
+        case FrameHeader.FrameType.reset: unsafe readReset(header, payload: payload)
+        case FrameHeader.FrameType.settings: unsafe readSettings(header, payload: payload)
+        case FrameHeader.FrameType.ping: unsafe readPing(header, payload: payload)
+        case FrameHeader.FrameType.goaway: unsafe readGoaway(header, payload: payload)
+        case FrameHeader.FrameType.windowUpdate: unsafe readWindowUpdate(header, payload: payload)
+        case FrameHeader.FrameType.priority: if header.stream == 0 { reportViolation(code: .protocolError) }
         // This side's SETTINGS forbid server push.
-        case FrameHeader.Kind.pushPromise: violation(.protocolError)
+        case FrameHeader.FrameType.pushPromise: reportViolation(code: .protocolError)
         // Unknown extensions are ignored.
         default: break
         }
@@ -91,25 +95,27 @@ extension ClientSession {
 
     /// Whether this side has opened the stream. A frame for any other stream violates the protocol. A frame
     /// for a closed stream is legal, because frames cross on the wire.
-    func isKnown(_ stream: Int32) -> Bool {
+    func isKnownStream(_ stream: Int32) -> Bool {
         guard stream & 1 == 1, stream < nextStream else {
-            violation(.protocolError)
+            reportViolation(code: .protocolError)
             return false
         }
         return true
     }
 
     /// Resets one stream because the peer broke a rule in it.
-    func malformed(_ slot: UnsafeMutablePointer<RequestSlot>, _ code: ErrorCode = .protocolError) {
-        control.reset(unsafe slot.pointee.stream, code)
-        unsafe streamClosed(slot, code)
+    func resetMalformedStream(
+        of slot: UnsafeMutablePointer<RequestSlot>, code: HTTP2ErrorCode = .protocolError
+    ) {
+        control.reset(stream: unsafe slot.pointee.stream, code: code)
+        unsafe handleStreamClose(of: slot, code: code)
     }
 
     /// Returns the payload without padding, or nil if the padding is longer than the frame.
-    func unpadded(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-        guard header.has(FrameHeader.Flag.padded) else { return unsafe payload }
+    func unpaddedPayload(of header: FrameHeader, payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard header.hasFlag(FrameHeader.FrameFlag.padded) else { return unsafe payload }
         guard let padding = unsafe payload.first.map({ Int($0) }), padding < payload.count else {
-            violation(.protocolError)
+            reportViolation(code: .protocolError)
             return nil
         }
         return unsafe UnsafeRawBufferPointer(rebasing: payload[1..<payload.count - padding])

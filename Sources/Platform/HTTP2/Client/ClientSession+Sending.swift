@@ -9,7 +9,7 @@ extension ClientSession {
     ) -> Int {
         guard !isClosed else { return 0 }
         pulledAt = now.nanoseconds
-        unsafe writer.open(buffer)
+        unsafe writer.begin(writingTo: buffer)
         control.pull(into: &writer)
         if !isBroken {
             sendResets()
@@ -18,7 +18,7 @@ extension ClientSession {
             // Resets the requests that `sendBodies` and `sendRequests` found too late.
             sendResets()
         }
-        return writer.close()
+        return writer.finish()
     }
 
     // MARK: Requests
@@ -26,47 +26,50 @@ extension ClientSession {
     /// Whether a waiting request can be sent. A request with a body needs an open window. Until then it can
     /// be withdrawn.
     var canSendRequest: Bool {
-        guard let slot = unsafe waiting.first, openStreams < peerStreamsMax, goawayLast == nil else {
+        guard let slot = unsafe waitingForHeaders.first, openStreams < peerStreamsMax, goawayLast == nil
+        else {
             return false
         }
         return unsafe sendWindow > 0 || !slot.pointee.isSendingBody
     }
 
     private func sendRequests() {
-        while !writer.isFull, canSendRequest, let slot = unsafe waiting.first {
-            unsafe waiting.remove(slot)
-            guard unsafe slot.pointee.leaveBy > pulledAt else {
-                unsafe endTooLate(slot)
+        while !writer.isFull, canSendRequest, let slot = unsafe waitingForHeaders.first {
+            unsafe waitingForHeaders.remove(slot)
+            guard unsafe slot.pointee.sendDeadline > pulledAt else {
+                unsafe endOverdueRequest(in: slot)
                 continue
             }
             unsafe sendHeaders(of: slot)
-            if unsafe !sendBody(of: slot) { unsafe sending.append(slot) }
+            if unsafe !sendBody(of: slot) { unsafe waitingForWindow.append(slot) }
         }
     }
 
     private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>) {
         guard let shared = unsafe slot.pointee.shared else { return }
-        unsafe shared._withUnsafeGuaranteedRef { unsafe sendHeaders(of: slot, $0.template) }
+        unsafe shared._withUnsafeGuaranteedRef { unsafe sendHeaders(of: slot, template: $0.template) }
     }
 
-    private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>, _ template: RequestTemplate) {
+    private func sendHeaders(of slot: UnsafeMutablePointer<RequestSlot>, template: RequestTemplate) {
         let bytes = unsafe slot.pointee.bytes.bytes
         let pathBytes = unsafe slot.pointee.pathBytes
-        let target = unsafe writer.place(
-            FrameHeader.bytes
-                + HeaderEncoder.bytesMax(template, path: pathBytes, varying: bytes.count - pathBytes))
+        let target = unsafe writer.reserve(
+            byteCount: FrameHeader.byteCount
+                + HeaderEncoder.bytesMax(for: template, path: pathBytes, varying: bytes.count - pathBytes))
         let count = unsafe encoder.write(
             template, path: UnsafeRawBufferPointer(rebasing: bytes[..<pathBytes]),
-            varying: UnsafeRawBufferPointer(rebasing: bytes[pathBytes...]), to: target + FrameHeader.bytes)
+            varying: UnsafeRawBufferPointer(rebasing: bytes[pathBytes...]), to: target + FrameHeader.byteCount
+        )
         let isAll = unsafe !slot.pointee.isSendingBody
         let header = FrameHeader(
-            count: count, kind: FrameHeader.Kind.headers,
-            flags: FrameHeader.Flag.endHeaders | (isAll ? FrameHeader.Flag.endStream : 0), stream: nextStream)
+            payloadBytes: count, type: FrameHeader.FrameType.headers,
+            flags: FrameHeader.FrameFlag.endHeaders | (isAll ? FrameHeader.FrameFlag.endStream : 0),
+            stream: nextStream)
         unsafe header.write(to: target)
-        writer.wrote(FrameHeader.bytes + count)
+        writer.commit(byteCount: FrameHeader.byteCount + count)
         unsafe slot.pointee.stream = nextStream
         unsafe slot.pointee.sendWindow = Int(peer.streamWindowBytes)
-        unsafe slot.pointee.beginAnswer()
+        unsafe slot.pointee.beginResponse()
         unsafe streams.insert(nextStream, slot: slot.pointee.index)
         nextStream += 2
         openStreams += 1
@@ -76,7 +79,7 @@ extension ClientSession {
 
     var canSendBody: Bool {
         guard sendWindow > 0 else { return false }
-        var next = unsafe sending.first
+        var next = unsafe waitingForWindow.first
         while let slot = unsafe next {
             if unsafe slot.pointee.sendWindow > 0 { return true }
             unsafe next = slot.pointee.next
@@ -85,15 +88,15 @@ extension ClientSession {
     }
 
     private func sendBodies() {
-        var next = unsafe sending.first
+        var next = unsafe waitingForWindow.first
         while let slot = unsafe next, !writer.isFull, sendWindow > 0 {
             unsafe next = slot.pointee.next
             guard unsafe slot.pointee.sendWindow > 0 else { continue }
-            if unsafe slot.pointee.leaveBy <= pulledAt {
-                unsafe sending.remove(slot)
-                unsafe endTooLate(slot)
+            if unsafe slot.pointee.sendDeadline <= pulledAt {
+                unsafe waitingForWindow.remove(slot)
+                unsafe endOverdueRequest(in: slot)
             } else if unsafe sendBody(of: slot) {
-                unsafe sending.remove(slot)
+                unsafe waitingForWindow.remove(slot)
             }
         }
     }
@@ -105,15 +108,15 @@ extension ClientSession {
             guard count > 0, !writer.isFull, let body = unsafe slot.pointee.bodyBytes.baseAddress else {
                 return false
             }
-            let target = unsafe writer.place(FrameHeader.bytes + count)
+            let target = unsafe writer.reserve(byteCount: FrameHeader.byteCount + count)
             let header = unsafe FrameHeader(
-                count: count, kind: FrameHeader.Kind.data,
-                flags: count == rest ? FrameHeader.Flag.endStream : 0,
+                payloadBytes: count, type: FrameHeader.FrameType.data,
+                flags: count == rest ? FrameHeader.FrameFlag.endStream : 0,
                 stream: slot.pointee.stream)
             unsafe header.write(to: target)
-            unsafe (target + FrameHeader.bytes).copyMemory(
+            unsafe (target + FrameHeader.byteCount).copyMemory(
                 from: body + slot.pointee.bodySent, byteCount: count)
-            writer.wrote(FrameHeader.bytes + count)
+            writer.commit(byteCount: FrameHeader.byteCount + count)
             unsafe slot.pointee.bodySent += count
             unsafe slot.pointee.sendWindow -= count
             sendWindow -= count
@@ -125,13 +128,13 @@ extension ClientSession {
     // MARK: Resets
 
     private func sendResets() {
-        while !writer.isFull, let slot = unsafe resetting.first {
+        while !writer.isFull, let slot = unsafe waitingForReset.first {
             if unsafe slot.pointee.stream != 0 {
-                control.reset(unsafe slot.pointee.stream, .cancel)
+                control.reset(stream: unsafe slot.pointee.stream, code: .cancel)
                 control.pull(into: &writer)
             }
-            unsafe report(slot, .released)
-            unsafe release(slot)
+            unsafe report(slot, endReason: .released)
+            unsafe release(slot: slot)
         }
     }
 }

@@ -14,7 +14,7 @@ package import Lifecycle
 /// is gone.
 @safe package final class ClientSession {
     let limits: ClientLimits
-    let kept: KeptFields
+    let keptFields: KeptFields
     let slots: SlotTable<RequestSlot>
     let encoder = HeaderEncoder()
     let decoder = HeaderDecoder()
@@ -24,16 +24,16 @@ package import Lifecycle
     @safe @exclusivity(unchecked) var shared = SharedRequests()
     @safe @exclusivity(unchecked) var writer = FrameWriter()
     @safe @exclusivity(unchecked) var control = ControlFrames()
-    @safe @exclusivity(unchecked) var waiting = SlotList(.stream)
-    @safe @exclusivity(unchecked) var sending = SlotList(.window)
-    @safe @exclusivity(unchecked) var resetting = SlotList(.reset)
+    @safe @exclusivity(unchecked) var waitingForHeaders = WaitList(waitReason: .headers)
+    @safe @exclusivity(unchecked) var waitingForWindow = WaitList(waitReason: .window)
+    @safe @exclusivity(unchecked) var waitingForReset = WaitList(waitReason: .reset)
     @safe @exclusivity(unchecked) var streams: StreamTable
     /// Number of streams that the peer knows and neither side has closed.
     @safe @exclusivity(unchecked) var openStreams = 0
     /// Stream number of the next request.
     @safe @exclusivity(unchecked) var nextStream: Int32 = 1
     /// Body bytes that the peer accepts on all streams together.
-    @safe @exclusivity(unchecked) var sendWindow = FlowWindow.bytesAtFirst
+    @safe @exclusivity(unchecked) var sendWindow = FlowWindow.initialBytes
     /// Body bytes that were submitted and not yet pulled. They wait for `pull` or for the peer's windows.
     @safe @exclusivity(unchecked) package internal(set) var unsentBytes = 0
     /// Time of the current `pull`, in nanoseconds on the steady clock.
@@ -41,17 +41,17 @@ package import Lifecycle
 
     // Input.
     /// An incomplete frame.
-    @safe @exclusivity(unchecked) var partial = ByteStore()
+    @safe @exclusivity(unchecked) var partial = GrowingBuffer()
     /// A header block that continues in CONTINUATION frames.
     var openBlock: HeaderBlock?
     /// Body bytes received on all streams since the last WINDOW_UPDATE of the connection.
-    @safe @exclusivity(unchecked) var windowUsed = 0
+    @safe @exclusivity(unchecked) var receivedSinceUpdate = 0
 
     /// Stored behind a pointer, because each request appends to it.
-    let ended: UnsafeMutablePointer<OutcomeBatch>
+    let collectedOutcomes: UnsafeMutablePointer<OutcomeBatch>
     package internal(set) var events = SessionEvents()
     var peer = PeerSettings(
-        concurrentStreamsMax: .max, streamWindowBytes: UInt32(FlowWindow.bytesAtFirst),
+        concurrentStreamsMax: .max, streamWindowBytes: UInt32(FlowWindow.initialBytes),
         frameBytesMax: UInt32(FrameWriter.payloadBytesMax))
     var hasSettings = false
     var peerStreamsMax: Int
@@ -72,14 +72,14 @@ package import Lifecycle
     package init(limits: ClientLimits = ClientLimits(), keeping: [StaticString] = []) {
         precondition(limits.keptValueBytesMax < 65_536, "a kept value must be shorter than 64 KiB")
         self.limits = limits
-        kept = KeptFields(keeping)
+        keptFields = KeptFields(names: keeping)
         peerStreamsMax = limits.streamsBeforeSettings
         requestsLeft = min(limits.requestsMax, ClientSession.requestsMax)
-        unsafe ended = .allocate(capacity: 1)
-        unsafe ended.initialize(to: OutcomeBatch())
+        unsafe collectedOutcomes = .allocate(capacity: 1)
+        unsafe collectedOutcomes.initialize(to: OutcomeBatch())
         slots = SlotTable(capacity: limits.streamsMax) { RequestSlot(index: $0) }
         streams = StreamTable(capacity: limits.streamsMax)
-        control.begin()
+        control.appendPreface()
     }
 
     deinit {
@@ -89,23 +89,23 @@ package import Lifecycle
         streams.free()
         partial.free()
         openBlock?.bytes.free()
-        unsafe ended.deinitialize(count: 1)
-        unsafe ended.deallocate()
+        unsafe collectedOutcomes.deinitialize(count: 1)
+        unsafe collectedOutcomes.deallocate()
     }
 
     /// Number of requests that `submit` takes now. It is 0 also if the peer allows no streams, has sent
     /// GOAWAY, or is gone.
-    package var room: Int {
-        guard takesRequests else { return 0 }
-        return min(max(0, min(peerStreamsMax, slots.capacity) - slots.used), requestsLeft)
+    package var availableRequests: Int {
+        guard acceptsRequests else { return 0 }
+        return min(max(0, min(peerStreamsMax, slots.capacity) - slots.usedCount), requestsLeft)
     }
 
     /// Number of requests that have a slot, including overdue ones that may still be answered.
-    package var openRequests: Int { slots.used }
+    package var openRequests: Int { slots.usedCount }
 
     /// Whether the session will ever take requests again. If false, finish the open requests and use another
     /// connection.
-    package var takesRequests: Bool { !isClosed && !isBroken && goawayLast == nil && requestsLeft > 0 }
+    package var acceptsRequests: Bool { !isClosed && !isBroken && goawayLast == nil && requestsLeft > 0 }
 
     /// Takes one request, or returns nil if there is no room. `path` and `varying` are copied. The template
     /// and the body are not copied and are retained until the stream closes.
@@ -115,18 +115,18 @@ package import Lifecycle
     ///   - deadline: time at which it ends without an answer.
     @discardableResult
     package func submit(
-        _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
-        tag: UInt64, leaveBy: Instant = .distantFuture, deadline: Instant = .distantFuture
+        template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8> = Span(), body: SharedBody?,
+        tag: UInt64, sendDeadline: Instant = .distantFuture, deadline: Instant = .distantFuture
     ) -> RequestID? {
         precondition(path.count + varying.count <= RequestTemplate.variableBytesMax, "the path is too long")
         precondition(varying.isEmpty || template.varyingPrefix != nil, "the template names no varying field")
-        guard room > 0, let slot = unsafe slots.take() else { return nil }
+        guard availableRequests > 0, let slot = unsafe slots.acquire() else { return nil }
         unsafe slot.pointee.begin(
-            tag: tag, leaveBy: leaveBy.nanoseconds, deadline: deadline.nanoseconds,
-            shared.join(template, body), body: body)
-        unsafe slot.pointee.keep(path: path, varying: varying)
+            tag: tag, sendDeadline: sendDeadline.nanoseconds, deadline: deadline.nanoseconds,
+            shared: shared.retain(template: template, body: body), body: body)
+        unsafe slot.pointee.storePath(path, varying: varying)
         unsentBytes += unsafe slot.pointee.bodyBytes.count
-        unsafe waiting.append(slot)
+        unsafe waitingForHeaders.append(slot)
         requestsLeft -= 1
         return unsafe RequestID(index: Int32(slot.pointee.index), generation: slot.pointee.generation)
     }
@@ -134,35 +134,35 @@ package import Lifecycle
     /// Whether `pull` has frames to write.
     package var wantsToSend: Bool {
         guard !isClosed else { return false }
-        return isOutputWaiting || !isBroken && (!resetting.isEmpty || canSendRequest || canSendBody)
+        return isOutputWaiting || !isBroken && (!waitingForReset.isEmpty || canSendRequest || canSendBody)
     }
 
     /// Whether nothing more will be read or written. Close the connection, then call `end`.
-    package var isOver: Bool {
+    package var isFinished: Bool {
         if isClosed { return true }
         guard !isOutputWaiting else { return false }
-        return isBroken || (isFinishing || goawayLast != nil) && slots.used == 0
+        return isBroken || (isFinishing || goawayLast != nil) && slots.usedCount == 0
     }
 
     /// Whether a started frame or a control frame waits.
     private var isOutputWaiting: Bool { !writer.isEmpty || !control.isEmpty }
 
     /// Sends a PING, which is acknowledged by `events.pong`. Returns false if one is already awaited.
-    package func ping(_ bytes: UInt64) -> Bool {
+    package func ping(payload bytes: UInt64) -> Bool {
         guard !isClosed, openPing == nil else { return false }
         openPing = bytes
-        control.ping(bytes)
+        control.ping(payload: bytes)
         return true
     }
 
     /// Whether requests have ended. `pull` can also end a request, when it writes its reset.
-    package var hasOutcomes: Bool { unsafe !ended.pointee.outcomes.isEmpty }
+    package var hasOutcomes: Bool { unsafe !collectedOutcomes.pointee.outcomes.isEmpty }
 
     /// The outcomes since `clearOutcomes`.
-    package var outcomes: OutcomeBatch { unsafe ended.pointee }
+    package var outcomes: OutcomeBatch { unsafe collectedOutcomes.pointee }
 
     /// Removes the outcomes that were handled.
-    package func clearOutcomes() { unsafe ended.pointee.removeAll() }
+    package func clearOutcomes() { unsafe collectedOutcomes.pointee.removeAll() }
 
     package func takeEvents() -> SessionEvents {
         defer { events = SessionEvents() }

@@ -1,6 +1,6 @@
 /// The frames that a client sends besides requests, in order, until they are pulled.
 @safe struct ControlFrames {
-    private var frames = ByteStore()
+    private var frames = GrowingBuffer()
     private var sent = 0
     /// Number of waiting acknowledgements, which a peer can demand without limit.
     private(set) var acknowledgements = 0
@@ -13,44 +13,50 @@
     mutating func free() { frames.free() }
 
     /// Appends the client preface: HTTP/2, with server push disabled.
-    mutating func begin() {
+    mutating func appendPreface() {
         let preface = ControlFrames.preface
-        unsafe frames.append(UnsafeRawPointer(preface.utf8Start), preface.utf8CodeUnitCount)
-        frame(.init(count: 6, kind: FrameHeader.Kind.settings))
+        unsafe frames.append(UnsafeRawPointer(preface.utf8Start), count: preface.utf8CodeUnitCount)
+        appendHeader(.init(payloadBytes: 6, type: FrameHeader.FrameType.settings))
         append(ControlFrames.enablePush)
         append(UInt32(0))
     }
 
-    mutating func ping(_ bytes: UInt64) {
-        frame(.init(count: 8, kind: FrameHeader.Kind.ping))
+    mutating func ping(payload bytes: UInt64) {
+        appendHeader(.init(payloadBytes: 8, type: FrameHeader.FrameType.ping))
         append(bytes)
     }
 
-    mutating func acknowledgePing(_ bytes: UInt64) {
+    mutating func acknowledgePing(payload bytes: UInt64) {
         acknowledgements += 1
-        frame(.init(count: 8, kind: FrameHeader.Kind.ping, flags: FrameHeader.Flag.acknowledgement))
+        appendHeader(
+            .init(
+                payloadBytes: 8, type: FrameHeader.FrameType.ping,
+                flags: FrameHeader.FrameFlag.acknowledgement))
         append(bytes)
     }
 
     mutating func acknowledgeSettings() {
         acknowledgements += 1
-        frame(.init(count: 0, kind: FrameHeader.Kind.settings, flags: FrameHeader.Flag.acknowledgement))
+        appendHeader(
+            .init(
+                payloadBytes: 0, type: FrameHeader.FrameType.settings,
+                flags: FrameHeader.FrameFlag.acknowledgement))
     }
 
-    mutating func reset(_ stream: Int32, _ code: ErrorCode) {
-        frame(.init(count: 4, kind: FrameHeader.Kind.reset, stream: stream))
+    mutating func reset(stream: Int32, code: HTTP2ErrorCode) {
+        appendHeader(.init(payloadBytes: 4, type: FrameHeader.FrameType.reset, stream: stream))
         append(code.rawValue)
     }
 
     /// Appends a WINDOW_UPDATE for one stream or, with 0, for the connection.
-    mutating func windowUpdate(_ stream: Int32, _ bytes: Int) {
-        frame(.init(count: 4, kind: FrameHeader.Kind.windowUpdate, stream: stream))
+    mutating func windowUpdate(stream: Int32, bytes: Int) {
+        appendHeader(.init(payloadBytes: 4, type: FrameHeader.FrameType.windowUpdate, stream: stream))
         append(UInt32(bytes))
     }
 
     /// Appends GOAWAY with last stream 0, because a client processes no server streams.
-    mutating func goaway(_ code: ErrorCode) {
-        frame(.init(count: 8, kind: FrameHeader.Kind.goaway))
+    mutating func goaway(code: HTTP2ErrorCode) {
+        appendHeader(.init(payloadBytes: 8, type: FrameHeader.FrameType.goaway))
         append(UInt32(0))
         append(code.rawValue)
     }
@@ -64,8 +70,8 @@
         acknowledgements = 0
     }
 
-    private mutating func frame(_ header: FrameHeader) {
-        unsafe withUnsafeTemporaryAllocation(byteCount: FrameHeader.bytes, alignment: 1) { bytes in
+    private mutating func appendHeader(_ header: FrameHeader) {
+        unsafe withUnsafeTemporaryAllocation(byteCount: FrameHeader.byteCount, alignment: 1) { bytes in
             unsafe header.write(to: bytes.baseAddress!)
             unsafe frames.append(UnsafeRawBufferPointer(bytes))
         }

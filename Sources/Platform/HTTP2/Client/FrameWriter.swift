@@ -12,7 +12,7 @@
 
     /// The longest payload that is sent, even if the peer's SETTINGS allow more.
     static let payloadBytesMax = 16_384
-    static let frameBytesMax = FrameHeader.bytes + payloadBytesMax
+    static let frameBytesMax = FrameHeader.byteCount + payloadBytesMax
 
     init() { unsafe spill = .allocate(byteCount: FrameWriter.frameBytesMax, alignment: 16) }
 
@@ -23,14 +23,14 @@
     /// Whether nothing waits for the next call.
     var isEmpty: Bool { spillStart == spillEnd }
 
-    mutating func open(_ buffer: UnsafeMutableRawBufferPointer) {
+    mutating func begin(writingTo buffer: UnsafeMutableRawBufferPointer) {
         unsafe base = buffer.baseAddress
         capacity = buffer.count
         filled = 0
         drain()
     }
 
-    mutating func close() -> Int {
+    mutating func finish() -> Int {
         unsafe base = nil
         capacity = 0
         defer { filled = 0 }
@@ -38,13 +38,13 @@
     }
 
     /// Returns the memory for a frame of at most `count` bytes. `wrote` then sets its length.
-    mutating func place(_ count: Int) -> UnsafeMutableRawPointer {
+    mutating func reserve(byteCount count: Int) -> UnsafeMutableRawPointer {
         precondition(!isFull && isEmpty && count <= FrameWriter.frameBytesMax, "no frame can begin here")
         isSpilling = count > capacity - filled
         return unsafe isSpilling ? spill : base! + filled
     }
 
-    mutating func wrote(_ count: Int) {
+    mutating func commit(byteCount count: Int) {
         guard isSpilling else {
             filled += count
             return

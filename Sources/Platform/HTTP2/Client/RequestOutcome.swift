@@ -2,22 +2,22 @@
 package struct RequestOutcome: Sendable {
     /// The tag that was passed to `submit`.
     package let tag: UInt64
-    package let end: End
+    package let endReason: EndReason
     /// The answer's status, 0 without an answer.
     package let status: UInt16
     /// The code of the reset, `.noError` if the stream was not reset.
-    package let code: ErrorCode
+    package let code: HTTP2ErrorCode
     /// Whether the whole request may have left this process. APNs does not act on an incomplete request.
-    package let hasLeft: Bool
+    package let mayHaveBeenSent: Bool
     /// Whether this is the second and final outcome of a request that was reported as `overdue` or
     /// `cancelled`: its answer, or `released`.
     package let isLate: Bool
     /// Whether the body was longer than `bodyBytesMax`.
-    package let bodyIsCut: Bool
+    package let isBodyTruncated: Bool
     package let fields: Range<Int>
     package let body: Range<Int>
 
-    package enum End: UInt8, Sendable {
+    package enum EndReason: UInt8, Sendable {
         /// A complete answer arrived, with any status.
         case answered
         /// Not fully sent, or above the last stream of a GOAWAY. It was not processed and can be sent again.
@@ -38,7 +38,9 @@ package struct RequestOutcome: Sendable {
     }
 
     /// Whether the peer may have processed the request. If false, it can be sent again safely.
-    package var mayHaveBeenProcessed: Bool { hasLeft && end != .notProcessed && end != .refused }
+    package var mayHaveBeenProcessed: Bool {
+        mayHaveBeenSent && endReason != .notProcessed && endReason != .refused
+    }
 }
 
 /// The outcomes since the batch was last emptied. Its memory is reused: copy the values that you keep.
@@ -59,7 +61,8 @@ package struct OutcomeBatch {
 
     /// Takes a pointer, because passing a slot by value would copy it and count its references.
     mutating func append(
-        _ slot: UnsafeMutablePointer<RequestSlot>, _ end: RequestOutcome.End, code: ErrorCode, hasLeft: Bool
+        _ slot: UnsafeMutablePointer<RequestSlot>, endReason end: RequestOutcome.EndReason,
+        code: HTTP2ErrorCode, mayHaveBeenSent: Bool
     ) {
         let start = bytes.count
         let isAnswer = end == .answered
@@ -69,9 +72,10 @@ package struct OutcomeBatch {
         let fieldBytes = unsafe isAnswer ? slot.pointee.fieldBytes : 0
         outcomes.append(
             RequestOutcome(
-                tag: unsafe slot.pointee.tag, end: end, status: unsafe isAnswer ? slot.pointee.status : 0,
-                code: code, hasLeft: hasLeft, isLate: unsafe slot.pointee.isReported,
-                bodyIsCut: unsafe slot.pointee.bodyIsCut, fields: start..<start + fieldBytes,
+                tag: unsafe slot.pointee.tag, endReason: end,
+                status: unsafe isAnswer ? slot.pointee.status : 0,
+                code: code, mayHaveBeenSent: mayHaveBeenSent, isLate: unsafe slot.pointee.isReported,
+                isBodyTruncated: unsafe slot.pointee.isBodyTruncated, fields: start..<start + fieldBytes,
                 body: start + fieldBytes..<bytes.count))
     }
 }

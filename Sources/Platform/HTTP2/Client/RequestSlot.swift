@@ -3,16 +3,16 @@
 @safe struct RequestSlot {
     let index: Int
     var generation: UInt32 = 0
-    var isTaken = false
+    var isInUse = false
     /// Stream number, 0 until HEADERS are sent.
     var stream: Int32 = 0
     var tag: UInt64 = 0
     /// Times in nanoseconds on the steady clock: when the request ends without an answer, and after which it
     /// must not be sent.
     var deadline: Int64 = .max
-    var leaveBy: Int64 = .max
+    var sendDeadline: Int64 = .max
 
-    var wait = RequestWait.answer
+    var waitReason = WaitReason.response
     var next: UnsafeMutablePointer<RequestSlot>?
     var previous: UnsafeMutablePointer<RequestSlot>?
 
@@ -25,55 +25,55 @@
     var sendWindow = 0
 
     /// The path and the varying value until the request is sent. After that, the answer so far, fields first.
-    var bytes = ByteStore()
+    var bytes = GrowingBuffer()
     var pathBytes = 0
     var status: UInt16 = 0
     var fieldBytes = 0
-    var bodyIsCut = false
+    var isBodyTruncated = false
     /// Content length from the answer, if it has one, and the number of body bytes received.
     var contentLength: Int?
     var bodyReceived = 0
     /// Body bytes received since the stream's last WINDOW_UPDATE.
-    var windowUsed = 0
+    var receivedSinceUpdate = 0
     /// Whether its outcome was reported. After that, only a late outcome may follow.
     var isReported = false
 
     init(index: Int) { self.index = index }
 
     mutating func begin(
-        tag: UInt64, leaveBy: Int64, deadline: Int64, _ shared: Unmanaged<SharedRequest>, body: SharedBody?
+        tag: UInt64, sendDeadline: Int64, deadline: Int64, shared: Unmanaged<SharedRequest>, body: SharedBody?
     ) {
         generation &+= 1
-        isTaken = true
+        isInUse = true
         self.tag = tag
-        self.leaveBy = leaveBy
+        self.sendDeadline = sendDeadline
         self.deadline = deadline
         unsafe self.shared = shared
         unsafe bodyBytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
         bodySent = 0
         isReported = false
         bodyReceived = 0
-        windowUsed = 0
-        beginAnswer()
+        receivedSinceUpdate = 0
+        beginResponse()
     }
 
-    mutating func keep(path: Span<UInt8>, varying: Span<UInt8>) {
+    mutating func storePath(_ path: Span<UInt8>, varying: Span<UInt8>) {
         pathBytes = path.count
         unsafe path.withUnsafeBytes { unsafe bytes.append($0) }
         unsafe varying.withUnsafeBytes { unsafe bytes.append($0) }
     }
 
     /// Resets the answer. Also called for the final answer after a 1xx.
-    mutating func beginAnswer() {
+    mutating func beginResponse() {
         status = 0
         fieldBytes = 0
-        bodyIsCut = false
+        isBodyTruncated = false
         contentLength = nil
         bytes.removeAll()
     }
 
     mutating func clear() {
-        isTaken = false
+        isInUse = false
         stream = 0
         unsafe shared = nil
         unsafe bodyBytes = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -84,7 +84,7 @@
     var isSendingBody: Bool { unsafe bodyBytes.count > bodySent }
 
     /// Whether its headers and its END_STREAM were written.
-    var hasLeft: Bool { stream != 0 && !isSendingBody }
+    var isFullySent: Bool { stream != 0 && !isSendingBody }
 }
 
 /// The identity of one request of one session, for `cancel`. It is stale once the request has ended.

@@ -11,8 +11,8 @@ package final class RequestTemplate: Sendable {
 
     let isHead: Bool
     /// The fields before `:path`, which must stay among the pseudo fields.
-    let pseudo: [EncodedField]
-    let rest: [EncodedField]
+    let pseudoFields: [EncodedField]
+    let regularFields: [EncodedField]
     /// `:path` and the varying field, without their values.
     let pathPrefix: [UInt8]
     let varyingPrefix: [UInt8]?
@@ -23,24 +23,24 @@ package final class RequestTemplate: Sendable {
     package init(
         method: String, scheme: String = "https", authority: String, headers: [HeaderField],
         varying: String? = nil
-    ) throws(HeaderFault) {
+    ) throws(HeaderFieldError) {
         let first = [
-            HeaderField(":method", method), HeaderField(":scheme", scheme),
-            HeaderField(":authority", authority),
+            HeaderField(name: ":method", value: method), HeaderField(name: ":scheme", value: scheme),
+            HeaderField(name: ":authority", value: authority),
         ]
         for field in first { try field.checkValue() }
         for field in headers { try field.check() }
         isHead = method == "HEAD"
-        pseudo = first.map { EncodedField($0) }
-        rest = headers.map { EncodedField($0) }
-        pathPrefix = EncodedField.prefix(":path")
+        pseudoFields = first.map { EncodedField(encoding: $0) }
+        regularFields = headers.map { EncodedField(encoding: $0) }
+        pathPrefix = EncodedField.prefix(forName: ":path")
         if let varying {
-            try HeaderField(varying, "").check()
-            varyingPrefix = EncodedField.prefix(varying)
+            try HeaderField(name: varying, value: "").check()
+            varyingPrefix = EncodedField.prefix(forName: varying)
         } else {
             varyingPrefix = nil
         }
-        let bytes = (pseudo + rest).reduce(0) { $0 + $1.literal.count }
+        let bytes = (pseudoFields + regularFields).reduce(0) { $0 + $1.literal.count }
         guard bytes <= RequestTemplate.encodedBytesMax else {
             throw .tooLarge(bytes: bytes, limit: RequestTemplate.encodedBytesMax)
         }

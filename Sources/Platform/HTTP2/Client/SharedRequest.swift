@@ -7,7 +7,7 @@ final class SharedRequest {
     let body: SharedBody?
     fileprivate(set) var requests = 0
 
-    fileprivate init(_ template: RequestTemplate, _ body: SharedBody?) {
+    fileprivate init(template: RequestTemplate, body: SharedBody?) {
         self.template = template
         self.body = body
     }
@@ -15,23 +15,25 @@ final class SharedRequest {
 
 /// The shared templates and bodies of a session's open requests. An entry without requests is removed.
 @safe struct SharedRequests {
-    private var open: [SharedRequest] = []
+    private var openRequests: [SharedRequest] = []
     /// The entry of the last request. The next request nearly always has the same one.
     private var latest: SharedRequest?
 
     /// Returns the entry and counts one more request. Valid until each such request has left.
-    mutating func join(_ template: RequestTemplate, _ body: SharedBody?) -> Unmanaged<SharedRequest> {
+    mutating func retain(template: RequestTemplate, body: SharedBody?) -> Unmanaged<SharedRequest> {
         if let latest, latest.template === template, latest.body === body {
             latest.requests += 1
             return unsafe Unmanaged.passUnretained(latest)
         }
-        let found = open.first { $0.template === template && $0.body === body } ?? add(template, body)
+        let found =
+            openRequests.first { $0.template === template && $0.body === body }
+            ?? add(template: template, body: body)
         latest = found
         found.requests += 1
         return unsafe Unmanaged.passUnretained(found)
     }
 
-    mutating func leave(_ shared: Unmanaged<SharedRequest>) {
+    mutating func release(_ shared: Unmanaged<SharedRequest>) {
         let isLast = unsafe shared._withUnsafeGuaranteedRef { shared in
             shared.requests -= 1
             return shared.requests == 0
@@ -39,12 +41,12 @@ final class SharedRequest {
         guard isLast else { return }
         let gone = unsafe shared.takeUnretainedValue()
         if latest === gone { latest = nil }
-        open.removeAll { $0 === gone }
+        openRequests.removeAll { $0 === gone }
     }
 
-    private mutating func add(_ template: RequestTemplate, _ body: SharedBody?) -> SharedRequest {
-        let shared = SharedRequest(template, body)
-        open.append(shared)
+    private mutating func add(template: RequestTemplate, body: SharedBody?) -> SharedRequest {
+        let shared = SharedRequest(template: template, body: body)
+        openRequests.append(shared)
         return shared
     }
 }

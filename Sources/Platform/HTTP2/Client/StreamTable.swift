@@ -25,12 +25,12 @@
 
     /// Returns the home position by golden-ratio hashing. Neighboring streams land far apart, and positions
     /// fill evenly.
-    private func home(of stream: Int32) -> Int {
+    private func homePosition(of stream: Int32) -> Int {
         Int(truncatingIfNeeded: (UInt64(UInt32(bitPattern: stream) >> 1) &* 0x9E37_79B9_7F4A_7C15) >> shift)
     }
 
     func slot(of stream: Int32) -> Int? {
-        var at = home(of: stream)
+        var at = homePosition(of: stream)
         while true {
             let entry = unsafe entries[at]
             if entry.stream == stream { return Int(entry.slot) }
@@ -40,21 +40,21 @@
     }
 
     func insert(_ stream: Int32, slot: Int) {
-        var at = home(of: stream)
+        var at = homePosition(of: stream)
         while unsafe entries[at].stream != 0 { at = (at + 1) & mask }
         unsafe entries[at] = Entry(stream: stream, slot: Int32(slot))
     }
 
     /// Removes a stream. Later entries that it had displaced move up.
     func remove(_ stream: Int32) {
-        var hole = home(of: stream)
+        var hole = homePosition(of: stream)
         while unsafe entries[hole].stream != stream {
             guard unsafe entries[hole].stream != 0 else { return }
             hole = (hole + 1) & mask
         }
         var at = (hole + 1) & mask
         while unsafe entries[at].stream != 0 {
-            let distance = unsafe (at - home(of: entries[at].stream)) & mask
+            let distance = unsafe (at - homePosition(of: entries[at].stream)) & mask
             if distance >= (at - hole) & mask {
                 unsafe entries[hole] = entries[at]
                 hole = at

@@ -10,8 +10,8 @@ struct EncodedField: Sendable {
     /// Size of the field in the peer's table, 0 if its literal does not enter it.
     let tableBytes: Int
 
-    init(_ field: HeaderField) {
-        literal = field.isIndexed ? EncodedField.encode(field) : EncodedField.plain(field)
+    init(encoding field: HeaderField) {
+        literal = field.isIndexed ? EncodedField.encode(field) : EncodedField.encodeWithoutHuffman(field)
         text = Array(field.name.utf8) + [0] + Array(field.value.utf8)
         hash = text.hashValue
         let entersTable = literal.first.map { $0 & 0xC0 == 0x40 } ?? false
@@ -19,14 +19,14 @@ struct EncodedField: Sendable {
     }
 
     /// Returns the field without its value, as a literal that is never indexed.
-    static func prefix(_ name: String) -> [UInt8] {
-        Array(encode(HeaderField(name, "", isIndexed: false)).dropLast())
+    static func prefix(forName name: String) -> [UInt8] {
+        Array(encode(HeaderField(name: name, value: "", isIndexed: false)).dropLast())
     }
 
     /// Encodes a field that is never indexed, without Huffman code. Huffman code makes a bearer a fifth
     /// shorter, but costs the peer more than the rest of the header block.
-    private static func plain(_ field: HeaderField) -> [UInt8] {
-        var bytes = prefix(field.name)
+    private static func encodeWithoutHuffman(_ field: HeaderField) -> [UInt8] {
+        var bytes = prefix(forName: field.name)
         HPACKInteger.append(field.value.utf8.count, prefixBits: 7, pattern: 0, to: &bytes)
         return bytes + Array(field.value.utf8)
     }

@@ -35,7 +35,7 @@
     }
 
     /// Returns the maximum length of a block.
-    static func bytesMax(_ template: RequestTemplate, path: Int, varying: Int) -> Int {
+    static func bytesMax(for template: RequestTemplate, path: Int, varying: Int) -> Int {
         template.blockBytesMax + path + varying + 4 * HPACKInteger.bytesMax
     }
 
@@ -45,8 +45,8 @@
         to target: UnsafeMutableRawPointer
     ) -> Int {
         var end = unsafe target
-        if let sizeUpdates { unsafe write(sizeUpdates, to: &end) }
-        if template !== current { build(template) }
+        if let sizeUpdates { unsafe writeSizeUpdates(sizeUpdates, to: &end) }
+        if template !== current { buildBlock(for: template) }
         unsafe append(head, to: &end)
         unsafe appendString(path, to: &end)
         unsafe append(tail, to: &end)
@@ -57,7 +57,7 @@
         return unsafe end - target
     }
 
-    private func write(_ updates: (least: Int, last: Int), to end: inout UnsafeMutableRawPointer) {
+    private func writeSizeUpdates(_ updates: (least: Int, last: Int), to end: inout UnsafeMutableRawPointer) {
         sizeUpdates = nil
         for size in updates.least < updates.last ? [updates.least, updates.last] : [updates.last] {
             unsafe end += HPACKInteger.write(size, prefixBits: 5, pattern: 0x20, to: end)
@@ -66,27 +66,27 @@
 
     // MARK: The table
 
-    private func build(_ template: RequestTemplate) {
+    private func buildBlock(for template: RequestTemplate) {
         var isStable = true
         head.removeAll(keepingCapacity: true)
         tail.removeAll(keepingCapacity: true)
-        for field in template.pseudo where !write(field, &head) { isStable = false }
+        for field in template.pseudoFields where !write(field, to: &head) { isStable = false }
         head += template.pathPrefix
-        for field in template.rest where !write(field, &tail) { isStable = false }
+        for field in template.regularFields where !write(field, to: &tail) { isStable = false }
         // A block that changed the table is valid only once, because the next block refers to the new
         // entries.
         current = isStable ? template : nil
     }
 
     /// Writes a field. Returns false if the field entered the table.
-    private func write(_ field: EncodedField, _ bytes: inout [UInt8]) -> Bool {
+    private func write(_ field: EncodedField, to bytes: inout [UInt8]) -> Bool {
         guard field.tableBytes > 0 else {
             bytes += field.literal
             return true
         }
         if let index = table.lastIndex(where: { $0.hash == field.hash && $0.text == field.text }) {
             HPACKInteger.append(
-                StaticFields.count + table.count - index, prefixBits: 7, pattern: 0x80, to: &bytes)
+                StaticTable.count + table.count - index, prefixBits: 7, pattern: 0x80, to: &bytes)
             return true
         }
         bytes += field.literal

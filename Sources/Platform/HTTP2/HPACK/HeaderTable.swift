@@ -42,7 +42,7 @@
     }
 
     /// Returns the field with this age, where 0 is the newest. Valid until the next `insert`.
-    func field(_ age: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    func field(age: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let entry = unsafe entries[(oldest + count - 1 - age) % HeaderTable.entriesMax]
         let name = unsafe store + Int(entry.start)
         return unsafe (
@@ -53,7 +53,7 @@
 
     /// Inserts a field. `name` and `value` must not point into this table. A field larger than the table
     /// empties it.
-    func insert(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    func insert(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let size = name.count + value.count + HeaderTable.entryBytes
         evict(downTo: bytesMax - size)
         guard size <= bytesMax else { return }
@@ -71,7 +71,7 @@
     }
 
     /// Applies the peer's own limit, at most `HeaderTable.bytesMax`.
-    func limit(to size: Int) {
+    func setLimit(to size: Int) {
         bytesMax = size
         evict(downTo: size)
     }

@@ -7,17 +7,17 @@
     static let shared = HuffmanCode()
 
     private static let endOfString = 256
-    private static let lookBits = 8
+    private static let lookupBits = 8
     private static let bitsMax = 30
 
     /// Indexed by the next eight bits: the symbol in the high byte, and its length in the low byte, or 0 for
     /// longer codes.
-    private nonisolated(unsafe) let short: UnsafeMutablePointer<UInt16>
+    private nonisolated(unsafe) let shortTable: UnsafeMutablePointer<UInt16>
     /// Indexed by length: the first code, the number of codes, and the position of their symbols in
     /// `symbols`.
-    private let first: [UInt32]
-    private let count: [UInt32]
-    private let begin: [Int]
+    private let firstCodes: [UInt32]
+    private let codeCounts: [UInt32]
+    private let firstPositions: [Int]
     private let symbols: [UInt16]
 
     private init() {
@@ -26,8 +26,8 @@
         var first = [UInt32](repeating: 0, count: HuffmanCode.bitsMax + 1)
         var count = first
         var begin = [Int](repeating: 0, count: HuffmanCode.bitsMax + 1)
-        unsafe short = .allocate(capacity: 1 << HuffmanCode.lookBits)
-        unsafe short.initialize(repeating: 0, count: 1 << HuffmanCode.lookBits)
+        unsafe shortTable = .allocate(capacity: 1 << HuffmanCode.lookupBits)
+        unsafe shortTable.initialize(repeating: 0, count: 1 << HuffmanCode.lookupBits)
         var code: UInt32 = 0
         var bits = 0
         for (position, symbol) in inOrder.enumerated() {
@@ -39,22 +39,22 @@
                 begin[length] = position
             }
             count[length] += 1
-            if length <= HuffmanCode.lookBits {
-                let rest = HuffmanCode.lookBits - length
+            if length <= HuffmanCode.lookupBits {
+                let rest = HuffmanCode.lookupBits - length
                 for tail in 0..<(1 << rest) {
-                    unsafe short[Int(code) << rest | tail] = UInt16(symbol) << 8 | UInt16(length)
+                    unsafe shortTable[Int(code) << rest | tail] = UInt16(symbol) << 8 | UInt16(length)
                 }
             }
             code += 1
         }
-        self.first = first
-        self.count = count
-        self.begin = begin
+        self.firstCodes = first
+        self.codeCounts = count
+        self.firstPositions = begin
         symbols = inOrder.map { UInt16($0) }
     }
 
     /// Returns the maximum number of decoded bytes. The shortest code has five bits.
-    static func decodedBytesMax(_ count: Int) -> Int { count * 8 / 5 + 1 }
+    static func decodedBytesMax(forEncodedBytes count: Int) -> Int { count * 8 / 5 + 1 }
 
     /// Writes the decoded string and returns its length, or nil if the code is invalid. `output` must have
     /// `decodedBytesMax` bytes.
@@ -70,10 +70,10 @@
                 at += 1
             }
             let symbol: Int
-            if let short = short(bits, bitCount) {
+            if let short = shortCode(in: bits, bitCount: bitCount) {
                 symbol = Int(short >> 8)
                 bitCount -= Int(short & 0xFF)
-            } else if let long = long(bits, bitCount) {
+            } else if let long = longCode(in: bits, bitCount: bitCount) {
                 symbol = long.symbol
                 bitCount -= long.length
             } else {
@@ -89,23 +89,23 @@
 
     /// Returns a code of at most eight bits. Returns nil if the next code is longer, or if only padding
     /// remains.
-    @inline(__always) private func short(_ bits: UInt64, _ bitCount: Int) -> UInt16? {
+    @inline(__always) private func shortCode(in bits: UInt64, bitCount: Int) -> UInt16? {
         // The bits above `bitCount` have already been read.
         let look =
-            bitCount >= HuffmanCode.lookBits
-            ? bits >> UInt64(bitCount - HuffmanCode.lookBits)
-            : bits << UInt64(HuffmanCode.lookBits - bitCount) | (0xFF >> UInt64(bitCount))
-        let found = unsafe short[Int(look & 0xFF)]
+            bitCount >= HuffmanCode.lookupBits
+            ? bits >> UInt64(bitCount - HuffmanCode.lookupBits)
+            : bits << UInt64(HuffmanCode.lookupBits - bitCount) | (0xFF >> UInt64(bitCount))
+        let found = unsafe shortTable[Int(look & 0xFF)]
         return found != 0 && Int(found & 0xFF) <= bitCount ? found : nil
     }
 
-    private func long(_ bits: UInt64, _ bitCount: Int) -> (symbol: Int, length: Int)? {
-        var length = HuffmanCode.lookBits + 1
+    private func longCode(in bits: UInt64, bitCount: Int) -> (symbol: Int, length: Int)? {
+        var length = HuffmanCode.lookupBits + 1
         while length <= min(bitCount, HuffmanCode.bitsMax) {
             let code =
                 UInt32(truncatingIfNeeded: bits >> UInt64(bitCount - length)) & (1 << UInt32(length) - 1)
-            if code >= first[length], code - first[length] < count[length] {
-                return (Int(symbols[begin[length] + Int(code - first[length])]), length)
+            if code >= firstCodes[length], code - firstCodes[length] < codeCounts[length] {
+                return (Int(symbols[firstPositions[length] + Int(code - firstCodes[length])]), length)
             }
             length += 1
         }

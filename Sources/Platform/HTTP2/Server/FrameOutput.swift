@@ -6,7 +6,7 @@
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
     private var filled = 0
-    private var lent: UnsafeRawBufferPointer = unsafe .init(start: nil, count: 0)
+    private var lentBytes: UnsafeRawBufferPointer = unsafe .init(start: nil, count: 0)
     private var spill: UnsafeMutableRawPointer?
     private var spillStart = 0
     private var spillEnd = 0
@@ -15,61 +15,61 @@
     /// larger.
     static let dataBytesMax = 16_384
 
-    var room: Int { capacity - filled }
-    var isEmpty: Bool { unsafe lent.isEmpty && spillStart == spillEnd }
+    var availableBytes: Int { capacity - filled }
+    var isEmpty: Bool { unsafe lentBytes.isEmpty && spillStart == spillEnd }
 
     /// Begins a pull. Bytes from the last pull go first.
-    mutating func open(_ buffer: UnsafeMutableRawBufferPointer) {
+    mutating func begin(writingTo buffer: UnsafeMutableRawBufferPointer) {
         unsafe base = buffer.baseAddress
         capacity = buffer.count
         filled = 0
-        spillStart += unsafe put(UnsafeRawPointer(spill), from: spillStart, count: spillEnd - spillStart)
-        if spillStart == spillEnd { relend() }
+        spillStart += unsafe copy(UnsafeRawPointer(spill), from: spillStart, count: spillEnd - spillStart)
+        if spillStart == spillEnd { copyLentBytes() }
     }
 
-    mutating func close() -> Int {
+    mutating func finish() -> Int {
         unsafe base = nil
         capacity = 0
         return filled
     }
 
     /// Lends bytes that are valid until the next call of nghttp2, which follows only after all are taken.
-    mutating func lend(_ frame: UnsafeRawBufferPointer) {
-        unsafe lent = frame
-        if spillStart == spillEnd { relend() }
+    mutating func lend(frame: UnsafeRawBufferPointer) {
+        unsafe lentBytes = frame
+        if spillStart == spillEnd { copyLentBytes() }
     }
 
     /// Writes one DATA frame. Returns false if the previous one still waits in the spill.
-    mutating func data(header: UnsafePointer<UInt8>, body: UnsafeRawPointer?, count: Int) -> Bool {
+    mutating func writeData(header: UnsafePointer<UInt8>, body: UnsafeRawPointer?, count: Int) -> Bool {
         guard spillStart == spillEnd, count <= FrameOutput.dataBytesMax else { return false }
         spillStart = 0
         spillEnd = 0
-        unsafe take(UnsafeRawPointer(header), FrameHeader.bytes)
-        unsafe take(body, count)
+        unsafe copyOrSpill(UnsafeRawPointer(header), count: FrameHeader.byteCount)
+        unsafe copyOrSpill(body, count: count)
         return true
     }
 
     mutating func free() { unsafe spill?.deallocate() }
 
-    private mutating func relend() {
-        let taken = unsafe put(lent.baseAddress, from: 0, count: lent.count)
-        unsafe lent = UnsafeRawBufferPointer(rebasing: lent[taken...])
+    private mutating func copyLentBytes() {
+        let taken = unsafe copy(lentBytes.baseAddress, from: 0, count: lentBytes.count)
+        unsafe lentBytes = UnsafeRawBufferPointer(rebasing: lentBytes[taken...])
     }
 
-    private mutating func take(_ source: UnsafeRawPointer?, _ count: Int) {
-        let taken = unsafe put(source, from: 0, count: count)
+    private mutating func copyOrSpill(_ source: UnsafeRawPointer?, count: Int) {
+        let taken = unsafe copy(source, from: 0, count: count)
         guard taken < count, let source = unsafe source else { return }
         if unsafe spill == nil {
             unsafe spill = .allocate(
-                byteCount: FrameHeader.bytes + FrameOutput.dataBytesMax, alignment: 16)
+                byteCount: FrameHeader.byteCount + FrameOutput.dataBytesMax, alignment: 16)
         }
         unsafe (spill! + spillEnd).copyMemory(from: source + taken, byteCount: count - taken)
         spillEnd += count - taken
     }
 
     /// Copies as many bytes as fit. Returns the number copied.
-    private mutating func put(_ source: UnsafeRawPointer?, from offset: Int, count: Int) -> Int {
-        let taken = min(count, room)
+    private mutating func copy(_ source: UnsafeRawPointer?, from offset: Int, count: Int) -> Int {
+        let taken = min(count, availableBytes)
         guard taken > 0, let source = unsafe source, let base = unsafe base else { return 0 }
         unsafe (base + filled).copyMemory(from: source + offset, byteCount: taken)
         filled += taken

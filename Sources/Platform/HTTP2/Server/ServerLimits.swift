@@ -3,12 +3,12 @@ package struct ServerLimits: Sendable {
     /// Open streams, announced in SETTINGS. One more stream gets REFUSED_STREAM.
     package var streamsMax = 1_000
     /// Streams announced at the beginning, if fewer. `change` allows more later.
-    package var streamsAtFirst: Int?
+    package var initialStreamsMax: Int?
     /// Bytes of one request's header list (names, values, and 32 for each field), announced in SETTINGS.
-    /// Fields above the limit are dropped, and the request has `headersAreCut`.
+    /// Fields above the limit are dropped, and the request has `areHeadersTruncated`.
     package var headerListBytesMax = 16_384
     /// Bytes of one request's body. The rest is read and dropped, and the request is delivered at once with
-    /// `bodyIsCut`.
+    /// `isBodyTruncated`.
     package var bodyBytesMax = 16_384
     /// Flow control: bytes that a client may send ahead on one stream and on the connection.
     package var streamWindowBytes = 65_535

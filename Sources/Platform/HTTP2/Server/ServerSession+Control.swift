@@ -4,7 +4,7 @@ internal import CNghttp2
 extension ServerSession {
     /// Sends GOAWAY with any last stream. The client learns that streams above it were not processed, and
     /// their requests are dropped here. `Int32.max` announces the end and drops no request.
-    package func goaway(lastStream: Int32, code: ErrorCode = .noError, debug: [UInt8] = []) {
+    package func goaway(lastStream: Int32, code: HTTP2ErrorCode = .noError, debug: [UInt8] = []) {
         guard !isClosed else { return }
         // HTTP/2 requires a client's stream here, which has an odd number.
         let last = lastStream <= 0 ? 0 : lastStream | 1
@@ -14,13 +14,13 @@ extension ServerSession {
 
     /// Sends RST_STREAM with any code. Returns false if the stream is gone.
     @discardableResult
-    package func reset(_ stream: ServerStream, _ code: ErrorCode) -> Bool {
-        guard unsafe openSlot(stream) != nil else { return false }
-        handle.reset(stream.number, code)
+    package func reset(_ stream: ServerStreamID, code: HTTP2ErrorCode) -> Bool {
+        guard unsafe openSlot(of: stream) != nil else { return false }
+        handle.reset(stream: stream.number, code: code)
         return true
     }
 
-    package func change(_ settings: SettingsChange) {
+    package func changeSettings(_ settings: SettingsChange) {
         guard !isClosed else { return }
         let entries: [(id: nghttp2_settings_id, value: UInt32?)] = [
             (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreamsMax),
@@ -28,14 +28,14 @@ extension ServerSession {
             (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, settings.frameBytesMax),
             (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableBytes),
         ]
-        handle.settings(entries.compactMap { entry in entry.value.map { (entry.id, $0) } })
+        handle.submitSettings(entries.compactMap { entry in entry.value.map { (entry.id, $0) } })
     }
 
     /// Sends a PING, which is acknowledged by `events.pong`. Returns false if one is already awaited.
-    package func ping(_ bytes: UInt64) -> Bool {
+    package func ping(payload bytes: UInt64) -> Bool {
         guard !isClosed, openPing == nil else { return false }
         openPing = bytes
-        handle.ping(bytes)
+        handle.ping(payload: bytes)
         return true
     }
 
@@ -49,10 +49,11 @@ extension ServerSession {
         for index in 0..<slots.capacity {
             let slot = unsafe slots[index]
             guard unsafe slot.pointee.stream != 0, unsafe slot.pointee.heldBytes > 0 else { continue }
-            _ = unsafe nghttp2_session_consume_stream(handle.raw, slot.pointee.stream, slot.pointee.heldBytes)
+            _ = unsafe nghttp2_session_consume_stream(
+                handle.sessionPointer, slot.pointee.stream, slot.pointee.heldBytes)
             unsafe slot.pointee.heldBytes = 0
         }
-        _ = unsafe nghttp2_session_consume_connection(handle.raw, heldBytes)
+        _ = unsafe nghttp2_session_consume_connection(handle.sessionPointer, heldBytes)
         heldBytes = 0
     }
 }

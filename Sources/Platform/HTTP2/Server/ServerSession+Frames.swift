@@ -4,37 +4,39 @@ internal import CNghttp2
 /// client.
 extension ServerSession {
     func slot(of stream: Int32) -> UnsafeMutablePointer<ServerSlot>? {
-        let data = unsafe nghttp2_session_get_stream_user_data(handle.raw, stream)
+        let data = unsafe nghttp2_session_get_stream_user_data(handle.sessionPointer, stream)
         return unsafe data?.assumingMemoryBound(to: ServerSlot.self)
     }
 
     /// Begins a request, or its trailers, which are ignored.
-    func headersBegin(_ frame: UnsafePointer<nghttp2_frame>) {
-        unsafe reading = nil
+    func beginHeaders(of frame: UnsafePointer<nghttp2_frame>) {
+        unsafe slotBeingRead = nil
         guard unsafe frame.pointee.hd.type == NGHTTP2_HEADERS.rawValue,
             unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
         else { return }
         let stream = unsafe frame.pointee.hd.stream_id
         guard stream <= ownGoaway.last else { return }
         lastStream = max(lastStream, stream)
-        guard let slot = unsafe slots.take() else { return handle.reset(stream, .refusedStream) }
+        guard let slot = unsafe slots.acquire() else {
+            return handle.reset(stream: stream, code: .refusedStream)
+        }
         unsafe slot.pointee.begin(stream: stream)
-        _ = unsafe nghttp2_session_set_stream_user_data(handle.raw, stream, slot)
-        unsafe reading = slot
+        _ = unsafe nghttp2_session_set_stream_user_data(handle.sessionPointer, stream, slot)
+        unsafe slotBeingRead = slot
     }
 
-    func header(
-        _ name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
+    func addHeader(
+        name: UnsafePointer<UInt8>, count nameCount: Int, value: UnsafePointer<UInt8>, count valueCount: Int
     ) {
-        guard let slot = unsafe reading, unsafe !slot.pointee.headersAreCut else { return }
+        guard let slot = unsafe slotBeingRead, unsafe !slot.pointee.areHeadersTruncated else { return }
         unsafe slot.pointee.headerListBytes += nameCount + valueCount + 32
         guard unsafe slot.pointee.headerListBytes <= limits.headerListBytesMax else {
-            unsafe slot.pointee.headersAreCut = true
+            unsafe slot.pointee.areHeadersTruncated = true
             return
         }
         unsafe slot.pointee.request.appendField(
-            UnsafeRawBufferPointer(start: name, count: nameCount),
-            UnsafeRawBufferPointer(start: value, count: valueCount))
+            name: UnsafeRawBufferPointer(start: name, count: nameCount),
+            value: UnsafeRawBufferPointer(start: value, count: valueCount))
         let end = unsafe slot.pointee.request.count
         unsafe slot.pointee.fieldBytes = end
         guard unsafe name[0] == UInt8(ascii: ":") else { return }
@@ -45,28 +47,28 @@ extension ServerSession {
         }
     }
 
-    func data(of stream: Int32, _ bytes: UnsafePointer<UInt8>, count: Int) {
+    func receiveData(of stream: Int32, bytes: UnsafePointer<UInt8>, count: Int) {
         guard let slot = unsafe slot(of: stream) else {
-            _ = unsafe nghttp2_session_consume_connection(handle.raw, count)
+            _ = unsafe nghttp2_session_consume_connection(handle.sessionPointer, count)
             return
         }
         if holdsWindows {
             unsafe slot.pointee.heldBytes += count
             heldBytes += count
         } else {
-            _ = unsafe nghttp2_session_consume(handle.raw, stream, count)
+            _ = unsafe nghttp2_session_consume(handle.sessionPointer, stream, count)
         }
-        guard unsafe !slot.pointee.isHandedOut else { return }
+        guard unsafe !slot.pointee.isDelivered else { return }
         let held = unsafe slot.pointee.request.count - slot.pointee.fieldBytes
         let kept = min(count, limits.bodyBytesMax - held)
-        unsafe slot.pointee.request.append(bytes, kept)
+        unsafe slot.pointee.request.append(bytes, count: kept)
         if kept < count {
-            unsafe slot.pointee.bodyIsCut = true
-            unsafe handOut(slot)
+            unsafe slot.pointee.isBodyTruncated = true
+            unsafe deliverRequest(in: slot)
         }
     }
 
-    func received(_ frame: UnsafePointer<nghttp2_frame>) {
+    func handleReceivedFrame(_ frame: UnsafePointer<nghttp2_frame>) {
         let header = unsafe frame.pointee.hd
         switch UInt32(header.type) {
         case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
@@ -74,7 +76,7 @@ extension ServerSession {
                 let slot = unsafe slot(of: header.stream_id)
             else { return }
             unsafe slot.pointee.isComplete = true
-            if unsafe !slot.pointee.isHandedOut { unsafe handOut(slot) }
+            if unsafe !slot.pointee.isDelivered { unsafe deliverRequest(in: slot) }
         case NGHTTP2_SETTINGS.rawValue where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
             events.settings = handle.peerSettings
         case NGHTTP2_GOAWAY.rawValue:
@@ -88,22 +90,22 @@ extension ServerSession {
         }
     }
 
-    private func handOut(_ slot: UnsafeMutablePointer<ServerSlot>) {
-        unsafe arrived.pointee.append(slot)
-        unsafe slot.pointee.isHandedOut = true
+    private func deliverRequest(in slot: UnsafeMutablePointer<ServerSlot>) {
+        unsafe arrivedRequests.pointee.append(slot)
+        unsafe slot.pointee.isDelivered = true
         unsafe slot.pointee.request.removeAll()
         unsafe slot.pointee.fieldBytes = 0
     }
 
-    func willSend(_ frame: UnsafePointer<nghttp2_frame>) {
+    func willSendFrame(_ frame: UnsafePointer<nghttp2_frame>) {
         let header = unsafe frame.pointee.hd
         if header.type == NGHTTP2_HEADERS.rawValue {
             guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
                 let slot = unsafe slot(of: header.stream_id)
             else { return }
-            unsafe answerEnds(slot)
+            unsafe endResponse(in: slot)
         } else if header.type == NGHTTP2_GOAWAY.rawValue {
-            let code = unsafe ErrorCode(rawValue: frame.pointee.goaway.error_code)
+            let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
             if code != .noError, code != ownGoaway.code { events.failure = .violation(code) }
         }
     }
@@ -117,18 +119,20 @@ extension ServerSession {
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         let rest = unsafe body.bytes.baseAddress! + slot.pointee.bodySent
-        guard unsafe handle.output.pointee.data(header: header, body: rest, count: count) else {
+        guard unsafe handle.output.pointee.writeData(header: header, body: rest, count: count) else {
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }
         unsafe slot.pointee.bodySent += count
-        if unsafe slot.pointee.bodySent == body.count { unsafe answerEnds(slot) }
+        if unsafe slot.pointee.bodySent == body.count { unsafe endResponse(in: slot) }
         return 0
     }
 
     /// Ends the stream with the last frame of an answer. A client that still sends gets a reset. Otherwise it
     /// could keep the stream open forever.
-    private func answerEnds(_ slot: UnsafeMutablePointer<ServerSlot>) {
-        if keepsLeftAnswers { leftAnswers.append(unsafe slot.pointee.name) }
-        if unsafe !slot.pointee.isComplete { unsafe handle.reset(slot.pointee.stream, .noError) }
+    private func endResponse(in slot: UnsafeMutablePointer<ServerSlot>) {
+        if recordsSentResponses { sentResponses.append(unsafe slot.pointee.streamID) }
+        if unsafe !slot.pointee.isComplete {
+            unsafe handle.reset(stream: slot.pointee.stream, code: .noError)
+        }
     }
 }

@@ -12,10 +12,10 @@ internal import CNghttp2
     let handle: SessionHandle
     let slots: SlotTable<ServerSlot>
     /// The stream whose header block is being read, nil if the block is ignored.
-    var reading: UnsafeMutablePointer<ServerSlot>?
+    var slotBeingRead: UnsafeMutablePointer<ServerSlot>?
 
     /// Stored behind a pointer, so that appending in callbacks needs no exclusivity check.
-    let arrived: UnsafeMutablePointer<RequestBatch>
+    let arrivedRequests: UnsafeMutablePointer<RequestBatch>
     package internal(set) var events = SessionEvents()
     /// The highest stream that a client has opened.
     package internal(set) var lastStream: Int32 = 0
@@ -23,67 +23,68 @@ internal import CNghttp2
     var holdsWindows = false
     var heldBytes = 0
     var isClosed = false
-    /// Whether to record the streams whose whole answer was pulled, for `takeLeftAnswers`.
-    package var keepsLeftAnswers = false
-    var leftAnswers: [ServerStream] = []
+    /// Whether to record the streams whose whole answer was pulled, for `takeSentResponses`.
+    package var recordsSentResponses = false
+    var sentResponses: [ServerStreamID] = []
     /// The owner's GOAWAY. Streams above its last stream are ignored from this moment, even before it is
     /// sent.
-    var ownGoaway: (last: Int32, code: ErrorCode) = (.max, .noError)
+    var ownGoaway: (last: Int32, code: HTTP2ErrorCode) = (.max, .noError)
 
     package init(limits: ServerLimits = ServerLimits()) {
         precondition(limits.headerListBytesMax < 65_536, "a header list must be shorter than 64 KiB")
         self.limits = limits
-        unsafe arrived = .allocate(capacity: 1)
-        unsafe arrived.initialize(to: RequestBatch())
+        unsafe arrivedRequests = .allocate(capacity: 1)
+        unsafe arrivedRequests.initialize(to: RequestBatch())
         slots = SlotTable(capacity: limits.streamsMax) { ServerSlot(index: $0) }
         let options = SessionOptions(
             controlAcksMax: limits.controlAcksMax, settingsEntriesMax: limits.settingsEntriesMax,
             continuationsMax: limits.continuationsMax, holdsWindows: true,
             resets: (limits.resetsBurst, limits.resetsPerSecond))
-        handle = unsafe SessionHandle(options) { unsafe installServerCallbacks($0) }
-        handle.serve(self)
-        handle.settings([
+        handle = unsafe SessionHandle(options: options) { unsafe installServerCallbacks($0) }
+        handle.setCallbackOwner(self)
+        handle.submitSettings([
             (
                 NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
-                UInt32(min(limits.streamsAtFirst ?? limits.streamsMax, limits.streamsMax))
+                UInt32(min(limits.initialStreamsMax ?? limits.streamsMax, limits.streamsMax))
             ),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UInt32(limits.streamWindowBytes)),
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(limits.headerListBytesMax)),
             (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
         ])
         _ = unsafe nghttp2_session_set_local_window_size(
-            handle.raw, 0, 0, Int32(limits.connectionWindowBytes))
+            handle.sessionPointer, 0, 0, Int32(limits.connectionWindowBytes))
     }
 
     deinit {
         for index in 0..<slots.capacity { unsafe slots[index].pointee.request.free() }
-        unsafe arrived.deinitialize(count: 1)
-        unsafe arrived.deallocate()
+        unsafe arrivedRequests.deinitialize(count: 1)
+        unsafe arrivedRequests.deallocate()
     }
 
-    package var openStreams: Int { slots.used }
+    package var openStreams: Int { slots.usedCount }
 
     /// Whether neither side has reset the stream and either side still has something to send.
-    package func isOpen(_ stream: ServerStream) -> Bool { unsafe openSlot(stream) != nil }
+    package func isOpen(_ stream: ServerStreamID) -> Bool { unsafe openSlot(of: stream) != nil }
 
     /// Answers one request, at most once. Returns false if its stream is gone or answered. `varying` is
     /// copied. The template and the body are not copied and are retained until the stream closes.
     @discardableResult
-    package func answer(
-        _ stream: ServerStream, _ template: AnswerTemplate, varying: Span<UInt8> = Span(),
+    package func respond(
+        to stream: ServerStreamID, template: ResponseTemplate, varying: Span<UInt8> = Span(),
         body: SharedBody? = nil
     ) -> Bool {
-        guard let slot = unsafe openSlot(stream), unsafe !slot.pointee.isAnswered else { return false }
+        guard let slot = unsafe openSlot(of: stream), unsafe !slot.pointee.isAnswered else { return false }
         unsafe slot.pointee.isAnswered = true
         unsafe slot.pointee.template = template
         unsafe slot.pointee.body = body
         let count = template.count(withVarying: varying)
         var source = unsafe nghttp2_data_provider(
-            source: nghttp2_data_source(ptr: slot), read_callback: readAnswerBody)
-        let code = template.with(varying: varying) {
+            source: nghttp2_data_source(ptr: slot), read_callback: readResponseBody)
+        let code = template.withVaryingValue(varying) {
             unsafe (body?.count ?? 0) > 0
-                ? nghttp2_submit_response(handle.raw, stream.number, template.fields, count, &source)
-                : nghttp2_submit_response(handle.raw, stream.number, template.fields, count, nil)
+                ? nghttp2_submit_response(
+                    handle.sessionPointer, stream.number, template.fields, count, &source)
+                : nghttp2_submit_response(handle.sessionPointer, stream.number, template.fields, count, nil)
         }
         return code == 0
     }
@@ -91,33 +92,33 @@ internal import CNghttp2
     /// Reads bytes from the client, in pieces of any size.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !isClosed && !bytes.isEmpty else { return }
-        if let failure = unsafe handle.receive(bytes) { fail(failure) }
+        if let failure = unsafe handle.receive(bytes) { fail(with: failure) }
     }
 
     /// Fills `buffer` with waiting frames. If the buffer is full, call again.
     package func pull(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isClosed else { return 0 }
         let (count, failure) = unsafe handle.pull(into: buffer)
-        if let failure { fail(failure) }
+        if let failure { fail(with: failure) }
         return count
     }
 
     /// Whether `pull` has frames to write.
-    package var wantsToSend: Bool { !isClosed && handle.wantsWrite }
+    package var wantsToSend: Bool { !isClosed && handle.wantsToSend }
 
     /// Whether nothing more will be read or written. Close the connection, then call `end`.
-    package var isOver: Bool { isClosed || handle.isOver }
+    package var isFinished: Bool { isClosed || handle.isFinished }
 
     /// The requests since `clearRequests`.
-    package var requests: RequestBatch { unsafe arrived.pointee }
+    package var requests: RequestBatch { unsafe arrivedRequests.pointee }
 
     /// Removes the requests that were handled.
-    package func clearRequests() { unsafe arrived.pointee.removeAll() }
+    package func clearRequests() { unsafe arrivedRequests.pointee.removeAll() }
 
     /// Calls `body` with the streams whose answers were fully pulled since the last call.
-    package func takeLeftAnswers(_ body: (ServerStream) -> Void) {
-        for stream in leftAnswers { body(stream) }
-        leftAnswers.removeAll(keepingCapacity: true)
+    package func takeSentResponses(_ body: (ServerStreamID) -> Void) {
+        for stream in sentResponses { body(stream) }
+        sentResponses.removeAll(keepingCapacity: true)
     }
 
     package func takeEvents() -> SessionEvents {
@@ -130,24 +131,24 @@ internal import CNghttp2
         isClosed = true
         for index in 0..<slots.capacity {
             let slot = unsafe slots[index]
-            if unsafe slot.pointee.stream != 0 { unsafe release(slot) }
+            if unsafe slot.pointee.stream != 0 { unsafe release(slot: slot) }
         }
     }
 
-    func openSlot(_ stream: ServerStream) -> UnsafeMutablePointer<ServerSlot>? {
+    func openSlot(of stream: ServerStreamID) -> UnsafeMutablePointer<ServerSlot>? {
         let slot = unsafe slots[Int(stream.index)]
         let isOpen =
             unsafe slot.pointee.generation == stream.generation && slot.pointee.stream == stream.number
         return unsafe isOpen && !isClosed ? slot : nil
     }
 
-    func release(_ slot: UnsafeMutablePointer<ServerSlot>) {
-        if unsafe reading == slot { unsafe reading = nil }
+    func release(slot: UnsafeMutablePointer<ServerSlot>) {
+        if unsafe slotBeingRead == slot { unsafe slotBeingRead = nil }
         unsafe slot.pointee.clear()
-        unsafe slots.giveBack(slot.pointee.index)
+        unsafe slots.release(at: slot.pointee.index)
     }
 
-    func fail(_ failure: SessionFailure) {
+    func fail(with failure: SessionFailure) {
         isClosed = true
         events.failure = failure
     }

@@ -7,29 +7,31 @@
     var stream: Int32 = 0
 
     /// The request so far, fields first and then the body.
-    var request = ByteStore()
+    var request = GrowingBuffer()
     var headerListBytes = 0
     var fieldBytes = 0
     var method = 0..<0
     var path = 0..<0
-    var headersAreCut = false
-    var bodyIsCut = false
+    var areHeadersTruncated = false
+    var isBodyTruncated = false
     /// Whether the owner has received the request.
-    var isHandedOut = false
+    var isDelivered = false
     /// Whether the client has sent the whole request.
     var isComplete = false
     /// Bytes of this stream whose window is not returned to the client while windows are held.
     var heldBytes = 0
 
     /// Kept until the stream closes, because nghttp2 reads both in place.
-    var template: AnswerTemplate?
+    var template: ResponseTemplate?
     var body: SharedBody?
     var bodySent = 0
     var isAnswered = false
 
     init(index: Int) { self.index = index }
 
-    var name: ServerStream { ServerStream(index: Int32(index), generation: generation, number: stream) }
+    var streamID: ServerStreamID {
+        ServerStreamID(index: Int32(index), generation: generation, number: stream)
+    }
 
     mutating func begin(stream: Int32) {
         generation &+= 1
@@ -38,9 +40,9 @@
         fieldBytes = 0
         method = 0..<0
         path = 0..<0
-        headersAreCut = false
-        bodyIsCut = false
-        isHandedOut = false
+        areHeadersTruncated = false
+        isBodyTruncated = false
+        isDelivered = false
         isComplete = false
         heldBytes = 0
         bodySent = 0

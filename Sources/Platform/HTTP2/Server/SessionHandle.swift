@@ -3,14 +3,14 @@ internal import CNghttp2
 /// The `nghttp2_session` of one connection, freed with this value. It is confined to one thread, like the
 /// session class that owns it and that the callbacks receive as `user_data`.
 @safe struct SessionHandle: ~Copyable {
-    let raw: OpaquePointer
+    let sessionPointer: OpaquePointer
     /// The session's memory. It outlives the session.
-    private let memory = SessionMemory()
+    private let memory = SessionAllocator()
     /// Stored behind a pointer, because `send_data` writes to it while `pull` is on the stack.
     let output: UnsafeMutablePointer<FrameOutput>
 
     /// Creates a session. `install` sets the callbacks. `serve` later sets the owner as their `user_data`.
-    init(_ options: SessionOptions, install: (OpaquePointer) -> Void) {
+    init(options: SessionOptions, install: (OpaquePointer) -> Void) {
         var callbacks: OpaquePointer?
         unsafe nghttp2_session_callbacks_new(&callbacks)
         guard let callbacks = unsafe callbacks else { preconditionFailure("out of memory") }
@@ -23,79 +23,84 @@ internal import CNghttp2
         var allocator = unsafe memory.callbacks
         let code = unsafe nghttp2_session_server_new3(&session, callbacks, nil, settings, &allocator)
         guard code == 0, let session = unsafe session else { preconditionFailure("out of memory") }
-        unsafe raw = session
+        unsafe sessionPointer = session
         unsafe output = .allocate(capacity: 1)
         unsafe output.initialize(to: FrameOutput())
     }
 
     /// Makes `owner` the receiver of the callbacks. `owner` owns this handle and so outlives it.
-    func serve(_ owner: AnyObject) {
-        unsafe nghttp2_session_set_user_data(raw, Unmanaged.passUnretained(owner).toOpaque())
+    func setCallbackOwner(_ owner: AnyObject) {
+        unsafe nghttp2_session_set_user_data(sessionPointer, Unmanaged.passUnretained(owner).toOpaque())
     }
 
     deinit {
-        unsafe nghttp2_session_del(raw)
+        unsafe nghttp2_session_del(sessionPointer)
         unsafe output.pointee.free()
         unsafe output.deallocate()
     }
 
     /// Whether nothing more will be read or written. Then close the connection.
-    var isOver: Bool {
-        unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0
+    var isFinished: Bool {
+        unsafe nghttp2_session_want_read(sessionPointer) == 0
+            && nghttp2_session_want_write(sessionPointer) == 0
             && output.pointee.isEmpty
     }
 
-    var wantsWrite: Bool { unsafe nghttp2_session_want_write(raw) != 0 || !output.pointee.isEmpty }
+    var wantsToSend: Bool {
+        unsafe nghttp2_session_want_write(sessionPointer) != 0 || !output.pointee.isEmpty
+    }
 
     /// Passes the peer's bytes to nghttp2, which calls back for their frames.
     func receive(_ bytes: UnsafeRawBufferPointer) -> SessionFailure? {
         let taken = unsafe nghttp2_session_mem_recv(
-            raw, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+            sessionPointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         return taken < 0 ? SessionFailure(library: taken) : nil
     }
 
     /// Fills `buffer` completely if there are enough frames. A frame that does not fit continues in the next
     /// call.
     func pull(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, failure: SessionFailure?) {
-        unsafe output.pointee.open(buffer)
-        while unsafe output.pointee.room > 0 {
+        unsafe output.pointee.begin(writingTo: buffer)
+        while unsafe output.pointee.availableBytes > 0 {
             var frame: UnsafePointer<UInt8>?
-            let count = unsafe nghttp2_session_mem_send(raw, &frame)
+            let count = unsafe nghttp2_session_mem_send(sessionPointer, &frame)
             guard count > 0, let frame = unsafe frame else {
-                return (unsafe output.pointee.close(), count < 0 ? SessionFailure(library: count) : nil)
+                return (unsafe output.pointee.finish(), count < 0 ? SessionFailure(library: count) : nil)
             }
-            unsafe output.pointee.lend(UnsafeRawBufferPointer(start: frame, count: count))
+            unsafe output.pointee.lend(frame: UnsafeRawBufferPointer(start: frame, count: count))
         }
-        return (unsafe output.pointee.close(), nil)
+        return (unsafe output.pointee.finish(), nil)
     }
 
-    func ping(_ bytes: UInt64) {
+    func ping(payload bytes: UInt64) {
         unsafe withUnsafeBytes(of: bytes.bigEndian) { bytes in
             _ = unsafe nghttp2_submit_ping(
-                raw, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+                sessionPointer, 0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         }
     }
 
-    func settings(_ entries: [(id: nghttp2_settings_id, value: UInt32)]) {
+    func submitSettings(_ entries: [(id: nghttp2_settings_id, value: UInt32)]) {
         let entries = entries.map {
             nghttp2_settings_entry(settings_id: Int32($0.id.rawValue), value: $0.value)
         }
-        _ = unsafe nghttp2_submit_settings(raw, 0, entries, entries.count)
+        _ = unsafe nghttp2_submit_settings(sessionPointer, 0, entries, entries.count)
     }
 
-    func goaway(lastStream: Int32, code: ErrorCode, debug: [UInt8]) {
-        _ = unsafe nghttp2_submit_goaway(raw, 0, lastStream, code.rawValue, debug, debug.count)
+    func goaway(lastStream: Int32, code: HTTP2ErrorCode, debug: [UInt8]) {
+        _ = unsafe nghttp2_submit_goaway(sessionPointer, 0, lastStream, code.rawValue, debug, debug.count)
     }
 
-    func reset(_ stream: Int32, _ code: ErrorCode) {
-        _ = unsafe nghttp2_submit_rst_stream(raw, 0, stream, code.rawValue)
+    func reset(stream: Int32, code: HTTP2ErrorCode) {
+        _ = unsafe nghttp2_submit_rst_stream(sessionPointer, 0, stream, code.rawValue)
     }
 
     var peerSettings: PeerSettings {
         unsafe PeerSettings(
             concurrentStreamsMax: nghttp2_session_get_remote_settings(
-                raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
-            streamWindowBytes: nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE),
-            frameBytesMax: nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_FRAME_SIZE))
+                sessionPointer, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
+            streamWindowBytes: nghttp2_session_get_remote_settings(
+                sessionPointer, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE),
+            frameBytesMax: nghttp2_session_get_remote_settings(
+                sessionPointer, NGHTTP2_SETTINGS_MAX_FRAME_SIZE))
     }
 }

@@ -8,5 +8,5 @@ package struct TopicDescription: Sendable, Equatable {
     /// The number of replicas of the partition with the fewest.
     package let replicas: Int
     /// An error if the cluster cannot describe the topic, otherwise `none`.
-    package let code: ErrorCode
+    package let code: KafkaErrorCode
 }

@@ -20,7 +20,7 @@ package struct OffsetToCommit: Hashable, Sendable {
     package let metadata: String
 
     /// - Parameter metadata: ASCII text without zero bytes, because the client truncates other texts.
-    package init(_ partition: TopicPartition, offset: Int64, metadata: String = "") {
+    package init(partition: TopicPartition, offset: Int64, metadata: String = "") {
         precondition(offset >= 0, "an offset to commit is not negative: \(offset)")
         precondition(
             metadata.utf8.allSatisfy { $0 > 0 && $0 < 0x80 } && metadata.utf8.count <= Self.metadataBytesMax,
@@ -38,7 +38,9 @@ package struct CommittedOffset: Hashable, Sendable {
     package let metadata: String
 
     /// The position of the next reader. Without a committed offset this is the beginning.
-    package var start: PartitionStart { PartitionStart(partition, offset.map { .offset($0) } ?? .beginning) }
+    package var start: PartitionStart {
+        PartitionStart(partition: partition, position: offset.map { .offset($0) } ?? .beginning)
+    }
 }
 
 package struct PartitionStart: Hashable, Sendable {
@@ -51,7 +53,7 @@ package struct PartitionStart: Hashable, Sendable {
     package let partition: TopicPartition
     package let position: Position
 
-    package init(_ partition: TopicPartition, _ position: Position) {
+    package init(partition: TopicPartition, position: Position) {
         self.partition = partition
         self.position = position
     }

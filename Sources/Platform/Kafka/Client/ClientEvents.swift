@@ -12,9 +12,9 @@ final class ClientEvents {
     /// Immutable, and safe on every thread.
     let log: Log
     /// Counts only for a transactional producer.
-    let implied = ImpliedAcknowledgements()
+    let impliedAcknowledgements = ImpliedAcknowledgements()
     // Only for the polling thread.
-    let group = GroupEvents()
+    let groupEvents = GroupEvents()
     let metrics: ClientMetrics
 
     init(log: Log, metrics: ClientMetrics) {
@@ -22,8 +22,8 @@ final class ClientEvents {
         self.metrics = metrics
     }
 
-    func attach(to configuration: borrowing Configuration) {
-        let pointer = unsafe configuration.unfinished
+    func attach(to configuration: borrowing ClientConfiguration) {
+        let pointer = unsafe configuration.librarySettings
         unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(self).toOpaque())
         unsafe rd_kafka_conf_set_log_cb(pointer, onLog)
         unsafe rd_kafka_conf_set_error_cb(pointer, onError)
@@ -33,7 +33,7 @@ final class ClientEvents {
 
     /// Logs a line of the library. Its syslog levels say little: lost connections and the like heal by
     /// themselves.
-    fileprivate func logged(level: Int32, facility: String, text: String) {
+    fileprivate func writeLog(level: Int32, facility: String, text: String) {
         switch level {
         case ...2: log.error("kafka client", .field("facility", facility), .field("text", text))
         case 3...4: log.warning("kafka client", .field("facility", facility), .field("text", text))
@@ -41,13 +41,13 @@ final class ClientEvents {
         }
     }
 
-    func failed(_ code: ErrorCode, _ text: String, fatal: Bool) {
-        metrics.error(code, fatal: fatal)
+    func reportError(_ code: KafkaErrorCode, text: String, isFatal: Bool) {
+        metrics.countError(code, isFatal: isFatal)
         if code.isAccessRefused {
             log.error(
                 "kafka refuses access to this client", .field("code", code.name), .field("text", text),
                 .field("remedy", code.remedy))
-        } else if fatal {
+        } else if isFatal {
             log.warning(
                 "kafka client must be rebuilt", .field("code", code.name), .field("text", text))
         } else {
@@ -55,33 +55,34 @@ final class ClientEvents {
         }
     }
 
-    fileprivate func statistics(_ json: UnsafeRawBufferPointer) {
-        unsafe metrics.update(Statistics(json: Span(_unsafeBytes: json)))
+    fileprivate func updateStatistics(json: UnsafeRawBufferPointer) {
+        unsafe metrics.update(with: ClientStatistics(json: Span(_unsafeBytes: json)))
     }
 
     /// Handles an event from a queue that is polled for events. Such a queue makes no callbacks.
-    func hear(_ event: OpaquePointer) {
+    func handle(_ event: OpaquePointer) {
         switch unsafe rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_ERROR:
-            unsafe failed(
-                ErrorCode(rd_kafka_event_error(event)), String(cString: rd_kafka_event_error_string(event)),
-                fatal: rd_kafka_event_error_is_fatal(event) != 0)
+            unsafe reportError(
+                KafkaErrorCode(rd_kafka_event_error(event)),
+                text: String(cString: rd_kafka_event_error_string(event)),
+                isFatal: rd_kafka_event_error_is_fatal(event) != 0)
         case RD_KAFKA_EVENT_STATS:
             guard let json = unsafe rd_kafka_event_stats(event) else { return }
-            unsafe statistics(UnsafeRawBufferPointer(start: json, count: strlen(json)))
+            unsafe updateStatistics(json: UnsafeRawBufferPointer(start: json, count: strlen(json)))
         default: break
         }
     }
 
-    fileprivate func throttled(milliseconds: Int32) {
-        metrics.throttled(milliseconds: Int(milliseconds))
+    fileprivate func reportThrottling(milliseconds: Int32) {
+        metrics.setThrottle(milliseconds: Int(milliseconds))
         if milliseconds > 0 {
             log.warning("kafka throttles this client", .field("milliseconds", milliseconds))
         }
     }
 }
 
-extension ErrorCode {
+extension KafkaErrorCode {
     /// The error's name in Kafka's documentation.
     package var name: String {
         unsafe String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: rawValue)))
@@ -90,7 +91,7 @@ extension ErrorCode {
 
 // The library's callbacks. Each recovers the object and calls one method. The object outlives the client.
 
-private func events(_ opaque: UnsafeMutableRawPointer?) -> ClientEvents? {
+private func clientEvents(from opaque: UnsafeMutableRawPointer?) -> ClientEvents? {
     unsafe opaque.map { unsafe Unmanaged<ClientEvents>.fromOpaque($0).takeUnretainedValue() }
 }
 
@@ -98,7 +99,7 @@ private func onLog(
     _ client: OpaquePointer?, _ level: Int32, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?
 ) {
     guard let client = unsafe client, let text = unsafe text else { return }
-    unsafe events(rd_kafka_opaque(client))?.logged(
+    unsafe clientEvents(from: rd_kafka_opaque(client))?.writeLog(
         level: level, facility: unsafe facility.map { unsafe String(cString: $0) } ?? "",
         text: unsafe String(cString: text))
 }
@@ -106,16 +107,17 @@ private func onLog(
 private func onError(
     _ client: OpaquePointer?, _ code: Int32, _ text: UnsafePointer<CChar>?, _ opaque: UnsafeMutableRawPointer?
 ) {
-    let code = ErrorCode(rawValue: code)
+    let code = KafkaErrorCode(rawValue: code)
     let reason = unsafe text.map { unsafe String(cString: $0) } ?? code.text
-    unsafe events(opaque)?.failed(code, reason, fatal: code == .fatal)
+    unsafe clientEvents(from: opaque)?.reportError(code, text: reason, isFatal: code == .fatal)
 }
 
 private func onStatistics(
     _ client: OpaquePointer?, _ json: UnsafeMutablePointer<CChar>?, _ length: Int,
     _ opaque: UnsafeMutableRawPointer?
 ) -> Int32 {
-    unsafe events(opaque)?.statistics(UnsafeRawBufferPointer(start: json, count: length))
+    unsafe clientEvents(from: opaque)?.updateStatistics(
+        json: UnsafeRawBufferPointer(start: json, count: length))
     return 0
 }
 
@@ -123,5 +125,5 @@ private func onThrottle(
     _ client: OpaquePointer?, _ broker: UnsafePointer<CChar>?, _ id: Int32, _ milliseconds: Int32,
     _ opaque: UnsafeMutableRawPointer?
 ) {
-    unsafe events(opaque)?.throttled(milliseconds: milliseconds)
+    unsafe clientEvents(from: opaque)?.reportThrottling(milliseconds: milliseconds)
 }

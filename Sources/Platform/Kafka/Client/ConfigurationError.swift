@@ -2,7 +2,7 @@
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     package let problems: [String]
 
-    init(_ problems: [String]) { self.problems = problems }
+    init(problems: [String]) { self.problems = problems }
 
     package var description: String { problems.joined(separator: "\n") }
 }

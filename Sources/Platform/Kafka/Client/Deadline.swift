@@ -10,5 +10,5 @@ struct Deadline {
 
     /// The remaining time for the library's calls, whose limits are `int`. Never the value that means
     /// "forever".
-    var forCall: Int32 { Int32(clamping: millisecondsLeft) }
+    var libraryTimeoutMilliseconds: Int32 { Int32(clamping: millisecondsLeft) }
 }

@@ -4,21 +4,21 @@ internal import CRdKafka
 package struct KafkaError: Error, Hashable, CustomStringConvertible {
     /// The attempted action, such as "create topic jobs".
     package let action: String
-    package let code: ErrorCode
+    package let code: KafkaErrorCode
     package let text: String
 
-    package init(_ action: String, _ code: ErrorCode, text: String) {
+    package init(action: String, code: KafkaErrorCode, text: String) {
         self.action = action
         self.code = code
         self.text = text
     }
 
-    init(_ action: String, _ code: ErrorCode) { self.init(action, code, text: code.text) }
+    init(action: String, code: KafkaErrorCode) { self.init(action: action, code: code, text: code.text) }
 
     package var description: String { "cannot \(action): \(text) (\(code.name)); \(code.remedy)" }
 }
 
-extension ErrorCode {
+extension KafkaErrorCode {
     init(_ code: rd_kafka_resp_err_t) { self.init(rawValue: code.rawValue) }
 
     /// The library's text for the error.

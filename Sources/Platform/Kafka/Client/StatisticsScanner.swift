@@ -19,21 +19,23 @@ struct StatisticsScanner: ~Escapable {
     private var path: [String] = []
 
     @_lifetime(copy json)
-    init(_ json: Span<UInt8>) { self.json = json }
+    init(json: Span<UInt8>) { self.json = json }
 
     /// Shows the requested leaves. Returns false if the text is not JSON; leaves before the fault were shown.
     /// In skipped values the scanner checks only brackets and quotes.
     ///
     /// - Parameter names: Returns the requested keys of the object at a path; nil means all keys.
     @discardableResult
-    mutating func visit(only names: Names, _ show: Show) -> Bool { value(names, show) }
+    mutating func visit(only names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
+        scanValue(requestedKeys: names, visitor: show)
+    }
 
-    typealias Names = (_ path: [String]) -> [StaticString]?
-    typealias Show = (_ path: [String], Leaf) -> Void
+    typealias RequestedKeys = (_ path: [String]) -> [StaticString]?
+    typealias LeafVisitor = (_ path: [String], Leaf) -> Void
 
     private var byte: UInt8? { index < json.count ? json[index] : nil }
 
-    private mutating func skip(_ wanted: UInt8) -> Bool {
+    private mutating func skipByte(_ wanted: UInt8) -> Bool {
         skipSpace()
         guard byte == wanted else { return false }
         index += 1
@@ -44,57 +46,59 @@ struct StatisticsScanner: ~Escapable {
         while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
     }
 
-    private mutating func value(_ names: Names, _ show: Show) -> Bool {
+    private mutating func scanValue(requestedKeys names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
         skipSpace()
         switch byte {
-        case UInt8(ascii: "{"): return object(names, show)
-        case UInt8(ascii: "["): return list(names, show)
+        case UInt8(ascii: "{"): return scanObject(requestedKeys: names, visitor: show)
+        case UInt8(ascii: "["): return scanArray(requestedKeys: names, visitor: show)
         case UInt8(ascii: "\""):
-            guard let text = text() else { return false }
-            show(path, .text(string(text)))
+            guard let text = scanString() else { return false }
+            show(path, .text(string(in: text)))
             return true
-        default: return scalar(show)
+        default: return scanScalar(visitor: show)
         }
     }
 
-    private mutating func object(_ names: Names, _ show: Show) -> Bool {
+    private mutating func scanObject(requestedKeys names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
         guard path.count < Self.depthMax else { return false }
         index += 1
-        if skip(UInt8(ascii: "}")) { return true }
+        if skipByte(UInt8(ascii: "}")) { return true }
         let wanted = names(path)
         repeat {
             skipSpace()
-            guard byte == UInt8(ascii: "\""), let key = text(), skip(UInt8(ascii: ":")) else { return false }
-            if let wanted, !wanted.contains(where: { isText(key, $0) }) {
-                guard passOver() else { return false }
+            guard byte == UInt8(ascii: "\""), let key = scanString(), skipByte(UInt8(ascii: ":")) else {
+                return false
+            }
+            if let wanted, !wanted.contains(where: { isText(in: key, equalTo: $0) }) {
+                guard skipValue() else { return false }
                 continue
             }
-            path.append(string(key))
+            path.append(string(in: key))
             defer { path.removeLast() }
-            guard value(names, show) else { return false }
-        } while skip(UInt8(ascii: ","))
-        return skip(UInt8(ascii: "}"))
+            guard scanValue(requestedKeys: names, visitor: show) else { return false }
+        } while skipByte(UInt8(ascii: ","))
+        return skipByte(UInt8(ascii: "}"))
     }
 
-    private mutating func list(_ names: Names, _ show: Show) -> Bool {
+    private mutating func scanArray(requestedKeys names: RequestedKeys, visitor show: LeafVisitor) -> Bool {
         guard path.count < Self.depthMax else { return false }
         index += 1
-        if skip(UInt8(ascii: "]")) { return true }
+        if skipByte(UInt8(ascii: "]")) { return true }
         repeat {
             path.append("")
             defer { path.removeLast() }
-            guard value(names, show) else { return false }
-        } while skip(UInt8(ascii: ","))
-        return skip(UInt8(ascii: "]"))
+            guard scanValue(requestedKeys: names, visitor: show) else { return false }
+        } while skipByte(UInt8(ascii: ","))
+        return skipByte(UInt8(ascii: "]"))
     }
 
     /// Skips a value. It ends at a comma, or where the surrounding object or list ends.
-    private mutating func passOver() -> Bool {
+    private mutating func skipValue() -> Bool {
         var depth = 0
         while let byte {
             switch byte {
             case UInt8(ascii: "\""):
-                guard text() != nil else { return false }
+                guard scanString() != nil else { return false }
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
@@ -110,7 +114,7 @@ struct StatisticsScanner: ~Escapable {
 
     /// Returns the range of the text between quotes. Escapes are kept, because no requested name contains
     /// any.
-    private mutating func text() -> Range<Int>? {
+    private mutating func scanString() -> Range<Int>? {
         index += 1
         let start = index
         while let byte, byte != UInt8(ascii: "\"") { index += byte == UInt8(ascii: "\\") ? 2 : 1 }
@@ -119,20 +123,20 @@ struct StatisticsScanner: ~Escapable {
         return start..<index
     }
 
-    private mutating func scalar(_ show: Show) -> Bool {
+    private mutating func scanScalar(visitor show: LeafVisitor) -> Bool {
         let start = index
         while let byte, byte != 0x2C, byte != 0x7D, byte != 0x5D, byte > 0x20 { index += 1 }
         guard index > start else { return false }
-        show(path, Int(string(start..<index)).map { .integer($0) } ?? .other)
+        show(path, Int(string(in: start..<index)).map { .integer($0) } ?? .other)
         return true
     }
 
-    private func isText(_ range: Range<Int>, _ name: StaticString) -> Bool {
+    private func isText(in range: Range<Int>, equalTo name: StaticString) -> Bool {
         guard range.count == name.utf8CodeUnitCount else { return false }
         return range.indices.allSatisfy { unsafe json[$0] == name.utf8Start[$0 - range.lowerBound] }
     }
 
-    private func string(_ range: Range<Int>) -> String {
+    private func string(in range: Range<Int>) -> String {
         unsafe json.extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -2,10 +2,10 @@
 /// partition's new owner reads the records again. Every reader allows for that.
 package enum CommitOutcome: Sendable, Equatable {
     case committed
-    case willBeReadAgain(ErrorCode)
-    case refused(ErrorCode)
+    case willBeReadAgain(KafkaErrorCode)
+    case refused(KafkaErrorCode)
 
-    package init(_ code: ErrorCode) {
+    package init(code: KafkaErrorCode) {
         self =
             switch code {
             case .none, .noOffset: .committed

@@ -11,38 +11,39 @@ package import Telemetry
 /// If Kafka fences the client of a group member, the consumer reports `lost`, makes a new client after a
 /// pause, and joins again.
 package final class Consumer {
-    private(set) var client: Client
-    private let makeClient: (Wakeup?) throws(ConfigurationError) -> Client
-    private var renewal = ClientRenewal(now: .now())
+    private(set) var client: KafkaClient
+    private let makeClient: (WakeupDescriptor?) throws(ConfigurationError) -> KafkaClient
+    private var renewalBackoff = ClientRenewalBackoff(now: .now())
     let options: ConsumerOptions
-    var state = AssignmentState()
+    var assignment = AssignmentState()
     /// The topics whose leaders the library knows.
-    var described: Set<String> = []
-    private var table: TopicTable
-    private var fetchPause: FetchPause
+    var topicsWithKnownLeaders: Set<String> = []
+    private var topicTable: TopicTable
+    private var fetchWakeup: FetchWakeupCounter
     /// The time of the last poll. Its age shows that the process was stopped.
-    package private(set) var lastPoll = Instant.now()
+    package private(set) var lastPolledAt = Instant.now()
 
     /// - Parameter name: The loop that uses this consumer, such as `planner-0`. It is a label of the metrics.
     package init(
-        _ settings: KafkaSettings, _ options: ConsumerOptions, name: String, log: Log, metrics: Metrics
+        settings: KafkaSettings, options: ConsumerOptions, name: String, log: Log, metrics: Metrics
     ) throws(ConfigurationError) {
         makeClient = { (wakeup) throws(ConfigurationError) in
-            var configuration = try Configuration(settings)
+            var configuration = try ClientConfiguration(settings)
             options.apply(to: &configuration)
-            let events = ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name))
-            events.group.attach(to: configuration)
-            return try Client(.consumer, configuration, events: events, wakeup: wakeup)
+            let events = ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name))
+            events.groupEvents.attach(to: configuration)
+            return try KafkaClient(
+                type: .consumer, configuration: configuration, events: events, wakeup: wakeup)
         }
         client = try makeClient(nil)
         self.options = options
-        fetchPause = FetchPause(
+        fetchWakeup = FetchWakeupCounter(
             prefetchKibibytesMax: options.prefetchKibibytesMax, prefetchRecordsMax: options.prefetchRecordsMax
         )
         if case .group(_, _, let topics) = options.membership {
-            table = TopicTable(topics)
+            topicTable = TopicTable(names: topics)
         } else {
-            table = TopicTable([])
+            topicTable = TopicTable(names: [])
         }
         try subscribe()
     }
@@ -50,9 +51,9 @@ package final class Consumer {
     private func subscribe() throws(ConfigurationError) {
         guard case .group(let group, _, let topics) = options.membership else { return }
         let list = PartitionList(topics.map { TopicPartition($0, RD_KAFKA_PARTITION_UA) })
-        let code = unsafe ErrorCode(rd_kafka_subscribe(client.pointer, list.pointer))
+        let code = unsafe KafkaErrorCode(rd_kafka_subscribe(client.pointer, list.pointer))
         guard code == .none else {
-            throw ConfigurationError(["group \(group) cannot subscribe to \(topics): \(code.text)"])
+            throw ConfigurationError(problems: ["group \(group) cannot subscribe to \(topics): \(code.text)"])
         }
     }
 
@@ -62,7 +63,7 @@ package final class Consumer {
 
     /// Topic names. A record's `topic` is an index into this array. The subscribed topics come first, in
     /// their order.
-    package var topics: [String] { table.names }
+    package var topics: [String] { topicTable.names }
 
     package var fatalError: KafkaError? { client.fatalError }
 
@@ -73,43 +74,45 @@ package final class Consumer {
         batch.clear()
         client.wakeup.clear()
         var events: [ConsumerEvent] = []
-        noteStop(since: lastPoll, allowedMilliseconds: 0, &events)
-        guard isUsable(waitMilliseconds: waitMilliseconds) else { return events }
+        detectSuspension(since: lastPolledAt, allowedMilliseconds: 0, events: &events)
+        guard ensureClient(waitMilliseconds: waitMilliseconds) else { return events }
         var wait = waitMilliseconds
         while !batch.isFull, let message = unsafe rd_kafka_consumer_poll(client.pointer, wait) {
             wait = 0
-            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, state.pending == nil {
-                unsafe batch.append(message, topic: table.index(of: message.pointee.rkt), of: client)
+            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, assignment.pendingRebalance == nil {
+                unsafe batch.append(message, topic: topicTable.index(of: message.pointee.rkt), of: client)
             } else {
-                unsafe hear(message, &events)
+                unsafe handle(message, events: &events)
                 unsafe rd_kafka_message_destroy(message)
             }
         }
-        if fetchPause.took(bytes: batch.bytes, records: batch.count) { wakeFetching() }
+        if fetchWakeup.recordTaken(bytes: batch.bytes, records: batch.count) { wakeFetching() }
         // A full batch or a callback may have left messages in the queue.
-        if batch.isFull || !client.events.group.changes.isEmpty { client.wakeup.signal() }
-        noteStop(since: lastPoll, allowedMilliseconds: Int(waitMilliseconds), &events)
-        takeChanges(&events)
-        takeCommits(&events)
-        for (id, answer) in client.received.take() { events.append(.answered(id, answer)) }
+        if batch.isFull || !client.events.groupEvents.rebalanceChanges.isEmpty { client.wakeup.signal() }
+        detectSuspension(since: lastPolledAt, allowedMilliseconds: Int(waitMilliseconds), events: &events)
+        takeRebalanceChanges(into: &events)
+        takeCommitOutcomes(into: &events)
+        for (id, answer) in client.queryResults.takeAll() { events.append(.queryCompleted(id, answer)) }
         return events
     }
 
     /// Detects a stop of the process: time that neither the caller's wait nor its work explains.
-    private func noteStop(since last: Instant, allowedMilliseconds: Int, _ events: inout [ConsumerEvent]) {
+    private func detectSuspension(
+        since last: Instant, allowedMilliseconds: Int, events: inout [ConsumerEvent]
+    ) {
         let now = Instant.now()
         let stopped = now.milliseconds(since: last) - allowedMilliseconds
-        lastPoll = now
+        lastPolledAt = now
         guard stopped >= options.sessionMilliseconds - Self.leaseMarginMilliseconds else { return }
-        if case .group = options.membership, state.suspended() {
+        if case .group = options.membership, assignment.recordSuspension() {
             events.append(.suspended(milliseconds: stopped))
         }
     }
 
     /// Handles a message that is not a record. Drops a record whose partition is being revoked, because the
     /// next owner reads it again.
-    private func hear(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ events: inout [ConsumerEvent]) {
-        let code = unsafe ErrorCode(message.pointee.err)
+    private func handle(_ message: UnsafeMutablePointer<rd_kafka_message_t>, events: inout [ConsumerEvent]) {
+        let code = unsafe KafkaErrorCode(message.pointee.err)
         let partition = unsafe message.pointee.rkt.map { topic in
             unsafe TopicPartition(String(cString: rd_kafka_topic_name(topic)), message.pointee.partition)
         }
@@ -117,52 +120,59 @@ package final class Consumer {
         switch (code, partition) {
         case (.none, _): break
         case (.partitionEnd, let partition?):
-            if state.pending == nil { unsafe events.append(.end(partition, offset: message.pointee.offset)) }
+            if assignment.pendingRebalance == nil {
+                unsafe events.append(.reachedEnd(partition, offset: message.pointee.offset))
+            }
         case (.autoOffsetReset, let partition?): events.append(.failed(.outOfRange(partition, text: text)))
         // The library reports the loss itself in a later event.
-        case (.maxPollExceeded, _): client.events.failed(code, text, fatal: false)
+        case (.maxPollExceeded, _): client.events.reportError(code, text: text, isFatal: false)
         case (.fatal, _):
-            end(fatalError ?? KafkaError("use this kafka client", code, text: text), &events)
+            endClient(
+                because: fatalError ?? KafkaError(action: "use this kafka client", code: code, text: text),
+                events: &events)
         case (_, let partition?):
-            events.append(.failed(.partition(partition, KafkaError("read \(partition)", code, text: text))))
-        case (_, nil): events.append(.failed(.client(KafkaError("read from kafka", code, text: text))))
+            events.append(
+                .failed(
+                    .partition(partition, KafkaError(action: "read \(partition)", code: code, text: text))))
+        case (_, nil):
+            events.append(.failed(.client(KafkaError(action: "read from kafka", code: code, text: text))))
         }
     }
 
-    func forgetAddresses() { table.forgetAddresses() }
+    func forgetTopicAddresses() { topicTable.forgetAddresses() }
 
     // MARK: A new client
 
     /// Whether the client has ended and its successor does not exist yet.
-    var isEnded: Bool { renewal.dueAt != nil }
+    var isClientEnded: Bool { renewalBackoff.dueAt != nil }
 
     /// Handles the end of the client. All partitions are lost at once, and nothing from them may be
     /// committed.
-    private func end(_ error: KafkaError, _ events: inout [ConsumerEvent]) {
+    private func endClient(because error: KafkaError, events: inout [ConsumerEvent]) {
         guard case .group = options.membership else { return events.append(.failed(.rebuild(error))) }
-        if isEnded { return }
-        let pause = renewal.ended(at: .now())
+        if isClientEnded { return }
+        let pause = renewalBackoff.recordEnd(at: .now())
         client.events.log.warning(
             "kafka has ended this membership; a new client joins the group after a pause",
             .field("error", error), .field("milliseconds", pause))
-        client.metrics.rebalanced("fenced")
+        client.metrics.countRebalance(kind: "fenced")
         // The answers to open commits never come.
-        for _ in 0..<state.commitsOpen {
+        for _ in 0..<assignment.openCommits {
             let outcome = CommitOutcome.willBeReadAgain(error.code)
-            state.commitAnswered(outcome)
+            assignment.recordCommitOutcome(outcome)
             events.append(.committed([], outcome))
         }
-        client.events.group.changes = []
-        client.events.group.commits = []
-        let partitions = Array(state.partitions)
-        state.lost(partitions)
+        client.events.groupEvents.rebalanceChanges = []
+        client.events.groupEvents.commitResults = []
+        let partitions = Array(assignment.partitions)
+        assignment.recordLoss(of: partitions)
         events.append(.lost(partitions))
     }
 
     /// Returns whether there is a client to poll. Without one, the call waits as a poll would, and makes a
     /// new client when it is due.
-    private func isUsable(waitMilliseconds: Int32) -> Bool {
-        guard let due = renewal.dueAt else { return true }
+    private func ensureClient(waitMilliseconds: Int32) -> Bool {
+        guard let due = renewalBackoff.dueAt else { return true }
         let left = due.milliseconds(since: .now())
         if left > 0 {
             usleep(UInt32(max(0, min(left, Int(waitMilliseconds)))) * 1000)
@@ -170,15 +180,15 @@ package final class Consumer {
         }
         do throws(ConfigurationError) {
             let fresh = try makeClient(client.wakeup)
-            client.replace()
+            client.endInBackground()
             client = fresh
-            described = []
-            table.forgetAddresses()
+            topicsWithKnownLeaders = []
+            topicTable.forgetAddresses()
             try subscribe()
-            renewal.renewed(at: .now())
+            renewalBackoff.recordRenewal(at: .now())
             return true
         } catch {
-            let pause = renewal.ended(at: .now())
+            let pause = renewalBackoff.recordEnd(at: .now())
             client.events.log.warning(
                 "a new kafka client cannot be made now; trying again", .field("error", error.description),
                 .field("milliseconds", pause))
@@ -191,17 +201,19 @@ package final class Consumer {
     /// Returns false after the limit; then the group notices by the session timeout.
     package func close(withinMilliseconds limit: Int = 5000) -> Bool {
         let deadline = Deadline(milliseconds: limit)
-        if state.pending != nil { try? release() }
+        if assignment.pendingRebalance != nil { try? release() }
         if let error = unsafe rd_kafka_consumer_close_queue(client.pointer, client.queue) {
             unsafe rd_kafka_error_destroy(error)
             return false
         }
         while unsafe rd_kafka_consumer_closed(client.pointer) == 0 {
             if deadline.millisecondsLeft == 0 { return false }
-            if let message = unsafe rd_kafka_consumer_poll(client.pointer, min(deadline.forCall, 20)) {
+            if let message = unsafe rd_kafka_consumer_poll(
+                client.pointer, min(deadline.libraryTimeoutMilliseconds, 20))
+            {
                 unsafe rd_kafka_message_destroy(message)
             }
-            answerAtClose()
+            answerRevocationAtClose()
         }
         return true
     }

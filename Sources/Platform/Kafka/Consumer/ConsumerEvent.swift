@@ -11,14 +11,14 @@ package enum ConsumerEvent: Sendable, Equatable {
     /// `release`.
     case lost([TopicPartition])
     /// The process was stopped for so long that the partitions may be reassigned. A commit shows whether they
-    /// are; it may repeat the same offsets. `isSurelyOurs` is false until then.
+    /// are; it may repeat the same offsets. `isAssignmentCertain` is false until then.
     case suspended(milliseconds: Int)
     /// All records below `offset` have been delivered. It was the end of the partition at that time.
-    case end(TopicPartition, offset: Int64)
+    case reachedEnd(TopicPartition, offset: Int64)
     /// The outcome of an asynchronous commit.
     case committed([TopicPartition], CommitOutcome)
     /// Kafka answered a question or a part of it.
-    case answered(QuestionID, KafkaAnswer)
+    case queryCompleted(OffsetQueryID, OffsetQueryResult)
     case failed(ConsumerFailure)
 }
 
@@ -37,7 +37,7 @@ package enum ConsumerFailure: Error, Sendable, Equatable, CustomStringConvertibl
     package var description: String {
         switch self {
         case .outOfRange(let partition, let text):
-            "cannot read \(partition): \(text); \(ErrorCode.offsetOutOfRange.remedy)"
+            "cannot read \(partition): \(text); \(KafkaErrorCode.offsetOutOfRange.remedy)"
         case .partition(_, let error), .client(let error), .rebuild(let error):
             error.description
         }

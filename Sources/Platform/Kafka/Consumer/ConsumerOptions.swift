@@ -9,7 +9,7 @@ package struct ConsumerOptions: Sendable {
     }
 
     /// The behavior if the offset to read from no longer exists.
-    package enum OutOfRange: String, Sendable {
+    package enum OutOfRangePolicy: String, Sendable {
         /// Report an error to a person: for jobs, sends and reports. Records are never skipped silently.
         case error
         /// Start again at the beginning: for state topics, which still hold the newest record of each key.
@@ -17,7 +17,7 @@ package struct ConsumerOptions: Sendable {
     }
 
     package var membership: Membership
-    package var outOfRange = OutOfRange.error
+    package var outOfRange = OutOfRangePolicy.error
     package var readsOpenTransactions = false
     /// The time without a heartbeat after which a member's partitions go to other members.
     package var sessionMilliseconds = 10_000
@@ -37,33 +37,34 @@ package struct ConsumerOptions: Sendable {
     /// the partition is not reported.
     package var fetchWaitMilliseconds = 500
 
-    package init(_ membership: Membership) { self.membership = membership }
+    package init(membership: Membership) { self.membership = membership }
 
-    func apply(to configuration: inout Configuration) {
+    func apply(to configuration: inout ClientConfiguration) {
         switch membership {
         case .group(let group, let instanceID, _):
-            configuration.set("group.id", group)
-            instanceID.map { configuration.set("group.instance.id", $0) }
+            configuration.set("group.id", to: group)
+            instanceID.map { configuration.set("group.instance.id", to: $0) }
         case .manual:
             // The library requires a name. Nothing is ever committed under it.
-            configuration.set("group.id", "flotilla-manual")
+            configuration.set("group.id", to: "flotilla-manual")
         }
-        configuration.set("partition.assignment.strategy", "range")
-        configuration.set("session.timeout.ms", "\(sessionMilliseconds)")
-        configuration.set("heartbeat.interval.ms", "\(max(100, min(3000, sessionMilliseconds / 5)))")
-        configuration.set("max.poll.interval.ms", "\(max(pollMillisecondsMax, sessionMilliseconds))")
-        configuration.set("enable.auto.commit", "false")
-        configuration.set("enable.auto.offset.store", "false")
-        configuration.set("auto.offset.reset", outOfRange.rawValue)
-        configuration.set("isolation.level", readsOpenTransactions ? "read_uncommitted" : "read_committed")
-        configuration.set("check.crcs", "true")
-        configuration.set("allow.auto.create.topics", "false")
-        configuration.set("enable.partition.eof", "true")
-        configuration.set("queued.max.messages.kbytes", "\(prefetchKibibytesMax)")
-        configuration.set("queued.min.messages", "\(prefetchRecordsMax)")
-        configuration.set("fetch.max.bytes", "\(fetchKibibytesMax << 10)")
-        configuration.set("fetch.message.max.bytes", "\(partitionKibibytesMax << 10)")
-        configuration.set("fetch.wait.max.ms", "\(fetchWaitMilliseconds)")
-        configuration.set("fetch.error.backoff.ms", "50")
+        configuration.set("partition.assignment.strategy", to: "range")
+        configuration.set("session.timeout.ms", to: "\(sessionMilliseconds)")
+        configuration.set("heartbeat.interval.ms", to: "\(max(100, min(3000, sessionMilliseconds / 5)))")
+        configuration.set("max.poll.interval.ms", to: "\(max(pollMillisecondsMax, sessionMilliseconds))")
+        configuration.set("enable.auto.commit", to: "false")
+        configuration.set("enable.auto.offset.store", to: "false")
+        configuration.set("auto.offset.reset", to: outOfRange.rawValue)
+        configuration.set(
+            "isolation.level", to: readsOpenTransactions ? "read_uncommitted" : "read_committed")
+        configuration.set("check.crcs", to: "true")
+        configuration.set("allow.auto.create.topics", to: "false")
+        configuration.set("enable.partition.eof", to: "true")
+        configuration.set("queued.max.messages.kbytes", to: "\(prefetchKibibytesMax)")
+        configuration.set("queued.min.messages", to: "\(prefetchRecordsMax)")
+        configuration.set("fetch.max.bytes", to: "\(fetchKibibytesMax << 10)")
+        configuration.set("fetch.message.max.bytes", to: "\(partitionKibibytesMax << 10)")
+        configuration.set("fetch.wait.max.ms", to: "\(fetchWaitMilliseconds)")
+        configuration.set("fetch.error.backoff.ms", to: "50")
     }
 }

@@ -2,22 +2,22 @@ internal import CRdKafka
 
 /// Events that the library's callbacks leave for the consumer to handle after a poll, on the same thread.
 final class GroupEvents {
-    enum Change {
+    enum RebalanceChange {
         case offered([TopicPartition])
-        case takenBack([TopicPartition])
+        case revoked([TopicPartition])
     }
 
-    struct Commit {
-        let code: ErrorCode
+    struct CommitResult {
+        let code: KafkaErrorCode
         let partitions: [TopicPartition]
     }
 
-    var changes: [Change] = []
-    var commits: [Commit] = []
+    var rebalanceChanges: [RebalanceChange] = []
+    var commitResults: [CommitResult] = []
 
-    func attach(to configuration: borrowing Configuration) {
-        unsafe rd_kafka_conf_set_rebalance_cb(configuration.unfinished, onRebalance)
-        unsafe rd_kafka_conf_set_offset_commit_cb(configuration.unfinished, onCommit)
+    func attach(to configuration: borrowing ClientConfiguration) {
+        unsafe rd_kafka_conf_set_rebalance_cb(configuration.librarySettings, onRebalance)
+        unsafe rd_kafka_conf_set_offset_commit_cb(configuration.librarySettings, onCommit)
     }
 }
 
@@ -29,10 +29,10 @@ private func onRebalance(
     _ partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
     guard let client = unsafe client, let opaque = unsafe opaque else { return }
-    let group = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().group
-    let names = unsafe partitionNames(partitions)
-    group.changes.append(
-        code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? .offered(names) : .takenBack(names))
+    let group = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().groupEvents
+    let names = unsafe topicPartitions(in: partitions)
+    group.rebalanceChanges.append(
+        code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? .offered(names) : .revoked(names))
     unsafe rd_kafka_yield(client)
 }
 
@@ -41,16 +41,17 @@ private func onCommit(
     _ partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
     guard let opaque = unsafe opaque else { return }
-    let group = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().group
-    var outcome = ErrorCode(code)
+    let group = unsafe Unmanaged<ClientEvents>.fromOpaque(opaque).takeUnretainedValue().groupEvents
+    var outcome = KafkaErrorCode(code)
     if outcome == .none, let partitions = unsafe partitions {
-        outcome = unsafe PartitionList.firstError(partitions)?.code ?? .none
+        outcome = unsafe PartitionList.firstError(in: partitions)?.code ?? .none
     }
-    unsafe group.commits.append(GroupEvents.Commit(code: outcome, partitions: partitionNames(partitions)))
+    unsafe group.commitResults.append(
+        GroupEvents.CommitResult(code: outcome, partitions: topicPartitions(in: partitions)))
 }
 
-private func partitionNames(
-    _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+private func topicPartitions(
+    in list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
 ) -> [TopicPartition] {
     guard let list = unsafe list else { return [] }
     return unsafe (0..<Int(list.pointee.cnt)).map { index in

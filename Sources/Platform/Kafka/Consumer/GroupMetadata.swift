@@ -9,7 +9,7 @@ package final class GroupMetadata: Sendable {
     nonisolated(unsafe) let pointer: OpaquePointer
     package let epoch: Int
 
-    init(_ pointer: OpaquePointer, epoch: Int) {
+    init(pointer: OpaquePointer, epoch: Int) {
         unsafe self.pointer = pointer
         self.epoch = epoch
     }

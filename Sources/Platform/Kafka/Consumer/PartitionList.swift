@@ -17,7 +17,7 @@ struct PartitionList: ~Copyable {
         }
     }
 
-    init(_ starts: [PartitionStart]) {
+    init(startingAt starts: [PartitionStart]) {
         self.init(starts.map(\.partition))
         for (index, start) in starts.enumerated() {
             let offset: Int64 =
@@ -30,7 +30,7 @@ struct PartitionList: ~Copyable {
         }
     }
 
-    init(_ offsets: [OffsetToCommit]) {
+    init(committing offsets: [OffsetToCommit]) {
         self.init(offsets.map(\.partition))
         for (index, offset) in offsets.enumerated() {
             unsafe pointer.pointee.elems[index].offset = offset.offset
@@ -45,33 +45,33 @@ struct PartitionList: ~Copyable {
 
     var count: Int { unsafe Int(pointer.pointee.cnt) }
 
-    func partition(_ index: Int) -> TopicPartition {
+    func partition(at index: Int) -> TopicPartition {
         unsafe TopicPartition(
             String(cString: pointer.pointee.elems[index].topic), pointer.pointee.elems[index].partition)
     }
 
-    func offset(_ index: Int) -> Int64 { unsafe pointer.pointee.elems[index].offset }
+    func offset(at index: Int) -> Int64 { unsafe pointer.pointee.elems[index].offset }
 
-    func code(_ index: Int) -> ErrorCode { unsafe ErrorCode(pointer.pointee.elems[index].err) }
+    func code(at index: Int) -> KafkaErrorCode { unsafe KafkaErrorCode(pointer.pointee.elems[index].err) }
 
-    func metadata(_ index: Int) -> String {
+    func metadata(at index: Int) -> String {
         let element = unsafe pointer.pointee.elems[index]
         guard let bytes = unsafe element.metadata else { return "" }
         return unsafe String(
             decoding: UnsafeRawBufferPointer(start: bytes, count: element.metadata_size), as: UTF8.self)
     }
 
-    var partitions: [TopicPartition] { (0..<count).map { partition($0) } }
+    var partitions: [TopicPartition] { (0..<count).map { partition(at: $0) } }
 
     /// The first partition that has an error, if any.
-    var firstError: (partition: TopicPartition, code: ErrorCode)? { unsafe Self.firstError(pointer) }
+    var firstError: (partition: TopicPartition, code: KafkaErrorCode)? { unsafe Self.firstError(in: pointer) }
 
     static func firstError(
-        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
-    ) -> (partition: TopicPartition, code: ErrorCode)? {
+        in list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+    ) -> (partition: TopicPartition, code: KafkaErrorCode)? {
         for index in 0..<Int(unsafe list.pointee.cnt) {
             let element = unsafe list.pointee.elems[index]
-            let code = unsafe ErrorCode(element.err)
+            let code = unsafe KafkaErrorCode(element.err)
             if code != .none {
                 return unsafe (TopicPartition(String(cString: element.topic), element.partition), code)
             }

@@ -1,28 +1,28 @@
 /// The outcome of sending one record.
 package struct Delivery: Sendable, Equatable {
-    package enum Outcome: Sendable, Equatable {
+    package enum DeliveryOutcome: Sendable, Equatable {
         /// All in-sync replicas have acknowledged the record. The offset is negative, that is unknown, if the
         /// acknowledgement of an earlier attempt was lost.
         case stored(offset: Int64)
         /// The record is not stored and never will be.
-        case notStored(ErrorCode)
+        case notStored(KafkaErrorCode)
         /// The record may be stored: no acknowledgement came, or only one for later records.
-        case unknown(ErrorCode)
+        case unknown(KafkaErrorCode)
     }
 
     /// The number that the sender gave the record.
     package let tag: UInt64
     package let partition: Int32
-    package let outcome: Outcome
+    package let outcome: DeliveryOutcome
     /// The time at which the broker stored the record, in milliseconds since 1970 by the broker's clock. Nil
     /// if the broker does not stamp the topic.
-    package let stamp: Int64?
+    package let brokerTimestamp: Int64?
 
-    package init(tag: UInt64, partition: Int32, outcome: Outcome, stamp: Int64? = nil) {
+    package init(tag: UInt64, partition: Int32, outcome: DeliveryOutcome, brokerTimestamp: Int64? = nil) {
         self.tag = tag
         self.partition = partition
         self.outcome = outcome
-        self.stamp = stamp
+        self.brokerTimestamp = brokerTimestamp
     }
 
     package var isStored: Bool {

@@ -13,18 +13,18 @@ final class ImpliedAcknowledgements: Sendable {
     private let count = Atomic<Int>(0)
 
     /// Returns the count since the last call.
-    func take() -> Int { count.exchange(0, ordering: .acquiringAndReleasing) }
+    func takeCount() -> Int { count.exchange(0, ordering: .acquiringAndReleasing) }
 
     /// Counts on the library's threads, before records leave its queue. Needed if the client gets no event
     /// per record.
-    func attach(to configuration: borrowing Configuration) {
+    func attach(to configuration: borrowing ClientConfiguration) {
         _ = unsafe rd_kafka_conf_interceptor_add_on_new(
-            configuration.unfinished, interceptorName, onNew, Unmanaged.passUnretained(self).toOpaque())
+            configuration.librarySettings, interceptorName, onNew, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    fileprivate func add() { count.add(1, ordering: .acquiringAndReleasing) }
+    fileprivate func increment() { count.add(1, ordering: .acquiringAndReleasing) }
 
-    static func includes(_ message: UnsafePointer<rd_kafka_message_t>) -> Bool {
+    static func isImplied(_ message: UnsafePointer<rd_kafka_message_t>) -> Bool {
         unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR && rd_kafka_message_broker_id(message) < 0
     }
 }
@@ -42,10 +42,10 @@ private func onAcknowledgement(
     _ client: OpaquePointer?, _ message: UnsafeMutablePointer<rd_kafka_message_t>?,
     _ opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
-    if let message = unsafe message, unsafe ImpliedAcknowledgements.includes(message),
+    if let message = unsafe message, unsafe ImpliedAcknowledgements.isImplied(message),
         let opaque = unsafe opaque
     {
-        unsafe Unmanaged<ImpliedAcknowledgements>.fromOpaque(opaque).takeUnretainedValue().add()
+        unsafe Unmanaged<ImpliedAcknowledgements>.fromOpaque(opaque).takeUnretainedValue().increment()
     }
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }

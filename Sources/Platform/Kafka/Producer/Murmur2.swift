@@ -1,7 +1,7 @@
 /// Java's hash of a record's key. It decides the lane of a recipient in every topic, here and in every other
 /// client of the cluster. It must never change.
 package enum Murmur2 {
-    package static func hash(_ key: Span<UInt8>) -> UInt32 {
+    package static func hash(of key: Span<UInt8>) -> UInt32 {
         let m: UInt32 = 0x5BD1_E995
         let count = key.count
         var h: UInt32 = 0x9747_B28C ^ UInt32(truncatingIfNeeded: count)
@@ -32,11 +32,11 @@ package enum Murmur2 {
 
     /// Returns the partition that Java's default partitioner chooses for the key. `murmur2_random` chooses
     /// the same one here.
-    package static func partition(of key: Span<UInt8>, of count: Int) -> Int {
-        partition(ofHash: hash(key), of: count)
+    package static func partition(forKey key: Span<UInt8>, partitionCount count: Int) -> Int {
+        partition(forHash: hash(of: key), partitionCount: count)
     }
 
-    package static func partition(ofHash hash: UInt32, of count: Int) -> Int {
+    package static func partition(forHash hash: UInt32, partitionCount count: Int) -> Int {
         precondition(count > 0, "a topic has partitions")
         return Int(hash & 0x7FFF_FFFF) % count
     }

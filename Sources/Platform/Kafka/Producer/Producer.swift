@@ -11,29 +11,31 @@ package final class Producer: Sendable {
     /// The most deliveries that one call collects. The descriptor stays readable if there are more.
     package static let deliveriesPerCall = 10_000
 
-    let client: Client
+    let client: KafkaClient
 
     /// - Parameter name: The loop that uses this producer, such as `sender-0`. It is a label of the metrics.
     package init(
-        _ settings: KafkaSettings, _ options: ProducerOptions = ProducerOptions(), name: String, log: Log,
+        settings: KafkaSettings, options: ProducerOptions = ProducerOptions(), name: String, log: Log,
         metrics: Metrics
     ) throws(ConfigurationError) {
-        var configuration = try Configuration(settings)
+        var configuration = try ClientConfiguration(settings)
         options.apply(to: &configuration)
-        configuration.set("message.timeout.ms", "\(options.deliveryMillisecondsMax)")
-        unsafe rd_kafka_conf_set_events(configuration.unfinished, RD_KAFKA_EVENT_DR)
-        client = try Client(
-            .producer, configuration,
-            events: ClientEvents(log: log, metrics: ClientMetrics(metrics, client: name)))
+        configuration.set("message.timeout.ms", to: "\(options.deliveryMillisecondsMax)")
+        unsafe rd_kafka_conf_set_events(configuration.librarySettings, RD_KAFKA_EVENT_DR)
+        client = try KafkaClient(
+            type: .producer, configuration: configuration,
+            events: ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name)))
     }
 
-    package func topic(_ name: String) throws(KafkaError) -> Topic { try Topic(name, of: client) }
+    package func topic(named name: String) throws(KafkaError) -> Topic {
+        try Topic(name: name, client: client)
+    }
 
     /// A descriptor that is readable while there are deliveries to collect.
     package var descriptor: Int32 { client.wakeup.descriptor }
 
     /// The number of records whose delivery was not collected yet.
-    package var outstanding: Int { Int(unsafe rd_kafka_outq_len(client.pointer)) }
+    package var outstandingRecords: Int { Int(unsafe rd_kafka_outq_len(client.pointer)) }
 
     /// The error after which the producer must be rebuilt, if there was one.
     package var fatalError: KafkaError? { client.fatalError }
@@ -43,14 +45,14 @@ package final class Producer: Sendable {
     package func watermarks(
         of partition: TopicPartition, withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) -> Watermarks {
-        try client.watermarks(partition, Deadline(milliseconds: limit))
+        try client.watermarks(of: partition, until: Deadline(milliseconds: limit))
     }
 
     /// Asks without waiting. `takeAnswers` returns the answers.
-    package func ask(_ question: KafkaQuestion) -> QuestionID { client.ask(question) }
+    package func submit(_ question: OffsetQuery) -> OffsetQueryID { client.submit(question) }
 
     /// Returns the answers that have come since the last call.
-    package func takeAnswers() -> [(QuestionID, KafkaAnswer)] { client.received.take() }
+    package func takeQueryResults() -> [(OffsetQueryID, OffsetQueryResult)] { client.queryResults.takeAll() }
 
     /// Queues one record. Key and value are copied. Nil and empty bytes are different values.
     ///
@@ -80,16 +82,16 @@ package final class Producer: Sendable {
     }
 
     /// Appends the deliveries that have arrived. Returns true if there are more to collect.
-    package func collect(into deliveries: inout [Delivery], waitMilliseconds: Int32 = 0) -> Bool {
+    package func collectDeliveries(into deliveries: inout [Delivery], waitMilliseconds: Int32 = 0) -> Bool {
         client.wakeup.clear()
         let limit = deliveries.count + Self.deliveriesPerCall
         var wait = waitMilliseconds
         while deliveries.count < limit {
             guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { return false }
             if unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR {
-                unsafe hear(event, &deliveries)
+                unsafe appendDeliveries(from: event, to: &deliveries)
             } else {
-                unsafe client.events.hear(event)
+                unsafe client.events.handle(event)
             }
             unsafe rd_kafka_event_destroy(event)
             wait = 0
@@ -98,14 +100,14 @@ package final class Producer: Sendable {
         return true
     }
 
-    private func hear(_ event: OpaquePointer, _ deliveries: inout [Delivery]) {
+    private func appendDeliveries(from event: OpaquePointer, to deliveries: inout [Delivery]) {
         let before = deliveries.count
         var latency: Int64 = -1
         while let message = unsafe rd_kafka_event_message_next(event) {
-            unsafe deliveries.append(Delivery(message))
+            unsafe deliveries.append(Delivery(message: message))
             if latency < 0 { latency = unsafe rd_kafka_message_latency(message) }
         }
-        client.metrics.delivered(deliveries.count - before, microseconds: latency)
+        client.metrics.recordDeliveries(count: deliveries.count - before, microseconds: latency)
     }
 
     /// Sends all queued records without lingering. Collects deliveries until all records are delivered or the
@@ -113,20 +115,20 @@ package final class Producer: Sendable {
     package func flush(withinMilliseconds limit: Int, into deliveries: inout [Delivery]) -> Int {
         let deadline = Deadline(milliseconds: limit)
         while true {
-            _ = collect(into: &deliveries)
+            _ = collectDeliveries(into: &deliveries)
             let left = deadline.millisecondsLeft
-            if outstanding == 0 || left <= 0 { return outstanding }
+            if outstandingRecords == 0 || left <= 0 { return outstandingRecords }
             _ = unsafe rd_kafka_flush(client.pointer, min(Int32(left), 10))
         }
     }
 }
 
 extension Delivery {
-    fileprivate init(_ message: UnsafePointer<rd_kafka_message_t>) {
-        let code = unsafe ErrorCode(message.pointee.err)
-        let outcome: Outcome =
+    fileprivate init(message: UnsafePointer<rd_kafka_message_t>) {
+        let code = unsafe KafkaErrorCode(message.pointee.err)
+        let outcome: DeliveryOutcome =
             switch unsafe rd_kafka_message_status(message) {
-            case RD_KAFKA_MSG_STATUS_PERSISTED where unsafe ImpliedAcknowledgements.includes(message):
+            case RD_KAFKA_MSG_STATUS_PERSISTED where unsafe ImpliedAcknowledgements.isImplied(message):
                 .unknown(.outOfOrderSequence)
             case RD_KAFKA_MSG_STATUS_PERSISTED: unsafe .stored(offset: message.pointee.offset)
             case RD_KAFKA_MSG_STATUS_NOT_PERSISTED: .notStored(code)
@@ -136,6 +138,6 @@ extension Delivery {
         let time = unsafe rd_kafka_message_timestamp(message, &kind)
         unsafe self.init(
             tag: UInt64(UInt(bitPattern: message.pointee._private)), partition: message.pointee.partition,
-            outcome: outcome, stamp: kind == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? time : nil)
+            outcome: outcome, brokerTimestamp: kind == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? time : nil)
     }
 }

@@ -23,15 +23,15 @@ package struct ProducerOptions: Sendable {
 
     package init() {}
 
-    func apply(to configuration: inout Configuration) {
-        configuration.set("enable.idempotence", "true")
-        configuration.set("acks", "all")
-        configuration.set("partitioner", "murmur2_random")
-        configuration.set("compression.type", compression.rawValue)
-        if compression == .zstd { configuration.set("compression.level", "\(Self.zstdLevel)") }
-        configuration.set("linger.ms", "\(lingerMilliseconds)")
-        configuration.set("queue.buffering.max.messages", "\(queueRecordsMax)")
-        configuration.set("queue.buffering.max.kbytes", "\(queueKibibytesMax)")
-        configuration.set("message.max.bytes", "\(recordBytesMax)")
+    func apply(to configuration: inout ClientConfiguration) {
+        configuration.set("enable.idempotence", to: "true")
+        configuration.set("acks", to: "all")
+        configuration.set("partitioner", to: "murmur2_random")
+        configuration.set("compression.type", to: compression.rawValue)
+        if compression == .zstd { configuration.set("compression.level", to: "\(Self.zstdLevel)") }
+        configuration.set("linger.ms", to: "\(lingerMilliseconds)")
+        configuration.set("queue.buffering.max.messages", to: "\(queueRecordsMax)")
+        configuration.set("queue.buffering.max.kbytes", to: "\(queueKibibytesMax)")
+        configuration.set("message.max.bytes", to: "\(recordBytesMax)")
     }
 }

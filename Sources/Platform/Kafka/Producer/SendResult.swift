@@ -5,11 +5,11 @@ package enum SendResult: Sendable, Equatable {
     /// The queue is full. Collect deliveries, then send the same record again.
     case full
     /// The producer will never accept this record: it is too large, or its topic or partition does not exist.
-    case refused(ErrorCode)
+    case refused(KafkaErrorCode)
     /// The producer is unusable. Make another one and send the records without a delivery through it.
-    case rebuild(ErrorCode)
+    case rebuild(KafkaErrorCode)
 
-    init(_ code: ErrorCode) {
+    init(code: KafkaErrorCode) {
         self =
             switch code {
             case .none: .queued

@@ -7,15 +7,17 @@ package final class Topic: Sendable {
     /// The handle. The library allows any thread to use its topics.
     nonisolated(unsafe) let pointer: OpaquePointer
     /// A reference that keeps the client alive as long as its topic.
-    private let client: Client
+    private let client: KafkaClient
 
     /// - Parameter compression: The compression, or nil for the client's default.
     init(
-        _ name: String, of client: Client, compression: ProducerOptions.Compression? = nil
+        name: String, client: KafkaClient, compression: ProducerOptions.Compression? = nil
     ) throws(KafkaError) {
-        let configuration = unsafe compression.flatMap { unsafe Self.configuration(of: client, $0) }
+        let configuration = unsafe compression.flatMap {
+            unsafe Self.configuration(of: client, compression: $0)
+        }
         guard let pointer = unsafe rd_kafka_topic_new(client.pointer, name, configuration) else {
-            throw KafkaError("use topic \(name)", ErrorCode(rd_kafka_last_error()))
+            throw KafkaError(action: "use topic \(name)", code: KafkaErrorCode(rd_kafka_last_error()))
         }
         unsafe self.pointer = pointer
         self.name = name
@@ -24,7 +26,7 @@ package final class Topic: Sendable {
 
     /// Returns the client's topic configuration with another compression. The topic frees it.
     private static func configuration(
-        of client: Client, _ compression: ProducerOptions.Compression
+        of client: KafkaClient, compression: ProducerOptions.Compression
     ) -> OpaquePointer? {
         let configuration = unsafe rd_kafka_default_topic_conf_dup(client.pointer)
         let result = unsafe rd_kafka_topic_conf_set(

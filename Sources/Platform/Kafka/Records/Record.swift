@@ -10,7 +10,7 @@ package struct Record: ~Escapable {
     private let message: UnsafeMutablePointer<rd_kafka_message_t>
 
     @_lifetime(immortal)
-    init(_ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: Int32) {
+    init(message: UnsafeMutablePointer<rd_kafka_message_t>, topic: Int32) {
         unsafe self.message = message
         self.topic = Int(topic)
         unsafe partition = message.pointee.partition
@@ -20,13 +20,19 @@ package struct Record: ~Escapable {
     /// The value, or nil for a tombstone. An empty value is not nil.
     package var value: Span<UInt8>? {
         @_lifetime(copy self)
-        get { unsafe _overrideLifetime(span(message.pointee.payload, message.pointee.len), copying: self) }
+        get {
+            unsafe _overrideLifetime(
+                span(start: message.pointee.payload, count: message.pointee.len), copying: self)
+        }
     }
 
     /// The key, or nil if the record has none. An empty key is not nil.
     package var key: Span<UInt8>? {
         @_lifetime(copy self)
-        get { unsafe _overrideLifetime(span(message.pointee.key, message.pointee.key_len), copying: self) }
+        get {
+            unsafe _overrideLifetime(
+                span(start: message.pointee.key, count: message.pointee.key_len), copying: self)
+        }
     }
 
     /// The timestamp in milliseconds since 1970, or nil if the record has none.
@@ -44,12 +50,12 @@ package struct Record: ~Escapable {
     }
 
     /// The headers. The library parses them at the first access and keeps them with the record.
-    package var headers: HeaderList {
+    package var headers: RecordHeaderList {
         @_lifetime(copy self)
         get {
             var found: OpaquePointer?
             let code = unsafe rd_kafka_message_headers(message, &found)
-            let list = unsafe HeaderList(code == RD_KAFKA_RESP_ERR_NO_ERROR ? found : nil)
+            let list = unsafe RecordHeaderList(pointer: code == RD_KAFKA_RESP_ERR_NO_ERROR ? found : nil)
             return unsafe _overrideLifetime(list, copying: self)
         }
     }
@@ -57,7 +63,7 @@ package struct Record: ~Escapable {
 
 /// Returns nil for a null pointer. Only the pointer tells null from empty.
 @_lifetime(immortal)
-func span(_ bytes: UnsafeRawPointer?, _ count: Int) -> Span<UInt8>? {
+func span(start bytes: UnsafeRawPointer?, count: Int) -> Span<UInt8>? {
     guard let bytes = unsafe bytes else { return nil }
     let buffer = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count)
     return unsafe _overrideLifetime(Span(_unsafeElements: buffer), copying: ())

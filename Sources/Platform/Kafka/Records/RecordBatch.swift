@@ -6,30 +6,30 @@ internal import CRdKafka
 /// One record keeps its whole fetched block in memory. Do not keep batches: copy the bytes that you need.
 @safe
 package struct RecordBatch: ~Copyable {
-    package static let recordsMaxUsual = 1000
-    package static let bytesMaxUsual = 8 * 1024 * 1024
+    package static let recordsMaxDefault = 1000
+    package static let bytesMaxDefault = 8 * 1024 * 1024
 
     package let recordsMax: Int
     /// The size at which a batch is full. The record that reaches it is the last one.
     package let bytesMax: Int
     /// Whether header bytes count. The library then parses and copies the headers of every record, so only
     /// readers that use all headers should set this.
-    private let isCountingHeaders: Bool
+    private let countsHeaderBytes: Bool
     package private(set) var count = 0
     private(set) var bytes = 0
     private let messages: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>>
     private let topics: UnsafeMutablePointer<Int32>
     /// A reference that keeps the client alive as long as its messages.
-    private var client: Client?
+    private var client: KafkaClient?
 
     package init(
-        recordsMax: Int = RecordBatch.recordsMaxUsual, bytesMax: Int = RecordBatch.bytesMaxUsual,
+        recordsMax: Int = RecordBatch.recordsMaxDefault, bytesMax: Int = RecordBatch.bytesMaxDefault,
         countsHeaders: Bool = false
     ) {
         precondition(recordsMax > 0 && bytesMax > 0, "a batch holds at least one record and one byte")
         self.recordsMax = recordsMax
         self.bytesMax = bytesMax
-        isCountingHeaders = countsHeaders
+        countsHeaderBytes = countsHeaders
         unsafe messages = .allocate(capacity: recordsMax)
         unsafe topics = .allocate(capacity: recordsMax)
     }
@@ -55,19 +55,21 @@ package struct RecordBatch: ~Copyable {
         @_lifetime(borrow self)
         get {
             precondition(index >= 0 && index < count, "no record \(index) in a batch of \(count)")
-            return unsafe _overrideLifetime(Record(messages[index], topic: topics[index]), borrowing: self)
+            return unsafe _overrideLifetime(
+                Record(message: messages[index], topic: topics[index]), borrowing: self)
         }
     }
 
-    mutating func append(_ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: Int32, of client: Client)
-    {
+    mutating func append(
+        _ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: Int32, of client: KafkaClient
+    ) {
         if count == 0 { self.client = client }
         unsafe (messages + count).initialize(to: message)
         unsafe (topics + count).initialize(to: topic)
         unsafe bytes += message.pointee.len + message.pointee.key_len
         count += 1
-        guard isCountingHeaders else { return }
-        let headers = self[count - 1].headers.bytes
+        guard countsHeaderBytes else { return }
+        let headers = self[count - 1].headers.byteCount
         bytes += headers
     }
 }

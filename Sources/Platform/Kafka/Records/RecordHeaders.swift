@@ -9,16 +9,16 @@ package struct RecordHeaders: ~Copyable {
 
     package init(capacity: Int = 8) { unsafe pointer = rd_kafka_headers_new(capacity) }
 
-    private init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+    private init(pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
     deinit { unsafe pointer.map { unsafe rd_kafka_headers_destroy($0) } }
 
     /// Returns a copy, so that headers that many records share are added only once.
-    package func copy() -> RecordHeaders { unsafe RecordHeaders(rd_kafka_headers_copy(pointer!)) }
+    package func copy() -> RecordHeaders { unsafe RecordHeaders(pointer: rd_kafka_headers_copy(pointer!)) }
 
     /// - Parameter value: The value, which is copied. Nil makes a header without a value, which differs from
     ///   an empty value.
-    package mutating func add(_ name: StaticString, _ value: Span<UInt8>?) {
+    package mutating func add(_ name: StaticString, value: Span<UInt8>?) {
         unsafe withPointer(to: value) { bytes, count in
             _ = unsafe rd_kafka_header_add(
                 pointer!, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self),
@@ -27,7 +27,7 @@ package struct RecordHeaders: ~Copyable {
     }
 
     /// Adds a header whose name comes from data, as in a dead letter. The name ends at its first zero byte.
-    package mutating func add(named name: Span<UInt8>, _ value: Span<UInt8>?) {
+    package mutating func add(named name: Span<UInt8>, value: Span<UInt8>?) {
         unsafe withPointer(to: name) { nameBytes, nameCount in
             unsafe withPointer(to: value) { bytes, count in
                 _ = unsafe rd_kafka_header_add(
@@ -37,7 +37,7 @@ package struct RecordHeaders: ~Copyable {
     }
 
     /// Lends the headers to a call that takes ownership if it succeeds.
-    mutating func offer(_ call: (OpaquePointer?) -> Bool) {
+    mutating func transferOwnership(to call: (OpaquePointer?) -> Bool) {
         if unsafe call(pointer) { unsafe pointer = nil }
     }
 }
@@ -46,7 +46,7 @@ package struct RecordHeaders: ~Copyable {
 /// never do.
 @inline(__always)
 func withPointer<Result>(
-    to bytes: Span<UInt8>?, _ body: (UnsafeRawPointer?, Int) -> Result
+    to bytes: Span<UInt8>?, body: (UnsafeRawPointer?, Int) -> Result
 ) -> Result {
     guard let bytes else { return body(nil, 0) }
     return unsafe bytes.withUnsafeBytes { buffer in

@@ -4,19 +4,21 @@ internal import CRdKafka
 @safe
 struct TopicTable {
     private(set) var names: [String]
-    private var known: [(pointer: OpaquePointer, index: Int32)]
+    private var knownTopics: [(pointer: OpaquePointer, index: Int32)]
 
-    init(_ names: [String]) {
+    init(names: [String]) {
         self.names = names
-        unsafe known = []
+        unsafe knownTopics = []
     }
 
     /// Forgets the topic addresses. After an assignment change the library may reuse an address for another
     /// topic.
-    mutating func forgetAddresses() { unsafe known.removeAll(keepingCapacity: true) }
+    mutating func forgetAddresses() { unsafe knownTopics.removeAll(keepingCapacity: true) }
 
     mutating func index(of topic: OpaquePointer) -> Int32 {
-        if let entry = unsafe known.first(where: { unsafe $0.pointer == topic }) { return unsafe entry.index }
+        if let entry = unsafe knownTopics.first(where: { unsafe $0.pointer == topic }) {
+            return unsafe entry.index
+        }
         let name = unsafe String(cString: rd_kafka_topic_name(topic))
         let index: Int
         if let known = names.firstIndex(of: name) {
@@ -25,7 +27,7 @@ struct TopicTable {
             index = names.count
             names.append(name)
         }
-        unsafe known.append((topic, Int32(index)))
+        unsafe knownTopics.append((topic, Int32(index)))
         return Int32(index)
     }
 }

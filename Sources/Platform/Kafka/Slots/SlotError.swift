@@ -2,19 +2,19 @@ internal import Glibc
 
 /// The reason why a process gets no slot. Without a slot it has no identity and no directory for its state.
 package enum SlotError: Error, Equatable, CustomStringConvertible {
-    case cannot(_ verb: String, _ path: String, _ code: Int32)
-    case allTaken(_ directory: String, _ count: Int)
+    case systemCallFailed(_ verb: String, _ path: String, _ code: Int32)
+    case allSlotsHeld(_ directory: String, _ count: Int)
 
     package var description: String {
         switch self {
-        case .cannot(let verb, let path, let code):
-            "cannot \(verb) \(path): \(unsafe String(cString: strerror(code))); \(Self.remedy(code))"
-        case .allTaken(let directory, let count):
+        case .systemCallFailed(let verb, let path, let code):
+            "cannot \(verb) \(path): \(unsafe String(cString: strerror(code))); \(Self.remedy(for: code))"
+        case .allSlotsHeld(let directory, let count):
             "all \(count) slots under \(directory) are held by running processes; give this process another data directory"
         }
     }
 
-    private static func remedy(_ code: Int32) -> String {
+    private static func remedy(for code: Int32) -> String {
         switch code {
         case EACCES, EPERM: "run as the user that owns it"
         case ENOSPC, EDQUOT: "make room on the disk"

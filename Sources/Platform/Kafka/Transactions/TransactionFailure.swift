@@ -1,16 +1,16 @@
 /// A failure of a transactional call, with advice on the next step.
 package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
     package enum Operation: String, Sendable {
-        case initialise = "start transactions"
+        case initialize = "start transactions"
         case begin = "begin a transaction"
-        case offsets = "send offsets to the transaction"
+        case sendOffsets = "send offsets to the transaction"
         case flush = "deliver the records of the transaction"
         case commit = "commit the transaction"
         case abort = "abort the transaction"
     }
 
     /// The class that the client library gives the error.
-    package enum Class: Sendable {
+    package enum ErrorClass: Sendable {
         /// Nothing is lost. The same call may be repeated.
         case retriable
         /// This transaction is lost. The producer can still be used.
@@ -18,48 +18,48 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
         /// This producer is lost. Another producer may have taken its place.
         case fatal
         /// The library gave no class: the call does not fit the producer's state.
-        case unclassed
+        case unclassified
     }
 
     package enum Advice: Sendable, Equatable {
         /// Repeat the same call until a deadline.
-        case callAgain
+        case retryCall
         /// Abort, then do the same work again.
-        case abortAndRepeat
+        case abortAndRetry
         /// Abort and drop the work, because its partitions belong to another process.
-        case abortAndDrop
+        case abortAndDiscard
         /// Make a new producer with the same id if this process still holds the slot and the assignment.
         /// Then trust the committed offsets and not the memory, because the outcome of this transaction is
         /// unknown.
-        case rebuild
+        case replaceProducer
     }
 
     package let operation: Operation
-    package let code: ErrorCode
+    package let code: KafkaErrorCode
     package let text: String
-    package let kind: Class
+    package let errorClass: ErrorClass
 
-    package init(_ operation: Operation, _ code: ErrorCode, text: String, as kind: Class) {
+    package init(operation: Operation, code: KafkaErrorCode, text: String, errorClass kind: ErrorClass) {
         self.operation = operation
         self.code = code
         self.text = text
-        self.kind = kind
+        self.errorClass = kind
     }
 
     package var advice: Advice {
-        switch (kind, operation) {
-        case (.fatal, _): .rebuild
-        case (_, .abort) where code == .timedOut: .callAgain
-        case (.retriable, _): .callAgain
-        case (.abortable, .abort): .rebuild
-        case (.abortable, _): losesItems ? .abortAndDrop : .abortAndRepeat
-        case (.unclassed, .flush): .abortAndRepeat
-        case (.unclassed, _): .rebuild
+        switch (errorClass, operation) {
+        case (.fatal, _): .replaceProducer
+        case (_, .abort) where code == .timedOut: .retryCall
+        case (.retriable, _): .retryCall
+        case (.abortable, .abort): .replaceProducer
+        case (.abortable, _): hasLostPartitions ? .abortAndDiscard : .abortAndRetry
+        case (.unclassified, .flush): .abortAndRetry
+        case (.unclassified, _): .replaceProducer
         }
     }
 
     /// Whether the group gave the consumed partitions to another member.
-    private var losesItems: Bool {
+    private var hasLostPartitions: Bool {
         switch code {
         case .fencedInstance, .illegalGeneration, .unknownMember, .assignmentLost: true
         default: false

@@ -7,12 +7,12 @@ package import Store
 
 extension Expander {
     /// Takes the registry's news that this transaction commits.
-    package mutating func hear(_ news: borrowing LaneNews) throws(StoreError) {
-        heardGroup = nil
+    package mutating func catchUp(with news: borrowing LaneChanges) throws(StoreError) {
+        cachedGroup = nil
         for index in 0..<news.count {
-            let kinds = news.kinds(index)
+            let kinds = news.kinds(at: index)
             guard kinds.contains(.token) || kinds.contains(.group) else { continue }
-            try catchUp(news.row(index), app: news.app(index))
+            try catchUp(news.row(at: index), app: news.app(at: index))
         }
     }
 
@@ -21,34 +21,36 @@ extension Expander {
             let app = catalog.app(id), app.environments.contains(row.environment),
             let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
         else { return }
-        let alone = GroupKey(app: id, activity: activity)
-        var scopes: [(key: GroupKey, scope: LaneScope)] = []
+        let alone = ScopeKey(app: id, activity: activity)
+        var scopes: [(key: ScopeKey, scope: LaneScope)] = []
         var isJoined = false
         var group: String?
         if let told = row.group {
-            group = try hear(of: told, app: id, into: &scopes)
+            group = try addGroupScope(named: told, app: id, to: &scopes)
         } else if let joined = try join(row, activity, of: recipient, app: id) {
-            group = try hear(of: Array(joined.utf8).span, app: id, into: &scopes)
+            group = try addGroupScope(named: Array(joined.utf8).span, app: id, to: &scopes)
             isJoined = true
         }
         if let group {
-            let own = GroupKey(app: id, group: group).of(recipient)
-            if let scope = try table.scope(own.bytes) { scopes.append((own, scope)) }
+            let own = ScopeKey(app: id, group: group).narrowed(to: recipient)
+            if let scope = try table.scope(for: own.bytes) { scopes.append((own, scope)) }
         }
-        try enterOwn(
+        try addAppStartedActivity(
             row, of: recipient, as: group.map { .group($0) } ?? .activity(activity),
-            life: scopes.map(\.scope.generation).max(), endedAt: scopes.map(\.scope.endedAt).max() ?? 0,
+            generation: scopes.map(\.scope.generation).max(),
+            endedAt: scopes.map(\.scope.endVersion).max() ?? 0,
             app: id)
-        if let scope = try table.scope(alone.bytes) { scopes.append((alone, scope)) }
-        guard let newest = Newest(scopes), isWanted(until: newest.state.deadline) else { return }
+        if let scope = try table.scope(for: alone.bytes) { scopes.append((alone, scope)) }
+        guard let newest = NewestState(scopes), isWanted(until: newest.state.deadline) else { return }
         if let walk = newest.scope.walk, walk.version == newest.state.version,
-            let cursor = WalkCursor(bytes: walk.cursor), cursor.hasYetToMeet(row, joined: isJoined)
+            let cursor = WalkCursor(bytes: walk.cursor), cursor.willReach(row, joined: isJoined)
         {
             return
         }
-        if let group, newest.isFirstLife,
+        if let group, newest.isFirstGeneration,
             try wasStarted(
-                row, in: newest.life, with: newest.state.version, LedgerKeyWriter(app: id, group: group))
+                row, in: newest.generation, with: newest.state.version, LedgerKeyWriter(app: id, group: group)
+            )
         {
             return
         }
@@ -60,19 +62,20 @@ extension Expander {
     /// Adds the lane's row of a whole group to `scopes`.
     ///
     /// - Returns: the group's name.
-    private mutating func hear(
-        of name: Span<UInt8>, app: String, into scopes: inout [(key: GroupKey, scope: LaneScope)]
+    private mutating func addGroupScope(
+        named name: Span<UInt8>, app: String, to scopes: inout [(key: ScopeKey, scope: LaneScope)]
     ) throws(StoreError) -> String {
-        let heard: HeardGroup
-        if let known = heardGroup, known.name.holds(name), known.app == app {
+        let heard: CachedGroup
+        if let known = cachedGroup, known.name.equals(name), known.app == app {
             heard = known
         } else {
             let bytes = [UInt8](copying: name)
             let text = String(decoding: bytes, as: UTF8.self)
-            let key = GroupKey(app: app, group: text)
-            heard = HeardGroup(app: app, name: bytes, text: text, key: key, scope: try table.scope(key.bytes))
-            heardGroup = heard
-            ask(for: key, knowing: heard.scope)
+            let key = ScopeKey(app: app, group: text)
+            heard = CachedGroup(
+                app: app, name: bytes, text: text, key: key, scope: try table.scope(for: key.bytes))
+            cachedGroup = heard
+            requestState(of: key, knowing: heard.scope)
         }
         if let scope = heard.scope { scopes.append((heard.key, scope)) }
         return heard.text
@@ -84,26 +87,29 @@ extension Expander {
     mutating func wasStarted(
         _ row: borrowing TokenPageRow, in life: Int64, with version: Int64, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
-        keys.start(of: row.recipient, on: row.installation, generation: Array(String(life).utf8), into: &key)
-        guard let start = try table.start(key) else { return false }
+        keys.writeLedgerKey(
+            of: row.recipient, on: row.installation, generation: Array(String(life).utf8), into: &key)
+        guard let start = try table.start(for: key) else { return false }
         return start.version >= version
     }
 
-    private mutating func variant(of newest: Newest, _ recipient: Recipient, _ app: App) -> JobOutput.Variant
+    private mutating func variant(of newest: NewestState, _ recipient: Recipient, _ app: App)
+        -> JobOutput.Variant
     {
         let state = newest.state
         let isOwn = newest.key.recipient != nil
         let name = VariantName(
-            send: state.send, event: newest.content.event, version: state.version, generation: newest.life,
+            send: state.send, event: newest.content.event, version: state.version,
+            generation: newest.generation,
             scope: isOwn ? .recipient : .group, timestamp: newest.timestamp, state: .own(state.content))
         if let variant = variants[name] ?? nil { return variant }
         let head = SheetHead(
             topic: app.pushTopic, priority: state.priority, expiration: state.expiration,
             app: newest.key.app, environment: .production, send: state.send, group: newest.key.group,
-            scope: isOwn ? .recipient : .group, generation: newest.life, version: state.version,
+            scope: isOwn ? .recipient : .group, generation: newest.generation, version: state.version,
             event: newest.content.event, deadline: state.deadline, acceptedAt: state.acceptedAt)
-        let variant = output.variant(
-            head, body: PayloadBuilder.body(newest.content, timestamp: newest.timestamp))
+        let variant = output.makeVariant(
+            head: head, body: PayloadBuilder.body(for: newest.content, timestamp: newest.timestamp))
         variants[name] = variant
         return variant
     }
@@ -116,16 +122,16 @@ extension Expander {
     private mutating func join(
         _ row: borrowing TokenPageRow, _ activity: String, of recipient: Recipient, app: String
     ) throws(StoreError) -> String? {
-        let key = GroupKey(app: app, activity: activity)
-        var scope = try table.scope(key.bytes) ?? LaneScope()
-        if let joined = scope.joined { return joined.group }
+        let key = ScopeKey(app: app, activity: activity)
+        var scope = try table.scope(for: key.bytes) ?? LaneScope()
+        if let joined = scope.joinedGroup { return joined.group }
         guard let type = row.attributesType,
             let found = try table.newestStart(
                 app: app, recipient: recipient,
                 installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),
                 type: String(decoding: [UInt8](copying: type), as: UTF8.self))
         else { return nil }
-        scope.joined = found.group.map { GroupKey(app: app, group: $0) }
+        scope.joinedGroup = found.group.map { ScopeKey(app: app, group: $0) }
         set(scope, under: key.bytes)
         return found.group
     }
@@ -134,50 +140,50 @@ extension Expander {
 /// The lane's row for the group of the previous token. The next token is nearly always of the same group,
 /// because phones report the activities of one send. Decoding the row again for each token cost a quarter of
 /// the expander's time.
-struct HeardGroup {
+struct CachedGroup {
     let app: String
     let name: [UInt8]
     let text: String
-    let key: GroupKey
+    let key: ScopeKey
     let scope: LaneScope?
 }
 
 /// The newest state that applies to an activity, from all its scopes.
-private struct Newest {
-    let key: GroupKey
+private struct NewestState {
+    let key: ScopeKey
     let scope: LaneScope
     let state: ScopeState
     /// The timestamp of the push. For an END it is the highest version of the scopes, because newer updates
     /// may have reached the phone first.
     let timestamp: Int64
     /// The activity's generation, as far as the lane knows.
-    let life: Int64
-    let isFirstLife: Bool
+    let generation: Int64
+    let isFirstGeneration: Bool
 
-    init?(_ scopes: [(key: GroupKey, scope: LaneScope)]) {
+    init?(_ scopes: [(key: ScopeKey, scope: LaneScope)]) {
         let life = scopes.map(\.scope.generation).max() ?? 0
-        let endedAt = scopes.map(\.scope.endedAt).max() ?? 0
+        let endedAt = scopes.map(\.scope.endVersion).max() ?? 0
         let hasEnded = endedAt > life
-        let cancelled = Set(scopes.flatMap(\.scope.cancelled))
+        let cancelled = Set(scopes.flatMap(\.scope.cancelledSends))
         let candidates = scopes.compactMap {
-            key, scope -> (key: GroupKey, scope: LaneScope, state: ScopeState)? in
+            key, scope -> (key: ScopeKey, scope: LaneScope, state: ScopeState)? in
             guard let state = scope.standing(without: cancelled),
                 hasEnded ? state.content.event == .end : state.content.event != .end && state.version >= life
             else { return nil }
             return (key, scope, state)
         }
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
-        (key, scope, state, self.life) = (found.key, found.scope, found.state, life)
+        (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
         timestamp = hasEnded ? scopes.map(\.scope.version).max() ?? state.version : state.version
-        isFirstLife = endedAt == 0
+        isFirstGeneration = endedAt == 0
     }
 
-    var content: PushContent { state.content.saidToWhatIsThere }
+    var content: PushContent { state.content.forExistingActivity }
 }
 
 extension PushContent {
     /// The content for an activity that already exists. A start becomes an update with the start's state.
-    var saidToWhatIsThere: PushContent {
+    var forExistingActivity: PushContent {
         guard event == .start else { return self }
         var content = PushContent(.update)
         content.contentState = contentState

@@ -5,7 +5,7 @@ internal import Store
 // From a page of tokens to jobs.
 
 /// The decision about a recipient's tokens.
-enum Judgement {
+enum RecipientDecision {
     /// A newer send supersedes this one.
     case drop
     case exclude(String)
@@ -26,17 +26,18 @@ enum ExpansionExclusion {
 extension Expander {
     /// - Parameter named: the recipients of a list, by their texts.
     mutating func take(
-        _ page: borrowing TokenPage, in phase: WalkCursor.Phase, of walk: inout Walk, whole: LaneScope,
+        _ page: borrowing TokenPage, in phase: WalkCursor.Phase, of walk: inout ExpansionWalk,
+        whole: LaneScope,
         named: [[UInt8]: Expansion.ScopedRecipient]
     ) throws(StoreError) {
         // Most activities without a group belong to other groups, so their exclusions are not counted.
-        if phase == .told { walk.expansion.tally.count(page.exclusions) }
+        if phase == .reported { walk.expansion.tally.count(page.exclusions) }
         if page.isEmpty { return }
         let isStart = walk.expansion.content.event == .start
         var ledger: LedgerPart?
         // All tokens of a page get the same decision, unless recipients of the lane have their own rows.
-        let isAlike = named.isEmpty && !whole.hasRecipients
-        var judgement = isAlike ? try judge(nil, own: nil, whole: whole, in: walk) : .drop
+        let isAlike = named.isEmpty && !whole.hasRecipientRows
+        var judgement = isAlike ? try decide(for: nil, own: nil, whole: whole, in: walk) : .drop
         var recipient: [UInt8] = []
         let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
         for index in 0..<page.count {
@@ -46,30 +47,32 @@ extension Expander {
                 continue
             }
             walk.expansion.tally.targeted += 1
-            if !isAlike, recipient.isEmpty || !recipient.holds(page[index].recipient) {
+            if !isAlike, recipient.isEmpty || !recipient.equals(page[index].recipient) {
                 recipient = [UInt8](copying: page[index].recipient)
                 if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
                 if let keys {
-                    keys.scope(of: recipient.span, into: &key)
-                    own = try table.scope(key)
+                    keys.writeScopeKey(of: recipient.span, into: &key)
+                    own = try table.scope(for: key)
                 }
-                judgement = try judge(named[recipient], own: own, whole: whole, in: walk)
+                judgement = try decide(for: named[recipient], own: own, whole: whole, in: walk)
             }
             switch judgement {
             case .drop: walk.expansion.tally.dropped += 1
-            case .exclude(let reason): walk.expansion.tally.excluded[reason, default: 0] += 1
+            case .exclude(let reason): walk.expansion.tally.excludedByReason[reason, default: 0] += 1
             case .send(let variant, let generation, let version):
                 if isStart, let keys {
                     if ledger?.generation != generation || ledger?.start.row.version != version {
                         ledger = LedgerPart(generation, version: version, by: walk.expansion, at: latest)
                     }
-                    guard let ledger, try enter(page[index], as: ledger, keys, by: walk.expansion) else {
-                        walk.expansion.tally.excluded[ExpansionExclusion.started, default: 0] += 1
+                    guard let ledger,
+                        try recordStart(of: page[index], as: ledger, keys: keys, by: walk.expansion)
+                    else {
+                        walk.expansion.tally.excludedByReason[ExpansionExclusion.started, default: 0] += 1
                         continue
                     }
                 }
-                if walk.expansion.isAnswer, whole.endedAt == 0, let keys,
+                if walk.expansion.answersStateRequest, whole.endVersion == 0, let keys,
                     try wasStarted(page[index], in: generation, with: version, keys)
                 {
                     continue
@@ -79,19 +82,19 @@ extension Expander {
         }
     }
 
-    private func isJoined(_ row: borrowing TokenPageRow, _ key: GroupKey) throws(StoreError) -> Bool {
+    private func isJoined(_ row: borrowing TokenPageRow, _ key: ScopeKey) throws(StoreError) -> Bool {
         guard let group = key.group else { return false }
         return try group.isGroup(of: row, joined: joined(row, app: key.app))
     }
 
     private mutating func add(
-        _ row: borrowing TokenPageRow, as variant: JobOutput.Variant, of walk: inout Walk
+        _ row: borrowing TokenPageRow, as variant: JobOutput.Variant, of walk: inout ExpansionWalk
     ) {
-        walk.expansion.tally.expand(on: row.os)
-        if walk.expansion.dryRun {
-            walk.expansion.tally.environments[row.environment.rawValue, default: 0] += 1
-            walk.expansion.tally.bodyBytes = max(
-                walk.expansion.tally.bodyBytes, output.bodyBytes(of: variant))
+        walk.expansion.tally.countJob(on: row.os)
+        if walk.expansion.isDryRun {
+            walk.expansion.tally.jobsByEnvironment[row.environment.rawValue, default: 0] += 1
+            walk.expansion.tally.largestBodyBytes = max(
+                walk.expansion.tally.largestBodyBytes, output.bodyBytes(of: variant))
             return
         }
         let type = walk.expansion.content.event == .start ? nil : row.attributesType
@@ -115,21 +118,21 @@ extension Expander {
             let opens = isOwn && generation == version
             openedAt = opens ? expansion.acceptedAt : (isOwn ? nil : expansion.openedAt) ?? generation * 1000
             start = EncodedStart(
-                LedgerRow(version: version, at: now, type: expansion.content.attributesType ?? ""))
+                LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
         }
     }
 
     /// Adds a start to the ledger. Returns false if this generation already has a start on the installation.
-    private mutating func enter(
-        _ row: borrowing TokenPageRow, as ledger: LedgerPart, _ keys: LedgerKeyWriter, by expansion: Expansion
+    private mutating func recordStart(
+        of row: borrowing TokenPageRow, as ledger: LedgerPart, keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
         if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
-        keys.start(
+        keys.writeLedgerKey(
             of: row.recipient, on: row.installation, generation: ledger.text, into: &key)
-        let isStarted = try table.hasStart(key)
-        if isStarted, !expansion.restart { return false }
-        if expansion.dryRun { return true }
-        if isStarted, let known = try table.start(key), known.version < ledger.start.row.version {
+        let isStarted = try table.hasStart(for: key)
+        if isStarted, !expansion.forcesRestart { return false }
+        if expansion.isDryRun { return true }
+        if isStarted, let known = try table.start(for: key), known.version < ledger.start.row.version {
             // There may be two activities now. Until one reports its token, it shows the older start, so the
             // older version counts.
             var row = ledger.start.row
@@ -149,28 +152,28 @@ extension Expander {
     ) -> Bool {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
-        return !expansion.restart && ledger.openedAt < movedAt
+        return !expansion.forcesRestart && ledger.openedAt < movedAt
     }
 }
 
-extension Exclusions {
+extension ExclusionCounts {
     /// Whether a report names a reason for at least one excluded row.
-    var areTold: Bool { Exclusion.allCases.contains { self[$0] > 0 && $0.tallyName != nil } }
+    var haveReportedReason: Bool { ExclusionReason.allCases.contains { self[$0] > 0 && $0.tallyName != nil } }
 }
 
 extension LaneTally {
     /// Counts exclusions. Recipients outside the audience are not counted.
-    mutating func count(_ exclusions: Exclusions) {
+    mutating func count(_ exclusions: ExclusionCounts) {
         if exclusions.total == 0 { return }
-        for reason in Exclusion.allCases where exclusions[reason] > 0 {
+        for reason in ExclusionReason.allCases where exclusions[reason] > 0 {
             guard let name = reason.tallyName else { continue }
-            excluded[name, default: 0] += exclusions[reason]
+            excludedByReason[name, default: 0] += exclusions[reason]
             targeted += exclusions[reason]
         }
     }
 }
 
-extension Exclusion {
+extension ExclusionReason {
     /// Returns nil for rows outside the audience, and for recipients that another row reaches.
     var tallyName: String? {
         switch self {
@@ -181,7 +184,7 @@ extension Exclusion {
         case .expired: "expired"
         case .systemTooOld: "system_too_old"
         case .movedAway: "moved_away"
-        case .notChosen, .reachedByOwn, .unregistered: nil
+        case .notSelected, .reachedByTypedToken, .unregistered: nil
         }
     }
 }

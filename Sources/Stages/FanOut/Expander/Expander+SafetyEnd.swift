@@ -12,45 +12,46 @@ package enum SafetyEnd {
     /// The send id in jobs and receipts if no send has set a state of the scope.
     static let send = "safety-end"
     /// The generation in the ledger of activities that their app started.
-    static let ownGeneration: Int64 = 0
+    static let appStartedGeneration: Int64 = 0
 
     package static func isDue(_ row: LedgerRow, at now: Int64) -> Bool {
-        row.endedAt == 0 && isPast(row.at, at: now)
+        row.safetyEndVersion == 0 && isDue(startedAt: row.startedAt, at: now)
     }
 
     /// Whether the safety END is due for a start at `start`, if it has not ended.
-    static func isPast(_ start: Int64, at now: Int64) -> Bool { now >= start + milliseconds }
+    static func isDue(startedAt start: Int64, at now: Int64) -> Bool { now >= start + milliseconds }
 }
 
 extension Expander {
     /// Ends the activities of a start, and records that in the ledger.
-    package mutating func endSafely(_ key: LedgerKey, page: inout TokenPage) throws(StoreError) {
+    package mutating func addSafetyEnd(for key: LedgerKey, page: inout TokenPage) throws(StoreError) {
         let bytes = key.bytes
-        guard var start = try table.start(bytes), SafetyEnd.isDue(start, at: now),
+        guard var start = try table.start(for: bytes), SafetyEnd.isDue(start, at: now),
             let app = catalog.app(key.app)
         else { return }
         var scopes: [LaneScope] = []
         for scope in key.scopes {
-            if let scope = try table.scope(scope.bytes) { scopes.append(scope) }
+            if let scope = try table.scope(for: scope.bytes) { scopes.append(scope) }
         }
-        let cancelled = Set(scopes.flatMap(\.cancelled))
+        let cancelled = Set(scopes.flatMap(\.cancelledSends))
         let newest = scopes.compactMap { $0.standing(without: cancelled) }.max { $0.version < $1.version }
-        let ended = scopes.lazy.map(\.endedAt).max() ?? 0
-        let version = max(now / 1000, scopes.compactMap(\.newest?.version).max() ?? 0)
+        let ended = scopes.lazy.map(\.endVersion).max() ?? 0
+        let version = max(now / 1000, scopes.compactMap(\.newestState?.version).max() ?? 0)
         let hasEnded = ended > key.life(of: start)
-        start.endedAt = hasEnded ? ended : version
+        start.safetyEndVersion = hasEnded ? ended : version
         table.set(start, under: bytes)
         // The current activity may be of a later generation.
         if hasEnded { return }
         let installation = Array(key.installation.utf8)
         var variant: JobOutput.Variant?
         for tokens in key.tokens {
-            var selection = Selection(app: key.app, tokens, environments: app.environments, now: now)
+            var selection = TokenSelection(
+                app: key.app, tokens: tokens, environments: app.environments, now: now)
             selection.recipients = NamedRecipients([key.recipient])
             var cursor: PageCursor? = PageCursor()
             while let place = cursor {
-                cursor = try registry.page(selection, from: place, into: &page)
-                for index in 0..<page.count where installation.holds(page[index].installation) {
+                cursor = try registry.fillPage(with: selection, from: place, into: &page)
+                for index in 0..<page.count where installation.equals(page[index].installation) {
                     guard try key.isStart(of: page[index], joined: joined(page[index], app: key.app)) else {
                         continue
                     }
@@ -78,7 +79,8 @@ extension Expander {
             topic: app.pushTopic, priority: newest?.priority ?? SafetyEnd.priority, expiration: deadline,
             app: key.app, environment: .production, send: send, group: key.group, scope: .recipient,
             generation: key.generation, version: version, event: .end, deadline: deadline, acceptedAt: now)
-        let variant = output.variant(head, body: PayloadBuilder.body(content, timestamp: version))
+        let variant = output.makeVariant(
+            head: head, body: PayloadBuilder.body(for: content, timestamp: version))
         variants[name] = variant
         return variant
     }
@@ -89,31 +91,33 @@ extension Expander {
     /// - Parameters:
     ///   - life: the newest generation of its group that the lane knows.
     ///   - endedAt: the version of the newest END of its scopes.
-    mutating func enterOwn(
-        _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: GroupKey.Subject, life: Int64?,
+    mutating func addAppStartedActivity(
+        _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
+        generation: Int64?,
         endedAt: Int64, app: String
     ) throws(StoreError) {
         guard let type = row.attributesType else { return }
         let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
         let key = LedgerKey(
-            app: app, subject, recipient: recipient, generation: SafetyEnd.ownGeneration,
+            app: app, subject: subject, recipient: recipient, generation: SafetyEnd.appStartedGeneration,
             installation: installation)
         let bytes = key.bytes
         // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
         // is cheaper than a read.
-        if try table.hasStart(bytes), let known = try table.start(bytes), known.endedAt == 0,
+        if try table.hasStart(for: bytes), let known = try table.start(for: bytes),
+            known.safetyEndVersion == 0,
             endedAt <= key.life(of: known)
         {
             return
         }
-        if let life, life != SafetyEnd.ownGeneration {
+        if let generation, generation != SafetyEnd.appStartedGeneration {
             var started = key
-            started.generation = life
-            if try table.hasStart(started.bytes) { return }
+            started.generation = generation
+            if try table.hasStart(for: started.bytes) { return }
         }
         table.set(
             LedgerRow(
-                version: 0, at: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
+                version: 0, startedAt: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
             under: bytes)
     }
 }
@@ -127,22 +131,22 @@ extension SafetyEnd {
 
 extension LedgerKey {
     /// The scopes whose newest state the activity shows.
-    fileprivate var scopes: [GroupKey] {
+    fileprivate var scopes: [ScopeKey] {
         switch subject {
         case .group(let group):
-            let whole = GroupKey(app: app, group: group)
-            return [whole, whole.of(recipient)]
-        case .activity(let activity): return [GroupKey(app: app, activity: activity)]
+            let whole = ScopeKey(app: app, group: group)
+            return [whole, whole.narrowed(to: recipient)]
+        case .activity(let activity): return [ScopeKey(app: app, activity: activity)]
         }
     }
 
     /// Returns the version at which the activity began. An END with a higher version has ended it.
     fileprivate func life(of row: LedgerRow) -> Int64 {
-        generation == SafetyEnd.ownGeneration ? row.at / 1000 : generation
+        generation == SafetyEnd.appStartedGeneration ? row.startedAt / 1000 : generation
     }
 
     /// The tokens to ask the registry for.
-    fileprivate var tokens: [Selection.Tokens] {
+    fileprivate var tokens: [TokenSelection.Tokens] {
         switch subject {
         case .group(let group): [.updates(group: group), .updates(group: nil)]
         case .activity(let activity): [.activities([activity])]
@@ -151,7 +155,7 @@ extension LedgerKey {
 
     /// Whether the row's activity comes from this start. An activity that was added without a group and has
     /// reported or joined one since then belongs to that group.
-    fileprivate func isStart(of row: borrowing TokenPageRow, joined: GroupKey?) -> Bool {
+    fileprivate func isStart(of row: borrowing TokenPageRow, joined: ScopeKey?) -> Bool {
         switch subject {
         case .group(let group): group.isGroup(of: row, joined: joined)
         case .activity: row.group == nil && joined == nil

@@ -17,21 +17,22 @@ extension Expander {
             // Recipients of a list begin one by one. Only a start also changes the group's row.
             guard expansion.content.event == .start, expansion.key.recipient == nil else { return }
         }
-        let found = try table.scope(key)
-        var scope = found ?? .unheard
-        if expansion.content.event == .update, expansion.isTakenBack(by: scope) { return }
+        let found = try table.scope(for: key)
+        var scope = found ?? .unseen
+        if expansion.content.event == .update, expansion.isCancelled(by: scope) { return }
         let before = scope
-        if expansion.saysOwnState {
+        if expansion.carriesOwnState {
             scope.hasStarts = true
             scope.generation = max(scope.generation, expansion.generation)
-            if scope.version < expansion.version { scope.mayLackUpdates = true }
+            if scope.version < expansion.version { scope.mayMissUpdates = true }
             if scope != before { set(scope, under: key) }
             return
         }
-        if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.mayLackUpdates = false }
+        if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.mayMissUpdates = false }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
-            walk: expansion.content.event == .start ? nil : WalkCursor(ordinal: expansion.ordinal).bytes)
+            walk: expansion.content.event == .start
+                ? nil : WalkCursor(ordinal: expansion.precedingUpdates).bytes)
         if scope != before { set(scope, under: key) }
     }
 
@@ -53,20 +54,21 @@ extension Expander {
         under name: [UInt8]
     ) throws(StoreError) {
         let isOwner = expansion.key.recipient == recipient.recipient
-        let key = isOwner ? name : expansion.key.of(recipient.recipient).bytes
-        let found = try table.scope(key)
+        let key = isOwner ? name : expansion.key.narrowed(to: recipient.recipient).bytes
+        let found = try table.scope(for: key)
         var scope = found ?? LaneScope()
         let event = expansion.content.event
         if event == .start, recipient.scope == .group, expansion.key.recipient == nil { return }
         // A cancelled start opens its generation all the same, in any order of the two. The planner does the
         // same.
-        if event == .update, expansion.isTakenBack(by: whole) || expansion.isTakenBack(by: scope) { return }
+        if event == .update, expansion.isCancelled(by: whole) || expansion.isCancelled(by: scope) { return }
         // A start that joins a recipient's own generation is not news, and its content is the group's.
         let opens =
             event != .start || expansion.key.recipient != nil || recipient.version == recipient.generation
         // If the send that opened that generation is still on its way, this start is the first that the lane
         // sees of it.
-        let isNews = opens || scope.newest?.content.event == .end && recipient.generation > scope.endedAt
+        let isNews =
+            opens || scope.newestState?.content.event == .end && recipient.generation > scope.endVersion
         let version = opens ? recipient.version : max(expansion.version, recipient.generation)
         let before = scope
         if isNews {
@@ -78,8 +80,8 @@ extension Expander {
             scope.generation = max(scope.generation, recipient.generation)
         }
         if scope != before { set(scope, under: key) }
-        if expansion.key.recipient == nil, !whole.hasRecipients {
-            whole.hasRecipients = true
+        if expansion.key.recipient == nil, !whole.hasRecipientRows {
+            whole.hasRecipientRows = true
             set(whole, under: name)
         }
     }
@@ -93,7 +95,7 @@ extension Expander {
             return try noteList(expansion, under: key, isOpen: next != nil)
         }
         if expansion.content.event == .start { return }
-        guard var scope = try table.scope(key), scope.walk?.version == expansion.version else { return }
+        guard var scope = try table.scope(for: key), scope.walk?.version == expansion.version else { return }
         scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
         set(scope, under: key)
     }
@@ -104,14 +106,19 @@ extension Expander {
         _ expansion: Expansion, under key: [UInt8], isOpen: Bool
     ) throws(StoreError) {
         if expansion.key.recipient != nil { return }
-        var scope = try table.scope(key) ?? .unheard
-        let before = scope.openLists
-        scope.openLists.removeAll { $0.send == expansion.send && !isOpen || !isWanted(until: $0.deadline) }
-        if isOpen, !scope.openLists.contains(where: { $0.send == expansion.send }) {
-            if scope.openLists.count >= LaneScope.openListsMax { scope.openLists.removeFirst() }
-            scope.openLists.append(LaneScope.OpenList(send: expansion.send, deadline: expansion.deadline))
+        var scope = try table.scope(for: key) ?? .unseen
+        let before = scope.pendingNamedSends
+        scope.pendingNamedSends.removeAll {
+            $0.send == expansion.send && !isOpen || !isWanted(until: $0.deadline)
         }
-        if scope.openLists != before { set(scope, under: key) }
+        if isOpen, !scope.pendingNamedSends.contains(where: { $0.send == expansion.send }) {
+            if scope.pendingNamedSends.count >= LaneScope.pendingNamedSendsMax {
+                scope.pendingNamedSends.removeFirst()
+            }
+            scope.pendingNamedSends.append(
+                LaneScope.PendingNamedSend(send: expansion.send, deadline: expansion.deadline))
+        }
+        if scope.pendingNamedSends != before { set(scope, under: key) }
     }
 
     // MARK: Starts that wait
@@ -120,11 +127,11 @@ extension Expander {
     /// check whether it has arrived.
     mutating func noteEnd(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) {
         guard expansion.content.event == .end, case .activities = expansion.targets,
-            expansion.key.group != nil, !expansion.dryRun
+            expansion.key.group != nil, !expansion.isDryRun
         else { return }
-        var scope = try table.scope(key) ?? .unheard
-        if scope.urgentEndAt >= expansion.version { return }
-        scope.urgentEndAt = expansion.version
+        var scope = try table.scope(for: key) ?? .unseen
+        if scope.urgentEndVersion >= expansion.version { return }
+        scope.urgentEndVersion = expansion.version
         set(scope, under: key)
     }
 
@@ -132,19 +139,19 @@ extension Expander {
     /// recipients have no rows yet. Without the wait, such a recipient could be started with an old state, or
     /// not be started again.
     mutating func mustWait(_ expansion: inout Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
-        guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.dryRun else {
+        guard expansion.content.event == .start, expansion.key.recipient == nil, !expansion.isDryRun else {
             return false
         }
-        let scope = try table.scope(key) ?? LaneScope()
-        let open = scope.openLists.filter { isWanted(until: $0.deadline) }.map(\.send)
+        let scope = try table.scope(for: key) ?? LaneScope()
+        let open = scope.pendingNamedSends.filter { isWanted(until: $0.deadline) }.map(\.send)
         // Only lists that were open at its first turn count. Otherwise a constant flow of lists would delay
         // it for ever.
-        let isFirstTurn = expansion.waitsUntil == nil
-        expansion.waitsFor = isFirstTurn ? open : open.filter(expansion.waitsFor.contains)
-        let until = expansion.waitsUntil ?? now / 1000 + Expansion.waitSeconds
-        let isBehindEnd = scope.urgentEndAt < expansion.behindEnd ?? 0 && isWanted(until: until)
-        guard isBehindEnd || !expansion.waitsFor.isEmpty else { return false }
-        expansion.waitsUntil = until
+        let isFirstTurn = expansion.waitDeadline == nil
+        expansion.awaitedSends = isFirstTurn ? open : open.filter(expansion.awaitedSends.contains)
+        let until = expansion.waitDeadline ?? now / 1000 + Expansion.waitSeconds
+        let isBehindEnd = scope.urgentEndVersion < expansion.awaitedEndVersion ?? 0 && isWanted(until: until)
+        guard isBehindEnd || !expansion.awaitedSends.isEmpty else { return false }
+        expansion.waitDeadline = until
         // Later starts of the same users stay behind this one.
         if case .recipients = expansion.targets { try noteList(expansion, under: key, isOpen: true) }
         return true
@@ -163,7 +170,7 @@ extension LaneScope {
     ) {
         let event = expansion.content.event
         if event == .start { hasStarts = true }
-        if event == .end { endedAt = max(endedAt, version) }
+        if event == .end { endVersion = max(endVersion, version) }
         // A start that joins a generation only adds recipients. The newest state stays.
         let opens = event != .start || generation > self.generation || version > self.version
         self.generation = max(self.generation, generation)
@@ -171,54 +178,54 @@ extension LaneScope {
         // by an activity's name. An update after that END may belong to the generation that such a start
         // opens.
         let hasEnded = hasEnded(life: generation)
-        if hasEnded, event == .update, version > endedAt {
-            if version > replaced?.version ?? 0 { replaced = expansion.state(version: version) }
+        if hasEnded, event == .update, version > endVersion {
+            if version > replacedState?.version ?? 0 { replacedState = expansion.state(version: version) }
             return
         }
-        if hasEnded, event == .end, version == endedAt, version < self.version {
-            if newest?.content.event != .end { replaced = newest }
-            newest = expansion.state(version: version)
+        if hasEnded, event == .end, version == endVersion, version < self.version {
+            if newestState?.content.event != .end { replacedState = newestState }
+            newestState = expansion.state(version: version)
             return
         }
-        if event == .start, generation > endedAt, let early = replaced, early.version > generation,
-            newest?.content.event == .end
+        if event == .start, generation > endVersion, let early = replacedState, early.version > generation,
+            newestState?.content.event == .end
         {
             self.generation = max(self.generation, generation)
             self.version = max(self.version, early.version)
-            updated = max(updated, early.version)
-            (newest, replaced, self.walk) = (early, expansion.state(version: version), nil)
+            updateVersion = max(updateVersion, early.version)
+            (newestState, replacedState, self.walk) = (early, expansion.state(version: version), nil)
             return
         }
-        if event != .start { updated = max(updated, version) }
+        if event != .start { updateVersion = max(updateVersion, version) }
         // The start that opens a generation sets its first state, even if another start has joined the
         // generation before it arrived.
-        let isFirstWord = event == .start && version == generation && newest?.content.event == .start
+        let isFirstWord = event == .start && version == generation && newestState?.content.event == .start
         guard opens && version > self.version || isFirstWord && version == self.version else { return }
         self.version = version
-        newest = expansion.state(version: version)
+        newestState = expansion.state(version: version)
         // A state that is newer than this version waits for the generation after an END.
-        if !expansion.keepsReplaced, replaced?.version ?? 0 < version { replaced = nil }
+        if !expansion.keepsReplacedState, replacedState?.version ?? 0 < version { replacedState = nil }
         self.walk = walk.map { Walk(version: version, cursor: $0) }
     }
 }
 
 extension LaneScope {
-    fileprivate func hasEnded(life: Int64) -> Bool { endedAt > max(generation, life) }
+    fileprivate func hasEnded(life: Int64) -> Bool { endVersion > max(generation, life) }
 
     /// Keeps the older of two states in either order of arrival, because an urgent update overtakes an update
     /// to a list.
     fileprivate mutating func replace(by expansion: Expansion, version: Int64, in whole: LaneScope) {
-        let standing = standing(without: Set(whole.cancelled + cancelled))
-        if version > self.version, expansion.keepsReplaced {
-            replaced = standing.flatMap { $0.content.event == .end ? nil : $0 }
-        } else if version < self.version, version > replaced?.version ?? 0 {
-            replaced = expansion.state(version: version)
+        let standing = standing(without: Set(whole.cancelledSends + cancelledSends))
+        if version > self.version, expansion.keepsReplacedState {
+            replacedState = standing.flatMap { $0.content.event == .end ? nil : $0 }
+        } else if version < self.version, version > replacedState?.version ?? 0 {
+            replacedState = expansion.state(version: version)
         }
     }
 
     /// Returns the state that applies: the newest one that was not cancelled, if the lane has kept it.
     func standing(without cancelled: Set<String>) -> ScopeState? {
-        [newest, replaced].lazy.compactMap { $0 }.first { !$0.isTakenBack(in: cancelled) }
+        [newestState, replacedState].lazy.compactMap { $0 }.first { !$0.isCancelled(in: cancelled) }
     }
 }
 
@@ -229,15 +236,15 @@ extension Expansion {
             expiration: expiration, acceptedAt: acceptedAt)
     }
 
-    func isTakenBack(by scope: LaneScope) -> Bool {
-        content.event != .end && scope.cancelled.contains(send)
+    func isCancelled(by scope: LaneScope) -> Bool {
+        content.event != .end && scope.cancelledSends.contains(send)
     }
 }
 
 extension ScopeState {
     /// Whether the state was cancelled. Only an update loses its state with its cancel. The state of a
     /// cancelled start stays valid for recipients of other starts.
-    func isTakenBack(in cancelled: Set<String>) -> Bool {
+    func isCancelled(in cancelled: Set<String>) -> Bool {
         content.event == .update && cancelled.contains(send)
     }
 }

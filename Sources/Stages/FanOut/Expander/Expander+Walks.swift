@@ -13,31 +13,32 @@ extension Expander {
     /// Returns the cursor to continue at.
     ///
     /// - Parameter name: the key of the expansion's scope, as everywhere here.
-    mutating func goThroughAll(
-        of walk: inout Walk, under name: [UInt8], by page: inout TokenPage
+    mutating func walkAudience(
+        of walk: inout ExpansionWalk, under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
-        let whole = try table.scope(name) ?? LaneScope()
+        let whole = try table.scope(for: name) ?? LaneScope()
         var cursor = walk.cursor
         while true {
             guard let selection = selection(of: walk, cursor.phase, recipients: nil) else { return nil }
-            let next = try registry.page(
-                selection, from: cursor.place, into: &page, rowsMax: max(1, walk.rowsLeft))
+            let next = try registry.fillPage(
+                with: selection, from: cursor.pageCursor, into: &page, rowsMax: max(1, walk.rowsLeft))
             walk.rows += page.count + page.exclusions.total
             try take(page, in: cursor.phase, of: &walk, whole: whole, named: [:])
             if let next {
-                cursor.place = next
+                cursor.pageCursor = next
                 return cursor
             }
-            guard cursor.phase == .told, mayHaveJoined(walk, whole) else { return nil }
-            cursor = WalkCursor(.joined, WalkCursor(ordinal: walk.expansion.ordinal).place)
+            guard cursor.phase == .reported, mayHaveJoined(walk, whole) else { return nil }
+            cursor = WalkCursor(
+                phase: .joined, pageCursor: WalkCursor(ordinal: walk.expansion.precedingUpdates).pageCursor)
             if walk.rowsLeft <= 0 { return cursor }
         }
     }
 
     /// Walks named recipients, some at a time, so that each of them begins and is walked in one transaction.
     /// Finished recipients leave the expansion.
-    mutating func goThrough(
-        _ list: [Expansion.ScopedRecipient], of walk: inout Walk, under name: [UInt8],
+    mutating func walkList(
+        _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under name: [UInt8],
         by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         // Most lanes have no activity of a send to named activities.
@@ -45,8 +46,8 @@ extension Expander {
         var left = list[...]
         var cursor = walk.cursor
         repeat {
-            let some = try together(left, of: walk.expansion)
-            if let next = try goThrough(some, from: cursor, of: &walk, under: name, by: &page) {
+            let some = try nextRecipients(in: left, of: walk.expansion)
+            if let next = try walkRecipients(some, from: cursor, of: &walk, under: name, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next
             }
@@ -61,14 +62,14 @@ extension Expander {
 
     /// Returns the recipients to walk next. A start reads the dismissals of a generation, so recipients of
     /// one generation go together.
-    private func together(
-        _ left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
+    private func nextRecipients(
+        in left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
     ) throws(StoreError) -> [Expansion.ScopedRecipient] {
         let some = left.prefix(recipientsAtATime)
         guard expansion.content.event == .start else { return Array(some) }
         var found: [Expansion.ScopedRecipient] = []
         for scoped in some {
-            let scoped = try inItsLife(scoped, of: expansion)
+            let scoped = try inOwnGeneration(scoped, of: expansion)
             if let first = found.first, first.generation != scoped.generation { break }
             found.append(scoped)
         }
@@ -77,16 +78,16 @@ extension Expander {
 
     /// Puts the recipient into its own generation, if an END by an activity's name has ended its part of the
     /// group's generation. This start opens the new generation, or an earlier start did.
-    private func inItsLife(
+    private func inOwnGeneration(
         _ scoped: Expansion.ScopedRecipient, of expansion: Expansion
     ) throws(StoreError) -> Expansion.ScopedRecipient {
-        guard let reopens = expansion.reopens,
-            let own = try table.scope(expansion.key.of(scoped.recipient).bytes),
-            own.endedAt > scoped.generation, own.endedAt < reopens
+        guard let reopens = expansion.reopenedGeneration,
+            let own = try table.scope(for: expansion.key.narrowed(to: scoped.recipient).bytes),
+            own.endVersion > scoped.generation, own.endVersion < reopens
         else { return scoped }
         var scoped = scoped
         scoped.scope = .recipient
-        if own.generation > own.endedAt {
+        if own.generation > own.endVersion {
             scoped.generation = own.generation
         } else {
             (scoped.generation, scoped.version) = (reopens, reopens)
@@ -94,19 +95,19 @@ extension Expander {
         return scoped
     }
 
-    private mutating func goThrough(
-        _ some: [Expansion.ScopedRecipient], from start: WalkCursor, of walk: inout Walk,
+    private mutating func walkRecipients(
+        _ some: [Expansion.ScopedRecipient], from start: WalkCursor, of walk: inout ExpansionWalk,
         under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
-        var whole = isPrivate ? LaneScope() : try table.scope(name) ?? .unheard
+        var whole = isPrivate ? LaneScope() : try table.scope(for: name) ?? .unseen
         var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
         var mayHaveJoined = mayHaveJoined(walk, whole)
         for scoped in some {
             named[Array(scoped.recipient.text.utf8)] = scoped
-            if walk.expansion.dryRun { continue }
+            if walk.expansion.isDryRun { continue }
             try begin(with: walk.expansion, of: scoped, whole: &whole, under: name)
-            if isPrivate, let own = try table.scope(name) {
+            if isPrivate, let own = try table.scope(for: name) {
                 mayHaveJoined = self.mayHaveJoined(walk, own)
             }
         }
@@ -119,15 +120,15 @@ extension Expander {
                 let selection = selection(
                     of: walk, cursor.phase, recipients: recipients, generation: some[0].generation)
             else { return nil }
-            let next = try registry.page(
-                selection, from: cursor.place, into: &page, rowsMax: max(1, walk.rowsMax))
+            let next = try registry.fillPage(
+                with: selection, from: cursor.pageCursor, into: &page, rowsMax: max(1, walk.rowsMax))
             looked += page.count + page.exclusions.total
             walk.rows += page.count + page.exclusions.total
             try take(page, in: cursor.phase, of: &walk, whole: whole, named: named)
             if let next {
-                cursor.place = next
-            } else if cursor.phase == .told, mayHaveJoined {
-                cursor = WalkCursor(.joined, PageCursor())
+                cursor.pageCursor = next
+            } else if cursor.phase == .reported, mayHaveJoined {
+                cursor = WalkCursor(phase: .joined, pageCursor: PageCursor())
             } else {
                 try countWithoutToken(of: some, in: &walk, by: &page)
                 return nil
@@ -138,15 +139,15 @@ extension Expander {
 
     /// Counts the recipients without any token and without a row that gives a reason.
     private func countWithoutToken(
-        of some: [Expansion.ScopedRecipient], in walk: inout Walk, by page: inout TokenPage
+        of some: [Expansion.ScopedRecipient], in walk: inout ExpansionWalk, by page: inout TokenPage
     ) throws(StoreError) {
         for scoped in some where !walk.reached.contains(Array(scoped.recipient.text.utf8)) {
             let alone = NamedRecipients([scoped.recipient])
-            let selection = selection(of: walk, .told, recipients: alone, generation: scoped.generation)
+            let selection = selection(of: walk, .reported, recipients: alone, generation: scoped.generation)
             guard let selection else { continue }
-            _ = try registry.page(selection, from: PageCursor(), into: &page, rowsMax: 1)
-            if !page.isEmpty || page.exclusions.areTold { continue }
-            walk.expansion.tally.excluded[ExpansionExclusion.withoutToken, default: 0] += 1
+            _ = try registry.fillPage(with: selection, from: PageCursor(), into: &page, rowsMax: 1)
+            if !page.isEmpty || page.exclusions.haveReportedReason { continue }
+            walk.expansion.tally.excludedByReason[ExpansionExclusion.withoutToken, default: 0] += 1
         }
     }
 
@@ -156,14 +157,14 @@ extension Expander {
         of expansion: inout Expansion, _ app: App, by page: inout TokenPage
     ) throws(StoreError) {
         guard case .activities(let names) = expansion.targets, let group = expansion.key.group else { return }
-        var selection = Selection(
-            app: expansion.key.app, .activities(names), environments: app.environments, now: now)
+        var selection = TokenSelection(
+            app: expansion.key.app, tokens: .activities(names), environments: app.environments, now: now)
         selection.osMin = nil
         var found: [Expansion.ScopedRecipient] = []
         var known: Set<[UInt8]> = []
         var cursor: PageCursor? = PageCursor()
         while let place = cursor {
-            cursor = try registry.page(selection, from: place, into: &page)
+            cursor = try registry.fillPage(with: selection, from: place, into: &page)
             for index in 0..<page.count {
                 let text = [UInt8](copying: page[index].recipient)
                 if known.contains(text) { continue }
@@ -181,13 +182,13 @@ extension Expander {
     }
 
     /// Returns the group that an activity without a reported group has joined.
-    func joined(_ row: borrowing TokenPageRow, app: String) throws(StoreError) -> GroupKey? {
+    func joined(_ row: borrowing TokenPageRow, app: String) throws(StoreError) -> ScopeKey? {
         guard row.group == nil, let activity = row.activity else { return nil }
-        return try table.scope(GroupKey(app: app, activity: activity).bytes)?.joined
+        return try table.scope(for: ScopeKey(app: app, activity: activity).bytes)?.joinedGroup
     }
 
     /// Whether the walk must look for activities that have joined the group without reporting it.
-    private func mayHaveJoined(_ walk: Walk, _ scope: LaneScope) -> Bool {
+    private func mayHaveJoined(_ walk: ExpansionWalk, _ scope: LaneScope) -> Bool {
         walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasStarts
     }
 
@@ -195,18 +196,19 @@ extension Expander {
     ///
     /// - Parameter generation: the generation of the named recipients, if it is not the scope's.
     private func selection(
-        of walk: Walk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?, generation: Int64? = nil
-    ) -> Selection? {
+        of walk: ExpansionWalk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?,
+        generation: Int64? = nil
+    ) -> TokenSelection? {
         let expansion = walk.expansion
-        let tokens: Selection.Tokens
+        let tokens: TokenSelection.Tokens
         switch (expansion.content.event, expansion.key.subject, phase) {
         case (.start, _, _): tokens = .starts(type: expansion.content.attributesType ?? "")
         case (_, .activity(let name), _): tokens = .activities([name])
-        case (_, .group(let name), .told): tokens = .updates(group: name)
+        case (_, .group(let name), .reported): tokens = .updates(group: name)
         case (_, .group, .joined): tokens = .updates(group: nil)
         }
-        var selection = Selection(
-            app: expansion.key.app, tokens, environments: walk.app.environments, now: now)
+        var selection = TokenSelection(
+            app: expansion.key.app, tokens: tokens, environments: walk.app.environments, now: now)
         selection.recipients = recipients
         switch expansion.targets {
         case .tags(let tags): selection.program = .anyTag(of: tags)
@@ -218,26 +220,26 @@ extension Expander {
         }
         guard expansion.content.event == .start else { return selection }
         selection.startAcceptedAt = expansion.acceptedAt
-        if !expansion.restart, let group = expansion.key.group {
+        if !expansion.forcesRestart, let group = expansion.key.group {
             let life = generation ?? expansion.generation
-            selection.dismissals = Selection.Dismissals(of: group, since: life * 1000)
+            selection.dismissals = TokenSelection.Dismissals(of: group, since: life * 1000)
         }
         return selection
     }
 }
 
-extension Walk {
+extension ExpansionWalk {
     /// The cursor at which the page begins.
     var cursor: WalkCursor {
-        expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.ordinal)
+        expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.precedingUpdates)
     }
 }
 
 extension String {
     /// Whether a row belongs to this group, reported or joined.
-    func isGroup(of row: borrowing TokenPageRow, joined: GroupKey?) -> Bool {
-        guard let told = row.group else { return joined?.group?.isExactly(self) ?? false }
-        return Array(utf8).holds(told)
+    func isGroup(of row: borrowing TokenPageRow, joined: ScopeKey?) -> Bool {
+        guard let told = row.group else { return joined?.group?.isExactlyEqual(to: self) ?? false }
+        return Array(utf8).equals(told)
     }
 }
 

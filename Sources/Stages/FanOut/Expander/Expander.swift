@@ -9,7 +9,7 @@ package import Store
 /// The loop chooses the order of the lane's work and the size of pages. In any order every phone ends on the
 /// newest state of its scope, and no installation gets a second start in a generation. Two facts ensure this:
 /// planners assign versions in one order for each recipient, and rows are committed with their jobs.
-package struct Expander<Table: LaneTable>: ~Copyable {
+package struct Expander<Table: ScopeTable>: ~Copyable {
     package let lane: Int
     package let registry: Lane
     package var table: Table
@@ -18,23 +18,23 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     package internal(set) var now: Int64 = 0
     private(set) var latest: Int64 = 0
     private(set) var catalog: any ExpanderCatalog
-    private var asked: (id: String, app: App?)?
+    private var lastApp: (id: String, app: App?)?
     /// The number of recipients of a list that are walked together.
     let recipientsAtATime: Int
     /// The memory for the current key of the table.
     var key: [UInt8] = []
     /// The group of the previous token, while news are taken.
-    var heardGroup: HeardGroup?
+    var cachedGroup: CachedGroup?
     /// The bodies of this transaction that tokens can share. Nil for a body that APNs would refuse.
     var variants: [VariantName: JobOutput.Variant?] = [:]
-    var passing: PassedUpdates
+    var skippedUpdates: SkippedUpdates
 
     /// - Parameter isNew: whether no process has ever expanded anything of the lane.
     package init(
         lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, isNew: Bool,
         jobsPerSheet: Int, recipientsAtATime: Int = 256
     ) {
-        passing = PassedUpdates(mayBeSome: !isNew)
+        skippedUpdates = SkippedUpdates(mayExist: !isNew)
         self.recipientsAtATime = recipientsAtATime
         self.lane = lane
         self.registry = registry
@@ -52,7 +52,7 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         self.now = now
         self.latest = latest
         self.catalog = catalog
-        asked = nil
+        lastApp = nil
         output.removeAll()
         variants.removeAll(keepingCapacity: true)
     }
@@ -79,29 +79,29 @@ package struct Expander<Table: LaneTable>: ~Copyable {
         var expansion = expansion
         let name = expansion.key.bytes
         if expansion.cursor == nil {
-            if try passes(expansion, under: name) {
+            if try skips(expansion, under: name) {
                 close(expansion)
                 return 0
             }
             if try mustWait(&expansion, under: name) {
-                output.goOn(expansion, lane: lane, isUrgent: false)
+                output.addContinuation(of: expansion, lane: lane, isUrgent: false)
                 return 0
             }
             if isUrgent { try noteEnd(expansion, under: name) }
             try nameRecipients(of: &expansion, app, by: &page)
-            if !expansion.dryRun { try begin(with: expansion, under: name, isUrgent: isUrgent) }
+            if !expansion.isDryRun { try begin(with: expansion, under: name, isUrgent: isUrgent) }
         }
-        var walk = Walk(expansion, app, isUrgent: isUrgent, rowsMax: rowsMax)
+        var walk = ExpansionWalk(expansion, app, isUrgent: isUrgent, rowsMax: rowsMax)
         let next =
             if case .recipients(let list) = expansion.targets {
-                try goThrough(list, of: &walk, under: name, by: &page)
+                try walkList(list, of: &walk, under: name, by: &page)
             } else {
-                try goThroughAll(of: &walk, under: name, by: &page)
+                try walkAudience(of: &walk, under: name, by: &page)
             }
-        if !walk.expansion.dryRun { try note(next, of: walk.expansion, under: name) }
+        if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: name) }
         if let next {
             walk.expansion.cursor = next.bytes
-            output.goOn(walk.expansion, lane: lane, isUrgent: isUrgent)
+            output.addContinuation(of: walk.expansion, lane: lane, isUrgent: isUrgent)
         } else {
             close(walk.expansion)
         }
@@ -109,37 +109,37 @@ package struct Expander<Table: LaneTable>: ~Copyable {
     }
 
     private mutating func close(_ expansion: Expansion) {
-        if !expansion.isAnswer { output.close(expansion, lane: lane, at: now) }
+        if !expansion.answersStateRequest { output.addCompletion(of: expansion, lane: lane, at: now) }
     }
 
     /// Cancels a send. Its remaining jobs are dropped in their turn, in this process or the next. An END is
     /// not stopped, because its planner has closed the scope. Half of the group must not stay open.
-    package mutating func stop(_ stop: Stop) throws(StoreError) {
+    package mutating func stop(_ stop: StopInstruction) throws(StoreError) {
         let key = stop.key.bytes
-        var scope = try table.scope(key) ?? .unheard
-        if scope.cancelled.contains(stop.send) { return }
-        if scope.cancelled.count >= LaneScope.cancelledMax { scope.cancelled.removeFirst() }
-        scope.cancelled.append(stop.send)
+        var scope = try table.scope(for: key) ?? .unseen
+        if scope.cancelledSends.contains(stop.send) { return }
+        if scope.cancelledSends.count >= LaneScope.cancelledSendsMax { scope.cancelledSends.removeFirst() }
+        scope.cancelledSends.append(stop.send)
         set(scope, under: key)
     }
 
     /// Returns the app from the catalog. The same app is usually asked for again.
     private mutating func app(_ id: String) -> App? {
-        if let asked, asked.id.isExactly(id) { return asked.app }
+        if let lastApp, lastApp.id.isExactlyEqual(to: id) { return lastApp.app }
         let app = catalog.app(id)
-        asked = (id, app)
+        lastApp = (id, app)
         return app
     }
 
     mutating func set(_ scope: LaneScope, under key: [UInt8]) {
         var scope = scope
-        scope.at = now
+        scope.writtenAt = now
         table.set(scope, under: key)
     }
 }
 
 /// One expansion that is being walked.
-struct Walk {
+struct ExpansionWalk {
     var expansion: Expansion
     let app: App
     let isUrgent: Bool

@@ -10,7 +10,7 @@ package struct JobOutput: ~Copyable {
     /// environment.
     package struct Variant: Sendable, Hashable { let number: Int }
 
-    private struct Share {
+    private struct SharedContent {
         let head: SheetHead
         let body: Int
         /// The open sheets, one for each environment and activity type.
@@ -24,9 +24,9 @@ package struct JobOutput: ~Copyable {
         /// The sheet. Nil before the first job and after the sheet is full.
         var sheet: Int?
 
-        func isOf(_ other: Span<UInt8>?) -> Bool {
+        func hasType(_ other: Span<UInt8>?) -> Bool {
             guard let other else { return type == nil }
-            return type?.holds(other) ?? false
+            return type?.equals(other) ?? false
         }
     }
 
@@ -51,44 +51,44 @@ package struct JobOutput: ~Copyable {
     }
 
     private let jobsPerSheet: Int
-    private var shares: [Share] = []
+    private var sharedContents: [SharedContent] = []
     package private(set) var bodies: [[UInt8]] = []
     package private(set) var heads: [Head] = []
     package private(set) var sheets: [Sheet] = []
     package private(set) var jobs = 0
     package private(set) var continuations: [Continuation] = []
-    package private(set) var progress: [Progress] = []
-    package private(set) var enquiries: [Enquiry] = []
+    package private(set) var progress: [ProgressRecord] = []
+    package private(set) var groupStateRequests: [GroupStateRequest] = []
 
     package init(jobsPerSheet: Int) {
         self.jobsPerSheet = min(max(1, jobsPerSheet), SheetHead.jobsMax)
     }
 
     package var isEmpty: Bool {
-        sheets.isEmpty && continuations.isEmpty && progress.isEmpty && enquiries.isEmpty
+        sheets.isEmpty && continuations.isEmpty && progress.isEmpty && groupStateRequests.isEmpty
     }
 
     package mutating func removeAll() {
-        shares.removeAll(keepingCapacity: true)
+        sharedContents.removeAll(keepingCapacity: true)
         bodies.removeAll(keepingCapacity: true)
         heads.removeAll(keepingCapacity: true)
         sheets.removeAll(keepingCapacity: true)
         jobs = 0
         continuations.removeAll(keepingCapacity: true)
         progress.removeAll(keepingCapacity: true)
-        enquiries.removeAll(keepingCapacity: true)
+        groupStateRequests.removeAll(keepingCapacity: true)
     }
 
     // MARK: Jobs
 
     /// - Parameter head: a head with any environment. A job uses the environment of its token.
-    package mutating func variant(_ head: SheetHead, body: [UInt8]) -> Variant {
+    package mutating func makeVariant(head: SheetHead, body: [UInt8]) -> Variant {
         bodies.append(body)
-        shares.append(Share(head: head, body: bodies.count - 1))
-        return Variant(number: shares.count - 1)
+        sharedContents.append(SharedContent(head: head, body: bodies.count - 1))
+        return Variant(number: sharedContents.count - 1)
     }
 
-    package func bodyBytes(of variant: Variant) -> Int { bodies[shares[variant.number].body].count }
+    package func bodyBytes(of variant: Variant) -> Int { bodies[sharedContents[variant.number].body].count }
 
     /// Adds a job to a matching open sheet or to a new one.
     ///
@@ -97,22 +97,22 @@ package struct JobOutput: ~Copyable {
         _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, lane: Int, isUrgent: Bool
     ) {
         let share = variant.number
-        let place = open(share, environment: row.environment, type: type)
+        let place = openSheet(of: share, environment: row.environment, type: type)
         let number: Int
         let bytes =
             row.token.count + row.installation.count + row.entryText.count + row.recipient.count
             + Self.lineBytes
-        if let open = shares[share].open[place].sheet, sheets[open].lane == lane,
+        if let open = sharedContents[share].open[place].sheet, sheets[open].lane == lane,
             sheets[open].lines.count < jobsPerSheet, size(of: open) + bytes <= SheetHead.bytesMax
         {
             number = open
         } else {
             sheets.append(
                 Sheet(
-                    lane: lane, isUrgent: isUrgent, body: shares[share].body,
-                    head: shares[share].open[place].head))
+                    lane: lane, isUrgent: isUrgent, body: sharedContents[share].body,
+                    head: sharedContents[share].open[place].head))
             number = sheets.count - 1
-            shares[share].open[place].sheet = number
+            sharedContents[share].open[place].sheet = number
         }
         sheets[number].lines.append(
             token: row.token, installation: row.installation, entry: row.entryText, recipient: row.recipient,
@@ -131,37 +131,38 @@ package struct JobOutput: ~Copyable {
 
     /// Returns the open sheet for the environment and type. It is nearly always the first, because the phones
     /// of a send share both.
-    private mutating func open(
-        _ share: Int, environment: Environment, type: Span<UInt8>?
+    private mutating func openSheet(
+        of share: Int, environment: Environment, type: Span<UInt8>?
     ) -> Int {
-        for place in shares[share].open.indices
-        where shares[share].open[place].environment == environment
-            && shares[share].open[place].isOf(type)
+        for place in sharedContents[share].open.indices
+        where sharedContents[share].open[place].environment == environment
+            && sharedContents[share].open[place].hasType(type)
         {
             return place
         }
-        var head = shares[share].head
+        var head = sharedContents[share].head
         head.environment = environment
         heads.append(Head(apns: head.apnsLines, flotilla: head.flotillaLines, head: head))
         var name: [UInt8]?
         if let type { name = [UInt8](copying: type) }
-        shares[share].open.append(OpenSheet(environment: environment, type: name, head: heads.count - 1))
-        return shares[share].open.count - 1
+        sharedContents[share].open.append(
+            OpenSheet(environment: environment, type: name, head: heads.count - 1))
+        return sharedContents[share].open.count - 1
     }
 
     // MARK: Expansions
 
-    package mutating func goOn(_ expansion: Expansion, lane: Int, isUrgent: Bool) {
+    package mutating func addContinuation(of expansion: Expansion, lane: Int, isUrgent: Bool) {
         continuations.append(Continuation(lane: lane, isUrgent: isUrgent, expansion: expansion))
     }
 
-    package mutating func ask(_ enquiry: Enquiry) { enquiries.append(enquiry) }
+    package mutating func addRequest(_ enquiry: GroupStateRequest) { groupStateRequests.append(enquiry) }
 
-    package mutating func close(_ expansion: Expansion, lane: Int, at now: Int64) {
+    package mutating func addCompletion(of expansion: Expansion, lane: Int, at now: Int64) {
         progress.append(
-            Progress(
-                send: expansion.send, key: expansion.key, dryRun: expansion.dryRun,
-                acceptedAt: expansion.acceptedAt, at: now, .lanes([lane], expansion.tally)))
+            ProgressRecord(
+                send: expansion.send, key: expansion.key, isDryRun: expansion.isDryRun,
+                acceptedAt: expansion.acceptedAt, writtenAt: now, part: .lanes([lane], expansion.tally)))
     }
 }
 
@@ -170,7 +171,7 @@ extension [UInt8] {
         self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    func holds(_ span: Span<UInt8>) -> Bool {
+    func equals(_ span: Span<UInt8>) -> Bool {
         guard count == span.count else { return false }
         return unsafe withUnsafeBytes { own in
             unsafe span.withUnsafeBytes { other in

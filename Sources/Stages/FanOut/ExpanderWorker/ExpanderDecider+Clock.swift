@@ -22,7 +22,7 @@ extension ExpanderDecider {
     /// Gives the registration times of tokens to the clock. They come from the cluster's stamps.
     func noteNews() {
         let now = stage.time.now()
-        for index in 0..<news.count { stage.clock.sawRecorded(news.row(index).registeredAt, at: now) }
+        for index in 0..<news.count { stage.clock.sawRecorded(news.row(at: index).registeredAt, at: now) }
     }
 
     /// Asks for records that are at most a few minutes old by this machine's clock. If there is one, the
@@ -32,14 +32,14 @@ extension ExpanderDecider {
         nextQuestion = now.advanced(byMilliseconds: Self.betweenQuestionsMilliseconds)
         let since = stage.time.wall().milliseconds - ClusterClock.toleranceMilliseconds
         let partitions = Self.stampedTopics.flatMap { topic in
-            (0..<Int32(lanes.count)).map { stage.place(topic, $0) }
+            (0..<Int32(lanes.laneCount)).map { stage.place(topic, $0) }
         }
-        youngRecords = stage.consumer.ask(.records(sinceMilliseconds: since, partitions))
+        youngRecords = stage.consumer.submit(.firstRecords(sinceMilliseconds: since, partitions))
     }
 
     /// Takes the answer to the newest question for young records.
     func hear(_ event: ConsumerEvent) {
-        guard case .answered(youngRecords, .records(let since, let found)) = event else { return }
+        guard case .queryCompleted(youngRecords, .firstRecords(let since, let found)) = event else { return }
         if found.values.contains(where: { $0 != nil }) { stage.clock.saw(since, at: stage.time.now()) }
     }
 }

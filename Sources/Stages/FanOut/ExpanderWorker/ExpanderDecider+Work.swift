@@ -9,7 +9,7 @@ internal import Topics
 
 /// The work of a transaction in one lane.
 struct LaneShare {
-    let lane: OwnedLane
+    let lane: AssignedLane
     let worker: LaneWorker
     /// The number of requests of the topic that the transaction takes.
     var taken = 0
@@ -39,7 +39,7 @@ private struct PageShare {
 
     init(of rows: Int, among lanes: Int) {
         self.rows = max(1, rows / max(1, lanes))
-        rowsMin = max(1, PageSize.rowsMin / max(1, lanes))
+        rowsMin = max(1, AdaptivePageSize.rowsMin / max(1, lanes))
     }
 
     /// Returns the largest page, rounded up. A page that is never quite full would never grow.
@@ -88,55 +88,57 @@ extension ExpanderDecider {
         hand.takeAll()
         for lane in owned where lane.isServing && !lane.isPaused && isAhead(lane) {
             lane.isPaused = true
-            stage.consumer.pause([place(.usual, lane.partition)])
+            stage.consumer.pause([place(.normal, lane.partition)])
         }
     }
 
-    private func queue(_ part: BatchPart, of batch: borrowing RecordBatch, in lane: OwnedLane) {
-        let topic = ExpandedTopic(index: part.topic)
+    private func queue(_ part: BatchPart, of batch: borrowing RecordBatch, in lane: AssignedLane) {
+        let topic = ExpanderInputTopic(index: part.topic)
         var part = part
         while !part.isTaken {
             let index = part.next
             part.takeNext()
             let offset = batch[index].offset
-            guard lane.queues[topic].isNew(offset) else { continue }
+            guard lane.queues[topic].isNew(offset: offset) else { continue }
             let request: ExpansionRequest?
-            do throws(Misfit) {
+            do throws(RejectedRecord) {
                 request = try read(batch[index], of: topic)
             } catch {
                 stage.sendToDeadLetters(index, of: batch, as: error, at: times.now)
                 request = nil
             }
             lane.queues[topic].append(
-                WaitingRequest(
+                UncommittedRequest(
                     request: request, offset: offset, bytes: batch[index].byteCount,
                     stamp: batch[index].timestamp))
         }
     }
 
-    func place(_ topic: ExpandedTopic, _ partition: Int32) -> TopicPartition {
+    func place(_ topic: ExpanderInputTopic, _ partition: Int32) -> TopicPartition {
         stage.place(topic.name, partition)
     }
 
-    private func isAhead(_ lane: OwnedLane) -> Bool {
-        let queue = lane.queues[.usual]
+    private func isAhead(_ lane: AssignedLane) -> Bool {
+        let queue = lane.queues[.normal]
         return queue.count >= Self.requestsAheadMax || queue.bytes >= Self.bytesAheadMax
     }
 
     private func read(
-        _ record: borrowing Kafka.Record, of topic: ExpandedTopic
-    ) throws(Misfit) -> ExpansionRequest {
-        guard let value = record.value else { throw Misfit("empty", "the record has no value") }
-        do throws(RecordError) {
+        _ record: borrowing Kafka.Record, of topic: ExpanderInputTopic
+    ) throws(RejectedRecord) -> ExpansionRequest {
+        guard let value = record.value else {
+            throw RejectedRecord(code: "empty", reason: "the record has no value")
+        }
+        do throws(RecordDecodingError) {
             // An urgent record is nearly always for one lane, so the cache would not help.
             return topic == .urgent ? try decode(value) : try requests.value(of: value, decode: decode)
         } catch {
-            throw Misfit(error)
+            throw RejectedRecord(error)
         }
     }
 
-    private func decode(_ value: Span<UInt8>) throws(RecordError) -> ExpansionRequest {
-        try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+    private func decode(_ value: Span<UInt8>) throws(RecordDecodingError) -> ExpansionRequest {
+        try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe ExpansionRequest.decode(bytes, with: reader)
         }
     }
@@ -148,10 +150,10 @@ extension ExpanderDecider {
     func work() throws {
         let serving = owned.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
         let urgent = serving.filter { isWaiting(.urgent, in: $0) }
-        let others = isOverlayFull ? [] : serving.filter { isWaiting(.usual, in: $0) || hasNews($0) }
+        let others = isOverlayFull ? [] : serving.filter { isWaiting(.normal, in: $0) || hasNews($0) }
         let began = stage.time.now()
         wasUrgent = !urgent.isEmpty && (others.isEmpty || !wasUrgent)
-        let topic: ExpandedTopic = wasUrgent ? .urgent : .usual
+        let topic: ExpanderInputTopic = wasUrgent ? .urgent : .normal
         // An urgent transaction takes no news of other lanes, because that would delay it.
         let lanes = wasUrgent ? urgent : others
         guard !lanes.isEmpty else { return }
@@ -169,10 +171,10 @@ extension ExpanderDecider {
             guard began >= nextRegistryCommit else { return }
         }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryMilliseconds)
-        if let problem = stage.writer.acknowledge() {
+        if let problem = stage.writer.waitForAcknowledgements() {
             return stage.member.giveUp("expansions could not be written to the dead letters", problem)
         }
-        stage.reached(.lettersAcknowledged)
+        stage.reached(.deadLettersAcknowledged)
         startsSeconds = 0
         guard try commit(shares.list, of: topic, readIn: epoch) else { return }
         let took = stage.time.now().seconds(since: began)
@@ -180,9 +182,10 @@ extension ExpanderDecider {
         if topic == .urgent {
             lastUrgent = (began, shares.list.reduce(0) { $0 + $1.taken })
         } else {
-            pageSize.took(
-                (took - shares.newsSeconds - startsSeconds) * 1000, walking: shares.pageSeconds * 1000,
-                for: shares.rows, of: shares.pageShare)
+            pageSize.adapt(
+                toMilliseconds: (took - shares.newsSeconds - startsSeconds) * 1000,
+                walking: shares.pageSeconds * 1000,
+                tokens: shares.rows, share: shares.pageShare)
         }
     }
 
@@ -194,18 +197,18 @@ extension ExpanderDecider {
         return now.milliseconds(since: lastUrgent.began) < Self.urgentMilliseconds
     }
 
-    private func isWaiting(_ topic: ExpandedTopic, in lane: OwnedLane) -> Bool {
+    private func isWaiting(_ topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
         lane.isServing && !lane.queues[topic].isEmpty
     }
 
-    private func hasNews(_ lane: OwnedLane) -> Bool {
-        isNewsRead(of: lane) || !registry.isEntered(lane.partition)
+    private func hasNews(_ lane: AssignedLane) -> Bool {
+        isNewsRead(of: lane) || !registry.isFullyApplied(lane: lane.partition)
     }
 
     /// Gives every lane its news and lets it walk its share of the page. Returns nil if something must be
     /// read again.
     private func walk(
-        _ lanes: [OwnedLane], _ topic: ExpandedTopic, began: Instant
+        _ lanes: [AssignedLane], _ topic: ExpanderInputTopic, began: Instant
     ) throws -> WalkedLanes? {
         guard let catalog else { return nil }
         let view = ExpanderView(view: catalog)
@@ -238,7 +241,8 @@ extension ExpanderDecider {
     /// the memory of its largest one.
     ///
     /// - Returns: false if something must be read again.
-    private func hearNews(_ shares: inout [LaneShare], _ topic: ExpandedTopic, began: Instant) throws -> Bool
+    private func hearNews(_ shares: inout [LaneShare], _ topic: ExpanderInputTopic, began: Instant) throws
+        -> Bool
     {
         var isMore = true
         while isMore {
@@ -246,18 +250,18 @@ extension ExpanderDecider {
                 do throws(StoreError) {
                     guard let offset = try takeNews(of: shares[index].lane) else { continue }
                     shares[index].registryOffset = offset
-                    try shares[index].worker.expander.hear(news)
+                    try shares[index].worker.expander.catchUp(with: news)
                 } catch {
                     try repair(shares[index].lane.partition, error)
                     return false
                 }
-                stage.reached(.newsHeard)
+                stage.reached(.registryChangesRead)
             }
             isMore =
-                topic == .usual && registry.hasMore
+                topic == .normal && registry.hasMore
                 && stage.time.now().milliseconds(since: began) < Self.newsMilliseconds
             if isMore { try readRegistry() }
-            if stage.member.mustStartOver || registry.blockage != nil { return false }
+            if stage.member.mustStartOver || registry.diskFull != nil { return false }
         }
         metrics.caughtUp.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
         return true
@@ -267,19 +271,19 @@ extension ExpanderDecider {
     ///
     /// - Returns: the registry offset to commit, if it differs from the committed one. Then `news` holds the
     ///   news.
-    private func takeNews(of lane: OwnedLane) throws(StoreError) -> Int64? {
+    private func takeNews(of lane: AssignedLane) throws(StoreError) -> Int64? {
         let hasNews = isNewsRead(of: lane)
-        if !hasNews, registry.isEntered(lane.partition) { return nil }
-        try registry.commit(lane.partition, tellingInto: &news)
+        if !hasNews, registry.isFullyApplied(lane: lane.partition) { return nil }
+        try registry.commit(lane: lane.partition, changes: &news)
         stage.reached(.registryApplied)
         guard hasNews else { return nil }
         noteNews()
-        return registry.taken(lane.partition)
+        return registry.nextOffset(of: lane.partition)
     }
 
     /// Whether registry records were read that the group has not committed yet.
-    private func isNewsRead(of lane: OwnedLane) -> Bool {
-        lane.registryCommitted ?? -1 < registry.taken(lane.partition)
+    private func isNewsRead(of lane: AssignedLane) -> Bool {
+        lane.registryCommitted ?? -1 < registry.nextOffset(of: lane.partition)
     }
 
     // MARK: Pages
@@ -289,7 +293,7 @@ extension ExpanderDecider {
     ///
     /// - Returns: false if something must be read again.
     private func walkInTurn(
-        _ shares: inout [LaneShare], _ topic: ExpandedTopic, within page: PageShare, began: Instant
+        _ shares: inout [LaneShare], _ topic: ExpanderInputTopic, within page: PageShare, began: Instant
     ) throws -> Bool {
         var isMore = true
         while isMore {
@@ -313,9 +317,9 @@ extension ExpanderDecider {
     ///
     /// - Returns: whether it has more for this transaction.
     private func walk(
-        _ share: inout LaneShare, _ topic: ExpandedTopic, within page: PageShare, began: Instant
+        _ share: inout LaneShare, _ topic: ExpanderInputTopic, within page: PageShare, began: Instant
     ) throws(StoreError) -> Bool {
-        let waiting = share.lane.queues[topic].waiting.prefix(Self.requestsMax).dropFirst(share.taken)
+        let waiting = share.lane.queues[topic].uncommitted.prefix(Self.requestsMax).dropFirst(share.taken)
         for request in waiting.prefix(Self.requestsInTurn) {
             if share.rows >= page.rows
                 || stage.time.now().milliseconds(since: began) >= Self.walkMilliseconds,
@@ -325,7 +329,7 @@ extension ExpanderDecider {
             }
             switch request.request {
             case .expansion(let expansion):
-                let cost = expansion.content.event == .start && !expansion.dryRun ? Self.startRows : 1
+                let cost = expansion.content.event == .start && !expansion.isDryRun ? Self.startRows : 1
                 share.rows +=
                     cost
                     * (try share.worker.expander.expand(
@@ -344,36 +348,36 @@ extension ExpanderDecider {
     func repair(_ partition: Int32, _ error: StoreError) throws {
         // The path in the error tells which file is damaged. A view's directory has the name of its table.
         if error.description.contains("/registry-") {
-            try registry.repair(partition, error)
+            try registry.repair(lane: partition, after: error)
             stage.member.startOverLater()
         } else {
-            try starts.rebuild(partition, error)
+            try starts.rebuild(partition, after: error)
         }
     }
 
     // MARK: Committing
 
-    func commit(_ shares: [LaneShare], of topic: ExpandedTopic, readIn epoch: Int) throws -> Bool {
+    func commit(_ shares: [LaneShare], of topic: ExpanderInputTopic, readIn epoch: Int) throws -> Bool {
         var offsets: [OffsetToCommit] = []
         for share in shares {
             let partition = share.lane.partition
             if let offset = share.registryOffset {
                 offsets.append(
-                    OffsetToCommit(stage.place(.registry, partition), offset: offset))
+                    OffsetToCommit(partition: stage.place(.registry, partition), offset: offset))
             }
-            if share.taken > 0, let last = share.lane.queues[topic].waiting.prefix(share.taken).last {
-                offsets.append(OffsetToCommit(place(topic, partition), offset: last.offset + 1))
+            if share.taken > 0, let last = share.lane.queues[topic].uncommitted.prefix(share.taken).last {
+                offsets.append(OffsetToCommit(partition: place(topic, partition), offset: last.offset + 1))
             }
         }
         if offsets.isEmpty { return true }
         guard
             try stage.commit(
                 offsets, readIn: epoch, meanwhile: readSomeStarts,
-                send: { producer, topics in send(shares, by: JobSender(producer), to: topics) })
+                send: { producer, topics in send(shares, by: JobSender(producer: producer), to: topics) })
         else { return false }
         let now = stage.time.now()
         for share in shares { remember(share, topic, at: now) }
-        stage.reached(.overlaid)
+        stage.reached(.overlayUpdated)
         return true
     }
 
@@ -386,15 +390,15 @@ extension ExpanderDecider {
         return starts.readCount > 0
     }
 
-    private func remember(_ share: LaneShare, _ topic: ExpandedTopic, at now: Instant) {
+    private func remember(_ share: LaneShare, _ topic: ExpanderInputTopic, at now: Instant) {
         let lane = share.lane
         share.worker.table.commit(at: now)
         if let offset = share.registryOffset { lane.registryCommitted = offset }
         lane.queues[topic].removeFirst(share.taken)
-        let usual = lane.queues[.usual]
+        let usual = lane.queues[.normal]
         if lane.isPaused, usual.count < Self.requestsAheadMax / 4, usual.bytes < Self.bytesAheadMax / 4 {
             lane.isPaused = false
-            _ = stage.member.resume([ExpandedTopic.usual.index], of: lane.partition)
+            _ = stage.member.resume([ExpanderInputTopic.normal.index], of: lane.partition)
         }
         count(share)
     }
@@ -410,7 +414,7 @@ extension ExpanderDecider {
             metrics.age.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
         }
         stage.metrics.records("expanded").add(share.taken)
-        metrics.enquiries.add(share.worker.expander.output.enquiries.count)
+        metrics.enquiries.add(share.worker.expander.output.groupStateRequests.count)
         for progress in share.worker.expander.output.progress {
             if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
         }
@@ -419,7 +423,7 @@ extension ExpanderDecider {
     /// Sends one row of each lane in turn. The first records of all partitions then come within one
     /// millisecond, and the client adds all partitions to the transaction in one request.
     private func sendStarts(_ shares: [LaneShare], by sender: JobSender, to topic: Topic) -> Bool {
-        var encoded = EncodedScopes()
+        var encoded = EncodedScopeCache()
         for share in shares { share.worker.table.encodeScopes(with: &encoded) }
         var rows = shares.map(\.worker.table.records)
         var isMore = true
@@ -441,17 +445,17 @@ extension ExpanderDecider {
             guard
                 sender.send(
                     share.worker.expander.output, urgent: topics[Place.jobsUrgent.rawValue],
-                    usual: topics[Place.jobs.rawValue])
+                    normal: topics[Place.jobs.rawValue])
             else { return false }
         }
         stage.reached(.jobsSent)
         guard sendStarts(shares, by: sender, to: topics[Place.starts.rawValue]) else { return false }
         stage.reached(.startsSent)
-        var closings = Closings()
+        var closings = CompletionReports()
         for share in shares {
             for progress in share.worker.expander.output.progress { closings.add(progress) }
         }
-        func send(_ record: some LiveActivity.Record, under key: [UInt8], to place: Place) -> Bool {
+        func send(_ record: some LiveActivity.JSONRecord, under key: [UInt8], to place: Place) -> Bool {
             sender.send(
                 key: key, value: record.encoded(), to: topics[place.rawValue],
                 partition: Int32(lanes.partition(of: key)))
@@ -472,11 +476,11 @@ extension ExpanderDecider {
         }
         stage.reached(.continuationsSent)
         for share in shares {
-            for enquiry in share.worker.expander.output.enquiries {
-                guard send(enquiry, under: enquiry.groupKey.bytes, to: .sendsTimed) else { return false }
+            for enquiry in share.worker.expander.output.groupStateRequests {
+                guard send(enquiry, under: enquiry.scopeKey.bytes, to: .sendsTimed) else { return false }
             }
         }
-        stage.reached(.enquiriesSent)
+        stage.reached(.groupStateRequestsSent)
         return true
     }
 }

@@ -13,7 +13,7 @@ internal import Topics
 /// into jobs. A transaction holds one page of every lane with work.
 final class ExpanderDecider: StageDecider {
     typealias Step = ExpanderStep
-    typealias Part = OwnedLane
+    typealias Part = AssignedLane
 
     /// The longest wait if there is no work at all.
     static let idleMilliseconds = 250
@@ -30,16 +30,16 @@ final class ExpanderDecider: StageDecider {
     let settings: FanOutSettings
     let metrics: ExpanderMetrics
     let stage: StageClients<ExpanderDecider>
-    let registry: RegistryLanes
+    let registry: LaneRegistries
     let reader = JSONReader(limits: Expansion.limits)
-    let lanes: Lanes
-    private let readCatalog: () -> KnownCatalog?
+    let lanes: LanePartitioner
+    private let readCatalog: () -> CatalogSnapshot?
 
     var page = TokenPage()
-    var news = LaneNews()
-    let requests = DecodedRecords<ExpansionRequest>()
-    let scopes = DecodedRecords<LaneScope>()
-    var pageSize: PageSize
+    var news = LaneChanges()
+    let requests = DecodedRecordCache<ExpansionRequest>()
+    let scopes = DecodedRecordCache<LaneScope>()
+    var pageSize: AdaptivePageSize
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
     /// The number of the iteration. It selects the first lane of a transaction, so that no lane is always
@@ -51,9 +51,9 @@ final class ExpanderDecider: StageDecider {
     var wasUrgent = false
     /// The start and the number of requests of the last urgent transaction.
     var lastUrgent: (began: Instant, requests: Int)?
-    var startsWalk = StartsWalk()
+    var startsWalk = ScopeScan()
     /// The newest question for young records.
-    var youngRecords: QuestionID?
+    var youngRecords: OffsetQueryID?
     /// The time of the next question whether this machine's clock is ahead.
     var nextQuestion = Instant.now()
 
@@ -64,17 +64,17 @@ final class ExpanderDecider: StageDecider {
         self.settings = settings
         metrics = ExpanderMetrics(context.metrics)
         let layout = environment.layout
-        lanes = Lanes(count: layout.lanes)
+        lanes = LanePartitioner(laneCount: layout.lanes)
         readCatalog = { environment.catalog }
-        pageSize = PageSize(
+        pageSize = AdaptivePageSize(
             rowsAtStart: settings.pageRowsAtStart, millisecondsMax: settings.pageMilliseconds)
-        var view = TopicViewForm(
-            topic: layout.name(.starts), table: "starts", schema: StartsTable.viewSchema)
-        view.derive = NewestStart.write
-        view.order = StartsOrder.self
+        var view = TopicViewDefinition(
+            topic: layout.name(of: .starts), table: "starts", schema: TransactionScopes.viewSchema)
+        view.derive = NewestStart.writeRow
+        view.rowOrder = ScopesRowOrder.self
         var form = StageForm(
             stage: FanOutService.name, group: "expander", input: "expansions",
-            topics: ExpandedTopic.allCases.map(\.name), outputs: Place.allCases.map(\.topic), view: view)
+            topics: ExpanderInputTopic.allCases.map(\.name), outputs: Place.allCases.map(\.topic), view: view)
         form.loop = FanOutService.Loop.expander.rawValue
         form.followed = [.registry]
         (form.batchRecordsMax, form.batchBytesMax) = (4000, 16 << 20)
@@ -86,10 +86,10 @@ final class ExpanderDecider: StageDecider {
         // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
         // repeats and compression helps.
         if settings.jobsPerSheet > 1 {
-            form.producer.compressionOfTopics[layout.name(.jobs)] = ProducerOptions.Compression.none
+            form.producer.compressionOfTopics[layout.name(of: .jobs)] = ProducerOptions.Compression.none
         }
-        registry = try RegistryLanes(
-            topic: layout.name(.registry), directory: environment.stateDirectory(of: FanOutService.name),
+        registry = try LaneRegistries(
+            topic: layout.name(of: .registry), directory: environment.stateDirectory(of: FanOutService.name),
             limits: settings.viewLimits, kafka: environment.cluster.settings, log: context.log,
             metrics: context.metrics)
         stage = try StageClients(
@@ -122,15 +122,15 @@ final class ExpanderDecider: StageDecider {
     /// The views of `starts`.
     var starts: TopicViews { stage.views }
     /// The catalog. Nil until it is known.
-    var catalog: KnownCatalog? { readCatalog() }
-    var owned: Dictionary<Int32, OwnedLane>.Values { stage.member.owned.values }
+    var catalog: CatalogSnapshot? { readCatalog() }
+    var owned: Dictionary<Int32, AssignedLane>.Values { stage.member.owned.values }
 
     // MARK: Readiness
 
     var isReady: Bool { catalog != nil }
     var problems: [String] { isReady ? [] : ["the catalog has not been read to its end"] }
-    var blockage: Blockage? { registry.blockage }
-    var isSettled: Bool { stage.isSettled && registry.blockage == nil }
+    var blockage: DiskFullState? { registry.diskFull }
+    var isSettled: Bool { stage.isSettled && registry.diskFull == nil }
 
     /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue,
     /// because they are small.
@@ -140,38 +140,38 @@ final class ExpanderDecider: StageDecider {
 
     // MARK: Membership
 
-    func assigned(_ numbers: [Int32]) { registry.keep(numbers) }
+    func assigned(_ numbers: [Int32]) { registry.closeFiles(except: numbers) }
 
-    func letGo() { registry.letGo() }
+    func letGo() { registry.releaseAll() }
 
-    func openNext(of numbers: [Int32]) throws -> Bool { try registry.openNext(of: numbers) }
+    func openNext(of numbers: [Int32]) throws -> Bool { try registry.openNextFile(of: numbers) }
 
     func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws {
         var committed: [Int32: Int64?] = [:]
         for offset in offsets {
             let partition = offset.partition.partition
             committed[partition] = .some(offset.offset)
-            stage.member.owned[partition]?.beginViews(registryCommitted: offset.offset)
+            stage.member.owned[partition]?.resetForReading(registryCommitted: offset.offset)
         }
-        try registry.begin(committed)
+        try registry.startReading(from: committed)
     }
 
     var followedOffsets: [OffsetToCommit] {
         owned.compactMap { lane in
             lane.registryCommitted.map {
-                OffsetToCommit(stage.place(.registry, lane.partition), offset: $0)
+                OffsetToCommit(partition: stage.place(.registry, lane.partition), offset: $0)
             }
         }
     }
 
     // MARK: Views
 
-    func viewIsComplete(_ partition: Int32) { stage.member.owned[partition]?.hasStarts = true }
+    func viewIsComplete(_ partition: Int32) { stage.member.owned[partition]?.hasReadScopes = true }
 
     func readOthers() throws {
         try readRegistry()
         if stage.member.mustStartOver { return }
-        for lane in owned where lane.condition == .restoring { finishRestoring(lane) }
+        for lane in owned where lane.state == .restoring { finishRestoring(lane) }
     }
 
     func readRegistry() throws {
@@ -179,7 +179,7 @@ final class ExpanderDecider: StageDecider {
         // A lane with a damaged file is not in the registry any more. After a full disk, some records were
         // not taken.
         if !stage.member.mustStartOver,
-            registry.blockage != nil || stage.member.owned.keys.contains(where: { registry[$0] == nil })
+            registry.diskFull != nil || stage.member.owned.keys.contains(where: { registry[$0] == nil })
         {
             stage.member.startOverLater()
         }
@@ -187,17 +187,19 @@ final class ExpanderDecider: StageDecider {
 
     /// Completes the restore of a lane. It can take registry news as soon as `starts` is complete. Pages also
     /// wait for the registry.
-    private func finishRestoring(_ lane: OwnedLane) {
-        guard lane.hasStarts, registry.isReady(lane.partition), let file = registry[lane.partition] else {
+    private func finishRestoring(_ lane: AssignedLane) {
+        guard lane.hasReadScopes, registry.isReady(lane: lane.partition), let file = registry[lane.partition]
+        else {
             return
         }
         if lane.worker == nil {
-            let table = StartsTable(
-                of: lane.partition, in: starts, decoded: scopes, reader: reader, log: stage.log)
-            lane.worker = LaneWorker(file, table, isNew: lane.isNew, jobsPerSheet: settings.jobsPerSheet)
-            registry.serve(lane.partition)
+            let table = TransactionScopes(
+                lane: lane.partition, views: starts, decoded: scopes, reader: reader, log: stage.log)
+            lane.worker = LaneWorker(
+                registry: file, table: table, isNew: lane.isNew, jobsPerSheet: settings.jobsPerSheet)
+            registry.serve(lane: lane.partition)
         }
-        if registry.isComplete(lane.partition) { stage.member.serve(lane.partition) }
+        if registry.isComplete(lane: lane.partition) { stage.member.serve(lane.partition) }
     }
 
     // MARK: Work
@@ -213,7 +215,7 @@ final class ExpanderDecider: StageDecider {
         if isOverlayFull {
             return Wake(at: now.advanced(byMilliseconds: Self.fullMilliseconds), or: [.records, .views])
         }
-        if startsWalk.isUnderWay { return Wake(at: now.advanced(byMilliseconds: Self.walkingMilliseconds)) }
+        if startsWalk.isInProgress { return Wake(at: now.advanced(byMilliseconds: Self.walkingMilliseconds)) }
         var idle = Wake(
             at: now.advanced(byMilliseconds: Self.idleMilliseconds), or: [.records, .views, .others])
         idle.gatherMilliseconds = Self.gatherMilliseconds
@@ -232,13 +234,13 @@ final class ExpanderDecider: StageDecider {
     var descriptors: [Int32] { [registry.descriptor] }
 
     func upkeep(at now: Instant) {
-        registry.retryBlocked(now)
+        registry.retryFullDisk(at: now)
         askTheTime(now)
         metrics.clockDoubtSeconds.set(Double(stage.clock.doubtMilliseconds) / 1000)
         metrics.pageRows.set(Double(pageSize.rows))
         let queues = owned.flatMap(\.queues.all)
         stage.metrics.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))
-        let oldest = queues.compactMap { $0.waiting.first?.stamp }.min()
+        let oldest = queues.compactMap { $0.uncommitted.first?.stamp }.min()
         stage.metrics.oldestSeconds.set(Double(max(0, oldest.map { times.now - $0 } ?? 0)) / 1000)
     }
 
@@ -247,8 +249,8 @@ final class ExpanderDecider: StageDecider {
 
 /// The catalog in the form that pages need.
 struct ExpanderView: ExpanderCatalog {
-    let view: KnownCatalog
+    let view: CatalogSnapshot
 
     func app(_ id: String) -> App? { view.apps[id] }
-    func segment(_ name: String, of app: String) -> SegmentRule? { view.segment(name, of: app)?.rule }
+    func segment(_ name: String, of app: String) -> SegmentRule? { view.segment(named: name, of: app)?.rule }
 }

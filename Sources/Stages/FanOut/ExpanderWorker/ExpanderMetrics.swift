@@ -25,7 +25,7 @@ struct ExpanderMetrics {
         stage = StageMetrics(metrics, names)
         clockDoubtSeconds = FanOutMetrics.clockDoubtSeconds(metrics, loop: "expander")
         jobs = metrics.counter("flotilla_fan_out_jobs_total", help: "jobs committed")
-        age = SendAge(metrics, at: .expanded)
+        age = SendAge(metrics: metrics, step: .expanded)
         sheets = metrics.counter("flotilla_fan_out_sheets_total", help: "sheets of jobs committed")
         caughtUp = metrics.counter(
             "flotilla_fan_out_late_jobs_total", help: "jobs for tokens that arrived after their send")
@@ -33,7 +33,7 @@ struct ExpanderMetrics {
             "flotilla_fan_out_safety_ends_total",
             help: "jobs that ended an activity shortly before the system would have ended it")
         enquiries = metrics.counter(
-            "flotilla_fan_out_enquiries_total",
+            "flotilla_fan_out_group_state_requests_total",
             help: "requests of lanes to the planner for a group's newest state, after a member appeared")
         pageRows = metrics.gauge(
             "flotilla_fan_out_page_rows", help: "the current limit of tokens in a transaction")
@@ -47,6 +47,6 @@ struct ExpanderMetrics {
 
     func count(_ tally: LaneTally) {
         if tally.dropped > 0 { dropped("superseded").add(tally.dropped) }
-        for (reason, count) in tally.excluded { dropped(reason).add(count) }
+        for (reason, count) in tally.excludedByReason { dropped(reason).add(count) }
     }
 }

@@ -4,22 +4,22 @@ internal import StageSupport
 /// and may end the process there.
 package enum ExpanderStep: Int, StageStep, CaseIterable {
     case requestsRead = 1
-    case newsHeard
+    case registryChangesRead
     case pagesWalked
-    case lettersAcknowledged
+    case deadLettersAcknowledged
     case transactionBegun
     case jobsSent
     case startsSent
     case progressSent
     case continuationsSent
-    case enquiriesSent
+    case groupStateRequestsSent
     case offsetsSent
     case committed
-    case overlaid
-    case viewSettled
+    case overlayUpdated
+    case viewWritten
     case registryApplied
     case assigned
     case viewOpened
     case restored
-    case walked
+    case scanned
 }

@@ -4,23 +4,23 @@ internal import LiveActivity
 /// Sends the output of a lane. Heads and bodies of sheets are encoded once.
 struct JobSender {
     /// The longest wait for space in a full producer queue.
-    private static let roomMilliseconds = 5000
+    private static let queueWaitMilliseconds = 5000
 
     private let producer: TransactionalProducer
 
-    init(_ producer: TransactionalProducer) { self.producer = producer }
+    init(producer: TransactionalProducer) { self.producer = producer }
 
     /// Sends the sheets. Returns false if the producer refused one.
-    func send(_ output: borrowing JobOutput, urgent: Topic, usual: Topic) -> Bool {
+    func send(_ output: borrowing JobOutput, urgent: Topic, normal: Topic) -> Bool {
         if output.sheets.isEmpty { return true }
-        let bodies = output.bodies.map { SharedBody(copying: $0.span) }
-        let heads = HeadersOfHeads(output.heads)
+        let bodies = output.bodies.map { SharedRecordValue(copying: $0.span) }
+        let sheetHeaders = SheetHeaders(heads: output.heads)
         for sheet in output.sheets {
-            var headers = heads.copy(sheet.head)
-            headers.add(SheetHeader.to, sheet.lines.bytes.span)
+            var headers = sheetHeaders.copy(forHead: sheet.head)
+            headers.add(SheetHeaderName.to, value: sheet.lines.bytes.span)
             while true {
                 let result = producer.send(
-                    to: sheet.isUrgent ? urgent : usual, partition: Int32(sheet.lane), key: nil,
+                    to: sheet.isUrgent ? urgent : normal, partition: Int32(sheet.lane), key: nil,
                     body: bodies[sheet.body], headers: &headers)
                 if result == .queued { break }
                 guard hasRoom(after: result) else { return false }
@@ -44,27 +44,27 @@ struct JobSender {
     }
 
     private func hasRoom(after result: SendResult) -> Bool {
-        result == .full && producer.waitForRoom(withinMilliseconds: Self.roomMilliseconds)
+        result == .full && producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
     }
 }
 
 /// The headers that all sheets of a head share. They are made once and copied for each sheet.
-private final class HeadersOfHeads {
+private final class SheetHeaders {
     /// Noncopyable values cannot be elements of an array.
-    private final class Box {
+    private final class HeaderBox {
         let headers: RecordHeaders
 
-        init(_ head: JobOutput.Head) {
+        init(head: JobOutput.Head) {
             var headers = RecordHeaders(capacity: 3)
-            headers.add(SheetHeader.apns, head.apns.span)
-            headers.add(SheetHeader.flotilla, head.flotilla.span)
+            headers.add(SheetHeaderName.apns, value: head.apns.span)
+            headers.add(SheetHeaderName.flotilla, value: head.flotilla.span)
             self.headers = headers
         }
     }
 
-    private let boxes: [Box]
+    private let boxes: [HeaderBox]
 
-    init(_ heads: [JobOutput.Head]) { boxes = heads.map(Box.init) }
+    init(heads: [JobOutput.Head]) { boxes = heads.map(HeaderBox.init) }
 
-    func copy(_ head: Int) -> RecordHeaders { boxes[head].headers.copy() }
+    func copy(forHead head: Int) -> RecordHeaders { boxes[head].headers.copy() }
 }

@@ -7,54 +7,55 @@ internal import Store
 /// the start and the key of its ledger row.
 enum NewestStart {
     /// The first byte of the key. No key of the topic begins with it.
-    static let mark: UInt8 = 0
+    static let marker: UInt8 = 0
     private static let separator = UInt8(ascii: "/")
-    private static let type = Array(#""type":""#.utf8)
+    private static let typeField = Array(#""type":""#.utf8)
     /// The field after the type. A JSON string has no quote without an escape before it, so the bytes cannot
     /// occur in a value.
-    private static let endedAt = Array(#","endedAt":"#.utf8)
+    private static let endedAtField = Array(#","endedAt":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
-    private static let timeBytes = 8
+    private static let timeByteCount = 8
 
-    static func isKey(_ key: Span<UInt8>) -> Bool { key.count > 0 && key[0] == mark }
+    static func isKey(_ key: Span<UInt8>) -> Bool { key.count > 0 && key[0] == marker }
 
     static func key(app: String, recipient: Recipient, installation: String, type: String) -> [UInt8] {
         let key = LedgerKey(
-            app: app, .group("-"), recipient: recipient, generation: 1, installation: installation
+            app: app, subject: .group("-"), recipient: recipient, generation: 1, installation: installation
         ).bytes
-        let row = LedgerRow(version: 0, at: 0, type: type).encoded()
-        return self.row(of: key.span, row.span)?.key ?? []
+        let row = LedgerRow(version: 0, startedAt: 0, type: type).encoded()
+        return self.row(forKey: key.span, value: row.span)?.key ?? []
     }
 
     /// - Returns: false for a row that is not a start of a group, and for an activity that its app started.
     ///   It also returns false for an ended start. Such a row is written again long after the start, and
     ///   would replace newer starts.
     @Sendable
-    static func write(of key: Span<UInt8>, _ value: Span<UInt8>, to row: inout DerivedRow) -> Bool {
-        guard let parts = LedgerKeyParts(key), !isOwn(key, parts), value.end(ofFirst: endedAt) == nil,
+    static func writeRow(forKey key: Span<UInt8>, value: Span<UInt8>, to row: inout DerivedRow) -> Bool {
+        guard let parts = LedgerKeyParts(key), !isAppStarted(key, parts: parts),
+            value.end(ofFirst: endedAtField) == nil,
             let name = typeName(in: value),
             let time = RowTime.first(in: value)
         else { return false }
         row.key.removeAll(keepingCapacity: true)
-        row.key.append(mark)
+        row.key.append(marker)
         row.key.append(span: key.extracting(0..<parts.appEnd))
         row.key.append(span: key.extracting(parts.groupEnd..<parts.recipientEnd))
         row.key.append(span: key.extracting(parts.generationEnd..<key.count))
         row.key.append(separator)
         row.key.append(span: value.extracting(name))
-        guard row.key.count <= StartsOrder.keyBytesMax else { return false }
+        guard row.key.count <= ScopesRowOrder.keyBytesMax else { return false }
         row.value.removeAll(keepingCapacity: true)
-        for shift in stride(from: 8 * (timeBytes - 1), through: 0, by: -8) {
+        for shift in stride(from: 8 * (timeByteCount - 1), through: 0, by: -8) {
             row.value.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
         }
         row.value.append(span: key)
         return true
     }
 
-    static func row(of key: Span<UInt8>, _ value: Span<UInt8>) -> DerivedRow? {
+    static func row(forKey key: Span<UInt8>, value: Span<UInt8>) -> DerivedRow? {
         var row = DerivedRow()
-        return write(of: key, value, to: &row) ? row : nil
+        return writeRow(forKey: key, value: value, to: &row) ? row : nil
     }
 
     /// Whether `value` is newer than `other`. Equal times are ordered by their keys.
@@ -63,27 +64,27 @@ enum NewestStart {
     }
 
     /// Returns the time in milliseconds since 1970 and the ledger's key. Returns nil for any other value.
-    static func read(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
+    static func decode(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
         guard let time = time(of: value) else { return nil }
-        let rest = [UInt8](copying: value.extracting(timeBytes..<value.count))
+        let rest = [UInt8](copying: value.extracting(timeByteCount..<value.count))
         return LedgerKey(bytes: rest).map { (time, $0) }
     }
 
     /// Returns only the time.
     static func time(of value: Span<UInt8>) -> Int64? {
-        guard value.count > timeBytes else { return nil }
+        guard value.count > timeByteCount else { return nil }
         var time: Int64 = 0
-        for index in 0..<timeBytes { time = time << 8 | Int64(value[index]) }
+        for index in 0..<timeByteCount { time = time << 8 | Int64(value[index]) }
         return time
     }
 
     /// Whether the generation is 0, for activities that their app started.
-    private static func isOwn(_ key: Span<UInt8>, _ parts: LedgerKeyParts) -> Bool {
+    private static func isAppStarted(_ key: Span<UInt8>, parts: LedgerKeyParts) -> Bool {
         parts.generationEnd == parts.recipientEnd + 2 && key[parts.recipientEnd + 1] == UInt8(ascii: "0")
     }
 
     private static func typeName(in value: Span<UInt8>) -> Range<Int>? {
-        guard let start = value.end(ofFirst: type) else { return nil }
+        guard let start = value.end(ofFirst: typeField) else { return nil }
         var end = start
         while end < value.count, value[end] != quote { end += value[end] == escape ? 2 : 1 }
         return start < end && end < value.count ? start..<end : nil

@@ -9,15 +9,15 @@ enum GroupKeyLength {
 
     /// Returns the problem with the named users. Nil if all their rows can be stored.
     static func problem(of send: Send) -> String? {
-        guard let key = send.groupKey, key.recipient == nil, case .users(let users) = send.audience else {
+        guard let key = send.scopeKey, key.recipient == nil, case .users(let users) = send.audience else {
             return nil
         }
-        let bytes = key.of(.user("")).bytes.count
-        for user in users where bytes + escapedBytes * user.utf8.count > Limits.keyBytesMax {
-            let own = key.of(.user(user)).bytes.count
-            if own > Limits.keyBytesMax {
+        let bytes = key.narrowed(to: .user("")).bytes.count
+        for user in users where bytes + escapedBytes * user.utf8.count > EnvironmentLimits.keyBytesMax {
+            let own = key.narrowed(to: .user(user)).bytes.count
+            if own > EnvironmentLimits.keyBytesMax {
                 return
-                    "users: group and user make a key of \(own) bytes, and the limit is \(Limits.keyBytesMax); give shorter names"
+                    "users: group and user make a key of \(own) bytes, and the limit is \(EnvironmentLimits.keyBytesMax); give shorter names"
             }
         }
         return nil

@@ -4,23 +4,26 @@ internal import LiveActivity
 
 extension GroupRow {
     /// Whether the state was cancelled. Call it on the whole group's row.
-    func hasTakenBack(_ state: ScopeState) -> Bool { cancelled.contains { state.comes(from: $0.send) } }
+    func hasCancelled(_ state: ScopeState) -> Bool {
+        cancelledSends.contains { state.originates(from: $0.send) }
+    }
 
     /// Returns the states that an update of the scope replaces, the newest first. Empty if only the lanes
     /// know the scope's last state. Then the lanes restore it.
     ///
     /// - Parameter whole: the group's row, which knows the cancelled sends.
     func replacedStates(within whole: GroupRow) -> [ScopeState] {
-        guard let newest else { return [] }
-        let standing = ([newest] + previous).lazy.filter { !whole.hasTakenBack($0) }
-        return standing.prefix(Self.previousMax).map(\.reduced)
+        guard let newestState else { return [] }
+        let standing = ([newestState] + replacedStates).lazy.filter { !whole.hasCancelled($0) }
+        return standing.prefix(Self.replacedStatesMax).map(\.reduced)
     }
 
     /// Returns the states that the cancelled update had replaced, the newest first. Empty if the update is
     /// not the newest any more.
-    func restorableStates(from cancel: Cancel, within whole: GroupRow) -> [ScopeState] {
-        guard let newest, newest.comes(from: cancel.send), newest.content.event == .update else { return [] }
-        return previous.filter { !whole.hasTakenBack($0) }.map(\.reduced)
+    func restorableStates(from cancel: Cancellation, within whole: GroupRow) -> [ScopeState] {
+        guard let newestState, newestState.originates(from: cancel.send), newestState.content.event == .update
+        else { return [] }
+        return replacedStates.filter { !whole.hasCancelled($0) }.map(\.reduced)
     }
 }
 

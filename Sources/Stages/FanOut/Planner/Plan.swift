@@ -4,7 +4,7 @@ package import LiveActivity
 /// follows the commit.
 package struct Plan: Sendable, Equatable {
     /// An expansion and its lanes.
-    package struct Part: Sendable, Equatable {
+    package struct LaneExpansion: Sendable, Equatable {
         package var expansion: Expansion
         /// The lane. Nil for every lane.
         package var lane: Int?
@@ -12,18 +12,18 @@ package struct Plan: Sendable, Equatable {
         package var isUrgent: Bool
     }
 
-    package var progress: [Progress] = []
-    package var parts: [Part] = []
+    package var progress: [ProgressRecord] = []
+    package var expansions: [LaneExpansion] = []
     /// The order to lanes to stop a send: to every lane, or to the lane of the private group's owner.
-    package var stop: Stop?
+    package var stop: StopInstruction?
     /// The time at which the group ends automatically.
-    package var autoEnd: EndSchedule?
-    package var note: SupersededNote?
+    package var autoEnd: AutomaticEnd?
+    package var note: SupersededVersions?
     /// The scope that holds a send until the clock reaches its version.
-    package var held: Held?
+    package var heldSend: HeldSend?
 
-    package struct Held: Sendable, Equatable {
-        package var key: GroupKey
+    package struct HeldSend: Sendable, Equatable {
+        package var key: ScopeKey
         /// The time at which the send may go, in seconds since 1970.
         package var at: Int64
     }
@@ -33,8 +33,8 @@ package struct Plan: Sendable, Equatable {
     /// Removes everything that a dry run must not do. It may only walk through the lanes and report the
     /// result.
     mutating func keepDryRun() {
-        progress.removeAll { !$0.dryRun }
-        parts.removeAll { !$0.expansion.dryRun }
-        (stop, autoEnd, note, held) = (nil, nil, nil, nil)
+        progress.removeAll { !$0.isDryRun }
+        expansions.removeAll { !$0.expansion.isDryRun }
+        (stop, autoEnd, note, heldSend) = (nil, nil, nil, nil)
     }
 }

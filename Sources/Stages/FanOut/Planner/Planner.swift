@@ -24,10 +24,10 @@ package struct Planner: Sendable {
         _ request: SendRequest, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         switch request {
-        case .cancel(let cancel): return try plan(cancel, stamp: stamp, in: &table)
+        case .cancellation(let cancel): return try plan(cancel, stamp: stamp, in: &table)
         case .send(let send): return try plan(send, stamp: stamp, app: app, in: &table)
-        case .enquiry(let enquiry):
-            var job = Planning(self, key: enquiry.groupKey, stamp: stamp)
+        case .groupState(let enquiry):
+            var job = PlanBuilder(self, key: enquiry.scopeKey, stamp: stamp)
             try job.answer(enquiry, in: table)
             return job.plan
         }
@@ -37,11 +37,11 @@ package struct Planner: Sendable {
     /// more.
     ///
     /// - Parameter now: seconds since 1970 by the cluster's clock.
-    package func release(_ key: GroupKey, now: Int64, in table: inout some GroupTable) throws(StoreError)
+    package func release(_ key: ScopeKey, now: Int64, in table: inout some GroupTable) throws(StoreError)
         -> Plan
     {
-        var job = Planning(self, key: key, stamp: now * 1000)
-        guard let row = try table.row(of: key), let send = row.held else { return job.plan }
+        var job = PlanBuilder(self, key: key, stamp: now * 1000)
+        guard let row = try table.row(of: key), let send = row.heldSend else { return job.plan }
         try job.release(send, row, in: &table)
         return job.plan
     }
@@ -49,46 +49,47 @@ package struct Planner: Sendable {
     private func plan(
         _ send: Send, stamp: Int64, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
-        guard let key = send.groupKey else { preconditionFailure("a send without a key was decoded") }
-        var job = Planning(self, key: key, stamp: stamp)
-        if let fingerprint = send.fingerprint, !send.dryRun {
-            if let seen = try table.seen(send.id, app: send.app), seen.isKept(at: stamp) {
-                if seen.fingerprint != fingerprint { job.say(.conflict, send) }
+        guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
+        var job = PlanBuilder(self, key: key, stamp: stamp)
+        if let fingerprint = send.fingerprint, !send.isDryRun {
+            if let seen = try table.seenSend(id: send.id, app: send.app), seen.isKept(at: stamp) {
+                if seen.fingerprint != fingerprint { job.report(.conflict, for: send) }
                 return job.plan
             }
-            table.set(SeenSend(fingerprint: fingerprint, at: stamp), send: send.id, app: send.app)
+            table.set(
+                SendIdempotencyRow(fingerprint: fingerprint, writtenAt: stamp), send: send.id, app: send.app)
         }
         guard let app else {
-            job.say(.unknownApp, send)
+            job.report(.unknownApp, for: send)
             return job.plan
         }
         if job.isExpired(send) {
-            job.say(.expired, send)
+            job.report(.expired, for: send)
             return job.plan
         }
-        let row = try job.known(key, in: table)
+        let row = try job.currentRow(of: key, in: table)
         // The scheduler and a cancel do not wait for each other, so the cancel of a scheduled send can come
         // first. For other sends the cancel always comes later.
-        if send.scheduledAt != nil, row.cancelled.contains(where: { $0.send == send.id }) {
-            job.say(.cancelled, send)
+        if send.scheduledAt != nil, row.cancelledSends.contains(where: { $0.send == send.id }) {
+            job.report(.cancelled, for: send)
             return job.plan
         }
         if isOutdated(send, row) {
-            job.say(.outdated, send)
+            job.report(.outdated, for: send)
             return job.plan
         }
         let findings = try job.findings(send, of: row, in: app, table)
         if !findings.isEmpty {
-            job.say(.refused, send, findings: findings)
+            job.report(.refused, for: send, findings: findings)
             return job.plan
         }
         // A dry run takes the same path, but its changes to rows are dropped.
-        if send.dryRun {
+        if send.isDryRun {
             var scratch = DryRunTable(table)
-            try job.carryOut(send, row, in: &scratch)
+            try job.apply(send, to: row, in: &scratch)
             job.plan.keepDryRun()
         } else {
-            try job.carryOut(send, row, in: &table)
+            try job.apply(send, to: row, in: &table)
         }
         return job.plan
     }
@@ -101,12 +102,13 @@ package struct Planner: Sendable {
         return row.hasEnded(since: send.scheduledAt)
     }
 
-    private func plan(_ cancel: Cancel, stamp: Int64, in table: inout some GroupTable) throws(StoreError)
+    private func plan(_ cancel: Cancellation, stamp: Int64, in table: inout some GroupTable)
+        throws(StoreError)
         -> Plan
     {
-        guard let key = cancel.groupKey else { preconditionFailure("a cancel without a key was decoded") }
-        var job = Planning(self, key: key, stamp: stamp)
-        try job.carryOut(cancel, in: &table)
+        guard let key = cancel.scopeKey else { preconditionFailure("a cancel without a key was decoded") }
+        var job = PlanBuilder(self, key: key, stamp: stamp)
+        try job.apply(cancel, in: &table)
         return job.plan
     }
 
@@ -119,8 +121,10 @@ private struct DryRunTable<Base: GroupTable>: GroupTable {
 
     init(_ base: Base) { self.base = base }
 
-    func row(of key: GroupKey) throws(StoreError) -> GroupRow? { try base.row(of: key) }
-    func seen(_ send: String, app: String) throws(StoreError) -> SeenSend? { try base.seen(send, app: app) }
-    mutating func set(_ row: GroupRow, of key: GroupKey) {}
-    mutating func set(_ seen: SeenSend, send: String, app: String) {}
+    func row(of key: ScopeKey) throws(StoreError) -> GroupRow? { try base.row(of: key) }
+    func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
+        try base.seenSend(id: send, app: app)
+    }
+    mutating func set(_ row: GroupRow, of key: ScopeKey) {}
+    mutating func set(_ seen: SendIdempotencyRow, send: String, app: String) {}
 }

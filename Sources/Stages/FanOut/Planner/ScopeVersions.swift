@@ -5,38 +5,38 @@ internal import LiveActivity
 enum ScopeVersions {
     /// The most seconds that a version may be ahead of its record's stamp. A phone accepts a timestamp from
     /// the future, and then ignores lower ones until the clock reaches it.
-    static let aheadMax: Int64 = 5
+    static let aheadSecondsMax: Int64 = 5
     /// The longest wait of a send, in seconds. A larger lead does not come from a burst but from a wrong
     /// cluster clock. Waiting would then take as long as the clock was wrong.
-    static let waitMax: Int64 = 60
+    static let waitSecondsMax: Int64 = 60
 
     /// Returns the whole group's next version, above all versions of its scopes.
-    static func next(whole row: GroupRow, at now: Int64) -> Int64 { max(now, row.highest + 1) }
+    static func next(whole row: GroupRow, at now: Int64) -> Int64 { max(now, row.highestVersion + 1) }
 
     /// Returns a recipient's next version, above its own and the whole group's versions.
     static func next(own: GroupRow, whole: GroupRow, at now: Int64) -> Int64 {
-        max(now, max(own.version, whole.floor) + 1)
+        max(now, max(own.version, whole.recipientVersionFloor) + 1)
     }
 
     static func isTooFarAhead(_ version: Int64, at now: Int64) -> Bool {
-        version > now + aheadMax && version <= now + aheadMax + waitMax
+        version > now + aheadSecondsMax && version <= now + aheadSecondsMax + waitSecondsMax
     }
 }
 
 /// The phase of a scope's generation, from its last start and last END. Versions have one order for each
 /// recipient, so the later of the two decides.
-enum ScopeLife {
+enum GenerationPhase {
     /// No start and no END was seen. The app may have started the activity.
     case unknown
     case open
     case ended
 
     /// The phase of a whole group, or of a private group's owner.
-    init(_ row: GroupRow) { self.init(start: row.generation, end: row.endedAt) }
+    init(_ row: GroupRow) { self.init(start: row.generation, end: row.endVersion) }
 
     /// The phase of one recipient in a group. Sends to the whole group count for the recipient, too.
     init(own: GroupRow, whole: GroupRow) {
-        self.init(start: max(own.generation, whole.generation), end: max(own.endedAt, whole.endedAt))
+        self.init(start: max(own.generation, whole.generation), end: max(own.endVersion, whole.endVersion))
     }
 
     private init(start: Int64, end: Int64) {

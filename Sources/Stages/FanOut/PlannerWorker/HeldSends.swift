@@ -8,7 +8,7 @@ struct HeldSends {
     static let countMax = 200_000
 
     struct Reminder: Equatable {
-        var key: GroupKey
+        var key: ScopeKey
         var partition: Int32
     }
 
@@ -18,7 +18,7 @@ struct HeldSends {
 
     var isFull: Bool { count >= Self.countMax }
 
-    mutating func add(_ key: GroupKey, in partition: Int32, at second: Int64) {
+    mutating func add(_ key: ScopeKey, in partition: Int32, at second: Int64) {
         due[second, default: []].append(Reminder(key: key, partition: partition))
         count += 1
     }
@@ -26,7 +26,7 @@ struct HeldSends {
     /// Takes at most `countMax` reminders that are due by the clock of their partition.
     ///
     /// - Parameter times: seconds since 1970, by partition.
-    mutating func take(_ countMax: Int, at times: [Int32: Int64]) -> [Reminder] {
+    mutating func takeDue(countMax: Int, at times: [Int32: Int64]) -> [Reminder] {
         guard let latest = times.values.max() else { return [] }
         var taken: [Reminder] = []
         for second in due.keys.filter({ $0 <= latest }).sorted() where taken.count < countMax {
@@ -44,7 +44,7 @@ struct HeldSends {
     }
 
     /// Drops the reminders of all other partitions.
-    mutating func keep(_ partitions: some Collection<Int32>) {
+    mutating func removeAll(except partitions: some Collection<Int32>) {
         if count == 0 { return }
         due = due.compactMapValues { reminders in
             let left = reminders.filter { partitions.contains($0.partition) }

@@ -16,7 +16,7 @@ extension PlannerDecider {
         for part in serving {
             times[part.partition] = stage.clock.decisionTime(at: now).map { $0 / 1000 }
         }
-        let due = held.take(Self.releasesMax, at: times)
+        let due = held.takeDue(countMax: Self.releasesMax, at: times)
         if due.isEmpty { return }
         beginTransaction()
         guard try plan(due, at: times) else { return remind(due) }
@@ -44,7 +44,7 @@ extension PlannerDecider {
             do throws(StoreError) {
                 take(try planner.release(reminder.key, now: time, in: &table), of: reminder.partition)
             } catch {
-                try stage.views.rebuild(reminder.partition, error)
+                try stage.views.rebuild(reminder.partition, after: error)
                 return false
             }
             if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }

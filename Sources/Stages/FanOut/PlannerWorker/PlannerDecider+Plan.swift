@@ -9,15 +9,15 @@ internal import Topics
 
 /// The result of a transaction, apart from its records.
 struct PlannedWork {
-    var notes: [SupersededNote] = []
-    var verdicts: [Progress.Verdict: Int] = [:]
+    var notes: [SupersededVersions] = []
+    var verdicts: [ProgressRecord.PlannerVerdict: Int] = [:]
     var sends = 0
     var misfits = 0
 
     mutating func add(_ plan: Plan) {
         if let note = plan.note { notes.append(note) }
         for progress in plan.progress {
-            if case .verdict(let part) = progress.part { verdicts[part.verdict, default: 0] += 1 }
+            if case .planner(let part) = progress.part { verdicts[part.verdict, default: 0] += 1 }
         }
     }
 }
@@ -46,49 +46,51 @@ extension PlannerDecider {
     }
 
     func committed(at now: Instant) {
-        output.eachRow { partition, key, record in
-            stage.views.overlays[partition]?.committed(key, record, at: now)
+        output.forEachRow { partition, key, record in
+            stage.views.overlays[partition]?.recordCommit(of: key, as: record, at: now)
         }
     }
 
     func conclude() {
         for note in planned.notes { notes.send(note) }
-        stage.reached(.noted)
+        stage.reached(.notesSent)
         stage.metrics.records("planned").add(planned.sends - planned.misfits)
         stage.metrics.records("rejected").add(planned.misfits)
         for (verdict, count) in planned.verdicts { metrics.verdicts(verdict.rawValue).add(count) }
-        for target in PlanOutput.Target.allCases where output.count(target) > 0 {
-            stage.metrics.produced(target.topic.rawValue).add(output.count(target))
+        for target in PlannerOutput.OutputTopic.allCases where output.count(of: target) > 0 {
+            stage.metrics.produced(target.topic.rawValue).add(output.count(of: target))
         }
         metrics.notes.add(planned.notes.count)
     }
 
-    func table(of partition: Int32) -> PartitionTable {
+    func table(of partition: Int32) -> TransactionGroups {
         if let table = tables[partition] { return table }
-        let table = PartitionTable(of: partition, in: stage.views, reader: reader, log: stage.log)
+        let table = TransactionGroups(
+            partition: partition, views: stage.views, reader: reader, log: stage.log)
         tables[partition] = table
         return table
     }
 
     // MARK: Reading
 
-    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (request: SendRequest, stamp: Int64)
-    {
-        guard let value = record.value else { throw .empty("a send") }
-        guard let stamp = record.timestamp else { throw .timeless }
+    private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> (
+        request: SendRequest, stamp: Int64
+    ) {
+        guard let value = record.value else { throw .emptyValue(expected: "a send") }
+        guard let stamp = record.timestamp else { throw .missingTimestamp }
         let request: SendRequest
-        do throws(RecordError) {
-            request = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+        do throws(RecordDecodingError) {
+            request = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe SendRequest.decode(bytes, with: reader)
             }
         } catch {
-            throw Misfit(error)
+            throw RejectedRecord(error)
         }
-        guard let key = request.groupKey?.bytes else { throw .keyless }
-        guard key.count <= Limits.keyBytesMax else { throw .keyTooLong(key.count) }
+        guard let key = request.scopeKey?.bytes else { throw .keyless }
+        guard key.count <= EnvironmentLimits.keyBytesMax else { throw .keyTooLong(key.count) }
         if case .send(let send) = request, send.fingerprint != nil {
-            let bytes = SeenSend.key(app: send.app, send: send.id).count
-            guard bytes <= Limits.keyBytesMax else { throw .keyTooLong(bytes) }
+            let bytes = SendIdempotencyRow.key(app: send.app, send: send.id).count
+            guard bytes <= EnvironmentLimits.keyBytesMax else { throw .keyTooLong(bytes) }
         }
         let home = lanes.partition(of: key)
         guard home == record.partition else { throw .astray(home) }
@@ -108,13 +110,13 @@ extension PlannerDecider {
     }
 
     private func decide(
-        _ index: Int, of batch: borrowing RecordBatch, in table: PartitionTable
+        _ index: Int, of batch: borrowing RecordBatch, in table: TransactionGroups
     ) throws(StoreError) {
         planned.sends += 1
         let now = stage.time.now()
         let request: SendRequest
         var stamp: Int64
-        do throws(Misfit) {
+        do throws(RejectedRecord) {
             (request, stamp) = try read(batch[index])
         } catch {
             planned.misfits += 1
@@ -126,7 +128,7 @@ extension PlannerDecider {
         stamp = min(stamp, time)
         let age = time - stamp
         var app: App?
-        if case .send(let send) = request { app = apps.app(send.app, age: age) }
+        if case .send(let send) = request { app = apps.app(id: send.app, age: age) }
         var table = table
         take(try planner.plan(request, stamp: stamp, app: app, in: &table), of: table.partition)
     }
@@ -135,24 +137,27 @@ extension PlannerDecider {
         output.add(plan)
         planned.add(plan)
         // Added before the commit. If the commit succeeds but its answer is lost, the reminder must exist.
-        if let waiting = plan.held { held.add(waiting.key, in: partition, at: waiting.at) }
+        if let waiting = plan.heldSend { held.add(waiting.key, in: partition, at: waiting.at) }
     }
 }
 
-extension Misfit {
-    fileprivate static let keyless = Misfit("no_group", "the record names neither a group nor one activity")
+extension RejectedRecord {
+    fileprivate static let keyless = RejectedRecord(
+        code: "no_group", reason: "the record names neither a group nor one activity")
 
-    fileprivate static func keyTooLong(_ bytes: Int) -> Misfit {
-        Misfit(
-            "key_too_long",
-            "app, group and recipient (or id) make a key of \(bytes) bytes; the limit is \(Limits.keyBytesMax)"
+    fileprivate static func keyTooLong(_ bytes: Int) -> RejectedRecord {
+        RejectedRecord(
+            code: "key_too_long",
+            reason:
+                "app, group and recipient (or id) make a key of \(bytes) bytes; the limit is \(EnvironmentLimits.keyBytesMax)"
         )
     }
 
-    fileprivate static func astray(_ home: Int) -> Misfit {
-        Misfit(
-            "wrong_partition",
-            "the record belongs in partition \(home), with its group's other sends; only the gateway writes sends"
+    fileprivate static func astray(_ home: Int) -> RejectedRecord {
+        RejectedRecord(
+            code: "wrong_partition",
+            reason:
+                "the record belongs in partition \(home), with its group's other sends; only the gateway writes sends"
         )
     }
 }

@@ -10,7 +10,7 @@ extension PlannerDecider {
     /// Reads one page of the current walk.
     func walkOn(_ now: Instant) throws {
         guard
-            let partition = walk.next(
+            let partition = walk.nextPartition(
                 of: serving.map(\.partition), at: now, intervalMilliseconds: settings.sweepMilliseconds),
             let view = stage.views[partition]
         else { return }
@@ -19,27 +19,27 @@ extension PlannerDecider {
         let time = stage.clock.surelyPast(at: now)
         let more: Bool
         do throws(StoreError) {
-            more = try view.page(&range, rows: GroupWalk.rowsMax) { key, value in
-                let bytes = KeyBytes([UInt8](copying: key))
+            more = try view.readPage(of: &range, rows: GroupScan.rowsMax) { key, value in
+                let bytes = HashedKey([UInt8](copying: key))
                 // A row that is newer than the view comes from this planner, so its note is sent. But it may
                 // still hold a send that the previous planner held.
                 if let newer = stage.views.overlays[partition]?[bytes] {
                     return found.takeHeld(of: bytes, newer.span, with: reader)
                 }
-                guard let glance = GroupGlance.look(key, value, with: reader)
+                guard let glance = GroupRowSummary.decode(key: key, value: value, with: reader)
                 else { return }
                 found.take(glance, bytes, time: time)
             }
         } catch {
-            return try stage.views.rebuild(partition, error)
+            return try stage.views.rebuild(partition, after: error)
         }
-        stage.reached(.walked)
-        if walk.isFirst { take(found, of: partition, at: now) }
+        stage.reached(.scanned)
+        if walk.isFirstPass { take(found, of: partition, at: now) }
         guard try forget(found.outlived, of: partition) else { return }
         walk.range = range
         if more { return }
-        if walk.isFirst { stage.member.owned[partition]?.isWalked = true }
-        walk.finish()
+        if walk.isFirstPass { stage.member.owned[partition]?.isScanned = true }
+        walk.finishPartition()
     }
 
     private func take(_ page: WalkedPage, of partition: Int32, at now: Instant) {
@@ -52,10 +52,10 @@ extension PlannerDecider {
     }
 
     /// Deletes the rows. Returns false if they still exist.
-    private func forget(_ keys: [KeyBytes], of partition: Int32) throws -> Bool {
+    private func forget(_ keys: [HashedKey], of partition: Int32) throws -> Bool {
         if keys.isEmpty { return true }
         beginTransaction()
-        for key in keys { output.addTombstone(key, partition: partition) }
+        for key in keys { output.addTombstone(for: key, partition: partition) }
         stage.reached(.sweepBegun)
         guard try commitAlone(of: [partition]) else { return false }
         metrics.forgotten.add(keys.count)
@@ -66,34 +66,36 @@ extension PlannerDecider {
 
 /// The findings of one page of a walk.
 private struct WalkedPage {
-    var outlived: [KeyBytes] = []
-    var held: [GroupKey] = []
-    var notes: [SupersededNote] = []
+    var outlived: [HashedKey] = []
+    var held: [ScopeKey] = []
+    var notes: [SupersededVersions] = []
     /// The newest stamp, in milliseconds since 1970.
     var newest: Int64?
 
     /// Takes the held send of a row that is newer than the view.
-    mutating func takeHeld(of key: KeyBytes, _ row: Span<UInt8>, with reader: JSONReader) {
-        guard case .group(_, true, _) = GroupGlance.look(key.bytes.span, row, with: reader),
-            let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) })
+    mutating func takeHeld(of key: HashedKey, _ row: Span<UInt8>, with reader: JSONReader) {
+        guard case .group(_, true, _) = GroupRowSummary.decode(key: key.bytes.span, value: row, with: reader),
+            let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) })
         else { return }
         held.append(key)
     }
 
     /// - Parameter time: the cluster's time, if it is known.
-    mutating func take(_ glance: GroupGlance, _ key: KeyBytes, time: Int64?) {
+    mutating func take(_ glance: GroupRowSummary, _ key: HashedKey, time: Int64?) {
         switch glance {
-        case .seen(let at):
+        case .seenSend(let at):
             newest = max(newest ?? at, at)
-            if let time, !SeenSend.isKept(at, at: time) { outlived.append(key) }
+            if let time, !SendIdempotencyRow.isKept(writtenAt: at, at: time) { outlived.append(key) }
         case .group(let lastAt, let isHeld, let note):
             newest = max(newest ?? lastAt, lastAt)
-            if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe GroupKey(bytes: $0) }) {
+            if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) {
                 held.append(key)
             }
-            if let time, !isHeld, !GroupRow.isKept(lastAt, at: time) { return outlived.append(key) }
+            if let time, !isHeld, !GroupRow.isKept(lastSendAt: lastAt, at: time) {
+                return outlived.append(key)
+            }
             // Jobs of older sends are not in flight any more.
-            if let note, time.map({ $0 - lastAt < SupersededNote.cancelledMilliseconds }) ?? true {
+            if let note, time.map({ $0 - lastAt < SupersededVersions.cancelledMilliseconds }) ?? true {
                 notes.append(note)
             }
         }

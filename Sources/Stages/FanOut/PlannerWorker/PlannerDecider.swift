@@ -15,7 +15,7 @@ internal import Topics
 /// for more sends (`Gathering`).
 final class PlannerDecider: RecordDecider {
     typealias Step = PlannerStep
-    typealias Part = PlannedPartition
+    typealias Part = SendsPartition
 
     /// The version of the layout of the views' files. Files with another version are rebuilt.
     static let viewSchema = 1
@@ -25,18 +25,18 @@ final class PlannerDecider: RecordDecider {
     let settings: FanOutSettings
     let metrics: PlannerMetrics
     let stage: StageClients<PlannerDecider>
-    let notes: NoteWriter
+    let notes: SupersededNoteWriter
     let planner: Planner
-    let apps: KnownApps
+    let apps: CatalogApps
     let reader = JSONReader()
-    let lanes: Lanes
+    let lanes: LanePartitioner
 
-    var output: PlanOutput
+    var output: PlannerOutput
     /// The result of the current transaction, apart from its records, and its rows by partition.
     var planned = PlannedWork()
-    var tables: [Int32: PartitionTable] = [:]
+    var tables: [Int32: TransactionGroups] = [:]
     var held = HeldSends()
-    var walk = GroupWalk()
+    var walk = GroupScan()
 
     init(
         _ settings: FanOutSettings, in environment: StageEnvironment, _ context: StageContext<Step>,
@@ -45,15 +45,17 @@ final class PlannerDecider: RecordDecider {
         self.settings = settings
         metrics = PlannerMetrics(context.metrics)
         let layout = environment.layout
-        let lanes = Lanes(count: layout.lanes)
+        let lanes = LanePartitioner(laneCount: layout.lanes)
         self.lanes = lanes
         planner = Planner(lanes: layout.lanes) { app, recipient in lanes.lane(of: recipient, app: app) }
-        apps = KnownApps { environment.catalog?.apps }
-        output = PlanOutput(lanes: lanes)
+        apps = CatalogApps { environment.catalog?.apps }
+        output = PlannerOutput(partitioner: lanes)
         var form = StageForm(
             stage: FanOutService.name, group: "planner", input: "sends",
-            topics: PlannedTopic.allCases.map(\.name), outputs: PlanOutput.Target.allCases.map(\.topic),
-            view: TopicViewForm(topic: layout.name(.groups), table: "groups", schema: Self.viewSchema))
+            topics: PlannerInputTopic.allCases.map(\.name),
+            outputs: PlannerOutput.OutputTopic.allCases.map(\.topic),
+            view: TopicViewDefinition(
+                topic: layout.name(of: .groups), table: "groups", schema: Self.viewSchema))
         form.loop = FanOutService.Loop.planner.rawValue
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchSendsMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
@@ -61,8 +63,8 @@ final class PlannerDecider: RecordDecider {
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax
         form.partitionKibibytesMax = settings.partitionKibibytesMax
-        notes = try NoteWriter(
-            environment.cluster.settings, layout, log: context.log, metrics: context.metrics)
+        notes = try SupersededNoteWriter(
+            kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(
             form, in: environment, context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
     }
@@ -75,12 +77,12 @@ final class PlannerDecider: RecordDecider {
 
     // MARK: Membership
 
-    func assigned(_ numbers: [Int32]) { held.keep(numbers) }
+    func assigned(_ numbers: [Int32]) { held.removeAll(except: numbers) }
 
-    func letGo() { walk = GroupWalk() }
+    func letGo() { walk = GroupScan() }
 
     func flows(_ partition: Int32) {
-        if stage.member.owned[partition]?.isWalked == false { walk.begin(partition) }
+        if stage.member.owned[partition]?.isScanned == false { walk.add(partition) }
     }
 
     // MARK: Work
@@ -98,13 +100,13 @@ final class PlannerDecider: RecordDecider {
 
     func upkeep(at now: Instant) throws {
         // Lost notes are repeated from the rows.
-        if notes.serve() { for part in serving { walk.begin(part.partition) } }
-        if notes.isRuined { throw StageFailure.client("a producer of the planner is unusable") }
+        if notes.poll() { for part in serving { walk.add(part.partition) } }
+        if notes.hasFatalError { throw StageFailure.client("a producer of the planner is unusable") }
         metrics.clockDoubtSeconds.set(Double(stage.clock.doubtMilliseconds) / 1000)
         metrics.held.set(Double(held.count))
     }
 
-    var serving: [PlannedPartition] { stage.member.owned.values.filter(\.isServing) }
+    var serving: [SendsPartition] { stage.member.owned.values.filter(\.isServing) }
 
-    func finish() { notes.finish() }
+    func finish() { notes.flush() }
 }

@@ -4,8 +4,8 @@ internal import StageSupport
 /// end the process there.
 package enum PlannerStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
-    case lettersSent
-    case lettersAcknowledged
+    case deadLettersSent
+    case deadLettersAcknowledged
     case decided
     case transactionBegun
     case groupsSent
@@ -15,15 +15,15 @@ package enum PlannerStep: Int, RecordStep, CaseIterable {
     case schedulesSent
     case offsetsSent
     case committed
-    case overlaid
-    case noted
-    case viewSettled
+    case overlayUpdated
+    case notesSent
+    case viewWritten
     case assigned
     case viewOpened
     case restored
     case held
     case released
-    case walked
+    case scanned
     case sweepBegun
     case swept
 }

@@ -8,7 +8,7 @@ struct SessionCheck: Sendable {
     /// The header with the session's token.
     static let tokenHeader = "flotilla-console"
 
-    enum Verdict: Equatable {
+    enum SessionVerdict: Equatable {
         /// The request has no session cookie, or it also has a key.
         case none
         case session(ConsoleSession)
@@ -20,15 +20,15 @@ struct SessionCheck: Sendable {
 
     let seal: SessionSeal
 
-    func verdict(on headers: HTTPHeaders, now: WallTime) -> Verdict {
+    func verdict(on headers: HTTPHeaders, now: WallTime) -> SessionVerdict {
         guard headers["authorization"] == nil, headers["x-netmera-api-key"] == nil,
             let cookie = SessionCookie.value(in: headers)
         else { return .none }
         let token = Array(SessionSeal.token(for: cookie).utf8)
-        guard Self.isOwnSite(headers), let brought = headers[Self.tokenHeader],
-            equalInConstantTime(Array(brought.utf8), token)
+        guard Self.isSameSite(headers), let brought = headers[Self.tokenHeader],
+            isEqualInConstantTime(Array(brought.utf8), token)
         else { return .foreign }
-        return session(in: cookie, now: now).map(Verdict.session) ?? .ended
+        return session(in: cookie, now: now).map(SessionVerdict.session) ?? .ended
     }
 
     /// Returns the session in the cookie, or nil if it is invalid or has ended.
@@ -39,13 +39,14 @@ struct SessionCheck: Sendable {
 
     /// Whether the browser reports the console's own site as the origin. Browsers omit the header on a page
     /// without TLS on another machine. Then only the token decides.
-    static func isOwnSite(_ headers: HTTPHeaders) -> Bool {
+    static func isSameSite(_ headers: HTTPHeaders) -> Bool {
         guard let site = headers["sec-fetch-site"] else { return true }
         return site == "same-origin" || site == "none"
     }
 
-    static let ended = HTTPResponse.error(
-        401, "session_ended", message: "this session has ended; log in again at /console")
-    static let foreign = HTTPResponse.error(
-        403, "session_foreign", message: "only the console's own pages may use a session; use an API key")
+    static let endedResponse = HTTPResponse.error(
+        status: 401, code: "session_ended", message: "this session has ended; log in again at /console")
+    static let foreignResponse = HTTPResponse.error(
+        status: 403, code: "session_foreign",
+        message: "only the console's own pages may use a session; use an API key")
 }

@@ -10,7 +10,7 @@ enum SessionCookie {
     /// Returns the only cookie of this name, or nil if the headers have zero or several.
     static func value(in headers: HTTPHeaders) -> String? {
         var found: String?
-        for line in headers.all("cookie") where line.utf8.count <= lineBytesMax {
+        for line in headers.all(named: "cookie") where line.utf8.count <= lineBytesMax {
             for part in line.split(separator: ";") {
                 let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
                 guard pair.count == 2, pair[0] == name else { continue }
@@ -25,7 +25,7 @@ enum SessionCookie {
     ///
     /// - Parameter isSecure: Whether the page came by TLS. Then the browser never sends the cookie without
     ///   TLS.
-    static func line(_ value: String, seconds: Int, isSecure: Bool) -> String {
+    static func headerLine(value: String, seconds: Int, isSecure: Bool) -> String {
         "\(name)=\(value); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
             + (isSecure ? "; Secure" : "")
     }

@@ -14,8 +14,8 @@ final class SessionSeal: Sendable {
     private static let purpose = "console session"
     private static let tokenBytes = 16
 
-    init(_ keys: SealingKeys?) {
-        let seal = TokenSeal(keys)
+    init(keys: SealingKeys?) {
+        let seal = TokenSeal(keys: keys)
         canSeal = seal.isSealing
         self.seal = TracedLock(seal)
     }
@@ -38,6 +38,7 @@ final class SessionSeal: Sendable {
     static func token(for cookie: String) -> String {
         Base64URL.encode(
             Array(
-                SHA256.digest(Array("flotilla console token ".utf8) + Array(cookie.utf8)).prefix(tokenBytes)))
+                SHA256.digest(of: Array("flotilla console token ".utf8) + Array(cookie.utf8)).prefix(
+                    tokenBytes)))
     }
 }

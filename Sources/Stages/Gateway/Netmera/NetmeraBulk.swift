@@ -3,35 +3,35 @@ internal import LiveActivity
 
 /// `POST /rest/3.0/sendBulkNotification`: a start for many recipients.
 enum NetmeraBulk {
-    static let fields = NetmeraFields.message("message.", audience: "target")
+    static let fields = NetmeraFields.fields(prefix: "message.", audience: "target")
 
-    static func draft(_ root: JSONValue) -> SendDraft {
+    static func draft(from root: JSONValue) -> SendDraft {
         let object = root.object()
-        var draft = SendDraft(.start, audience: audience(object["target"]))
+        var draft = SendDraft(event: .start, audience: audience(in: object["target"]))
         let message = object["message"].object()
         draft.content.alert = NetmeraFields.alert(title: message["title"], body: message["body"])
         NetmeraFields.checkPlatforms(message["platforms"])
         let type = message["type"]
         if type.string() != "LIVE_ACTIVITY", type.kind == .string { type.report("must be \"LIVE_ACTIVITY\"") }
-        draft.content.contentState = message["contentState"].optional?.state()
-        draft.content.attributes = message["liveActAttr"].optional?.state()
+        draft.content.contentState = message["contentState"].optional?.contentObject()
+        draft.content.attributes = message["liveActAttr"].optional?.contentObject()
         draft.attributesType = message["liveActAttrType"].optional?.name()
         draft.group = message["groupId"].optional?.name()
         draft.endDate = message["liveActEndDate"].optional?.isoDate()
-        NetmeraFields.refuseDates(message)
-        message.refuseUnknownFields()
-        object.refuseUnknownFields()
+        NetmeraFields.refuseDates(in: message)
+        message.reportUnknownFields()
+        object.reportUnknownFields()
         return draft
     }
 
-    private static func audience(_ target: JSONValue) -> Audience {
+    private static func audience(in target: JSONValue) -> Audience {
         let object = target.object()
         let everyone = object["sendToAll"].optional?.bool() ?? false
         let lists: [(JSONValue, ([String]) -> Audience)] = [
             (object["segments"], Audience.segments), (object["tags"], Audience.tags),
             (object["extIds"], Audience.users),
         ]
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
         let given = lists.filter { $0.0.optional != nil }
         guard given.count + (everyone ? 1 : 0) == 1 else {
             if target.kind == .object {

@@ -7,33 +7,33 @@ internal import Telemetry
 /// `POST /rest/3.0/createNotificationDefinition`: the content of a start for one user, to be sent by its
 /// number.
 enum NetmeraDefinition {
-    static let fields = NetmeraFields.message("", audience: "target")
+    static let fields = NetmeraFields.fields(prefix: "", audience: "target")
     /// The group of a definition without one during the check. It is longer than most group names.
-    private static let anyGroup = String(repeating: "g", count: 64)
+    private static let placeholderGroup = String(repeating: "g", count: 64)
 
     /// Returns the start as it will be sent, so that its problems show when the definition is made.
-    static func draft(_ root: JSONValue) -> (draft: SendDraft, group: String?) {
+    static func draft(from root: JSONValue) -> (draft: SendDraft, group: String?) {
         let object = root.object()
-        var draft = SendDraft(.start, audience: .users(["somebody"]))
+        var draft = SendDraft(event: .start, audience: .users(["somebody"]))
         draft.content.alert = NetmeraFields.alert(title: object["title"], body: object["message"])
         NetmeraFields.checkPlatforms(object["platforms"])
         if let type = object["type"].optional, type.string() != "LIVE_ACTIVITY" {
             type.report("must be \"LIVE_ACTIVITY\", or be omitted")
         }
-        draft.content.contentState = object["contentState"].optional?.state()
-        draft.content.attributes = object["liveActAttr"].optional?.state()
+        draft.content.contentState = object["contentState"].optional?.contentObject()
+        draft.content.attributes = object["liveActAttr"].optional?.contentObject()
         draft.attributesType = object["liveActAttrType"].optional?.name()
         let group = object["groupId"].optional?.name()
-        draft.group = group ?? anyGroup
-        NetmeraFields.refuseDates(object)
-        object.refuseUnknownFields()
+        draft.group = group ?? placeholderGroup
+        NetmeraFields.refuseDates(in: object)
+        object.reportUnknownFields()
         return (draft, group)
     }
 
     /// Returns the record with the content as given. The group attribute is added when the definition is
     /// sent.
     static func definition(
-        _ draft: SendDraft, group: String?, number: Int64, app: App, now: WallTime
+        from draft: SendDraft, group: String?, number: Int64, app: App, now: WallTime
     ) -> NotificationDefinition {
         var content = draft.content
         content.attributesType = draft.attributesType
@@ -46,7 +46,7 @@ enum NetmeraDefinition {
 
 /// A generator of unique, increasing numbers: milliseconds followed by 20 random bits. The random bits
 /// separate numbers that several gateways make in the same millisecond.
-final class DefinitionNumbers: Sendable {
+final class DefinitionNumberGenerator: Sendable {
     private static let randomBits: Int64 = 20
     private let last = Mutex(Int64(0))
 

@@ -6,69 +6,78 @@ internal import Telemetry
 
 /// `/rest/3.0`: Netmera's calls, as its documentation describes them.
 struct NetmeraEndpoint: Sendable {
-    let entrance: Entrance
+    let authorization: Authorization
     let worker: RequestWorker
     let lanes: Int
 
-    static let bulk = "/rest/3.0/sendBulkNotification"
-    static let transactional = "/rest/3.0/sendNotification"
-    static let update = "/rest/3.0/update-live-activity"
-    static let definition = "/rest/3.0/createNotificationDefinition"
+    static let bulkPath = "/rest/3.0/sendBulkNotification"
+    static let transactionalPath = "/rest/3.0/sendNotification"
+    static let updatePath = "/rest/3.0/update-live-activity"
+    static let definitionPath = "/rest/3.0/createNotificationDefinition"
 
     func add(to routes: inout HTTPRoutes) {
-        send(Self.bulk, NetmeraBulk.fields, to: &routes) { root, _ in NetmeraBulk.draft(root) }
-        send(Self.update, NetmeraUpdate.fields, to: &routes) { root, _ in NetmeraUpdate.draft(root) }
-        send(Self.transactional, NetmeraTransactional.fields, to: &routes) { root, context in
-            NetmeraTransactional.draft(root, of: context.app, in: context.catalog)
+        addSendRoute(Self.bulkPath, fields: NetmeraBulk.fields, to: &routes) { root, _ in
+            NetmeraBulk.draft(from: root)
         }
-        let numbers = DefinitionNumbers()
-        on(Self.definition, about: .catalog, to: &routes) { context throws(RefusedRequest) in
-            try define(context, numbers)
+        addSendRoute(Self.updatePath, fields: NetmeraUpdate.fields, to: &routes) { root, _ in
+            NetmeraUpdate.draft(from: root)
+        }
+        addSendRoute(Self.transactionalPath, fields: NetmeraTransactional.fields, to: &routes) {
+            root, context in
+            NetmeraTransactional.draft(from: root, of: context.app, in: context.catalog)
+        }
+        let numbers = DefinitionNumberGenerator()
+        addRoute(Self.definitionPath, kind: .catalog, to: &routes) { context throws(RefusedRequest) in
+            try define(in: context, numbers: numbers)
         }
     }
 
-    private func send(
-        _ path: String, _ fields: SendFields, to routes: inout HTTPRoutes,
+    private func addSendRoute(
+        _ path: String, fields: SendFields, to routes: inout HTTPRoutes,
         draft: @escaping @Sendable (JSONValue, RequestContext) -> SendDraft
     ) {
-        let decision = SendDecision(route: path, fields: fields, lanes: lanes, draft: draft)
-        on(path, about: .send, to: &routes) { context throws(RefusedRequest) in try decision.decide(context) }
+        let decider = SendDecider(route: path, fields: fields, lanes: lanes, draft: draft)
+        addRoute(path, kind: .send, to: &routes) { context throws(RefusedRequest) in
+            try decider.decide(in: context)
+        }
     }
 
-    private func on(
-        _ path: String, about kind: RequestKind, to routes: inout HTTPRoutes,
+    private func addRoute(
+        _ path: String, kind: RequestKind, to routes: inout HTTPRoutes,
         decide: @escaping RequestWorker.Decide
     ) {
-        let (entrance, worker) = (entrance, worker)
-        routes.onJudged(.post, path, bodyBytesMax: GatewayLimits.sendBytesMax) { request in
-            entrance.judge(request, for: .send, by: .netmera) { incoming in
-                worker.take(incoming, about: kind, decide: decide)
+        let (authorization, worker) = (authorization, worker)
+        routes.onAdmission(.post, path: path, bodyBytesMax: GatewayLimits.sendBytesMax) { request in
+            authorization.admit(request, for: .send, keyStyle: .netmera) { incoming in
+                worker.accept(incoming, as: kind, decide: decide)
             }
         }
     }
 
     private func define(
-        _ context: RequestContext, _ numbers: DefinitionNumbers
+        in context: RequestContext, numbers: DefinitionNumberGenerator
     ) throws(RefusedRequest) -> RequestDecision {
-        let (draft, group) = NetmeraDefinition.draft(try context.root())
-        let judge = SendJudge(
+        let (draft, group) = NetmeraDefinition.draft(from: try context.root())
+        let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields)
-        _ = try judge.judge(draft, afterReading: context.problems)
-        if context.catalog.definitions(of: context.app.id).count >= NotificationDefinition.perAppMax {
+        _ = try validator.validate(draft, afterReading: context.problems)
+        if context.catalog.definitions(of: context.app.id).count >= NotificationDefinition.countPerAppMax {
             throw RefusedRequest(
                 [
                     RequestProblem(
-                        "too_many_definitions", at: "",
-                        "the app has \(NotificationDefinition.perAppMax) definitions; delete old ones with DELETE /v1/definitions/NUMBER"
+                        code: "too_many_definitions", at: "",
+                        message:
+                            "the app has \(NotificationDefinition.countPerAppMax) definitions; delete old ones with DELETE /v1/definitions/NUMBER"
                     )
                 ], status: 409)
         }
         let definition = NetmeraDefinition.definition(
-            draft, group: group, number: numbers.next(now: context.now), app: context.app, now: context.now)
+            from: draft, group: group, number: numbers.next(now: context.now), app: context.app,
+            now: context.now)
         var json = JSONWriter(capacity: 64)
         json.beginObject()
         json.field("notificationKey", "\(definition.number)")
         json.endObject()
-        return .change(.put(definition), .json(json.bytes))
+        return .changeCatalog(.put(definition), .json(json.bytes))
     }
 }

@@ -3,7 +3,7 @@ internal import LiveActivity
 
 /// The field names of Netmera's calls and the fields that several calls share.
 enum NetmeraFields {
-    static func message(_ prefix: String, audience: String) -> SendFields {
+    static func fields(prefix: String, audience: String) -> SendFields {
         var fields = SendFields()
         fields.group = prefix + "groupId"
         fields.audience = audience
@@ -32,7 +32,7 @@ enum NetmeraFields {
     }
 
     /// Refuses dates that Netmera's documentation allows only in `update-live-activity`.
-    static func refuseDates(_ object: JSONObject) {
+    static func refuseDates(in object: JSONObject) {
         for value in [object["staleDate"], object["dismissalDate"]] where !value.isMissing {
             value.report("is not allowed on a start; use it in update-live-activity")
         }

@@ -5,32 +5,32 @@ internal import Telemetry
 
 /// `POST /rest/3.0/sendNotification`: a start for one user from a definition.
 enum NetmeraTransactional {
-    static let fields = NetmeraFields.message("message.", audience: "target.extId")
+    static let fields = NetmeraFields.fields(prefix: "message.", audience: "target.extId")
 
-    static func draft(_ root: JSONValue, of app: App, in catalog: KnownCatalog) -> SendDraft {
+    static func draft(from root: JSONValue, of app: App, in catalog: CatalogSnapshot) -> SendDraft {
         let object = root.object()
         let key = object["notificationKey"]
-        let number = number(key)
-        let definition = number.flatMap { catalog.definition($0, of: app.id) }
+        let number = number(in: key)
+        let definition = number.flatMap { catalog.definition(number: $0, of: app.id) }
         let target = object["target"].object()
-        var draft = SendDraft(.start, audience: .users([target["extId"].name()]))
-        target.refuseUnknownFields()
+        var draft = SendDraft(event: .start, audience: .users([target["extId"].name()]))
+        target.reportUnknownFields()
         if number != nil, definition == nil {
             draft.problems.append(
                 RequestProblem(
-                    "definition_unknown", at: "notificationKey",
-                    "is not a definition of the app; create one with createNotificationDefinition",
+                    code: "definition_unknown", at: "notificationKey",
+                    message: "is not a definition of the app; create one with createNotificationDefinition",
                     isUnknown: true))
         }
         if let definition { draft.content = definition.content }
         draft.attributesType = definition?.content.attributesType
         draft.group = definition?.group
-        if let message = object["message"].optional { override(&draft, message.object()) }
-        object.refuseUnknownFields()
+        if let message = object["message"].optional { override(&draft, with: message.object()) }
+        object.reportUnknownFields()
         return draft
     }
 
-    private static func override(_ draft: inout SendDraft, _ message: JSONObject) {
+    private static func override(_ draft: inout SendDraft, with message: JSONObject) {
         if let group = message["groupId"].optional { draft.group = group.name() }
         let alert = NetmeraFields.alert(title: message["title"], body: message["body"])
         if let alert {
@@ -38,20 +38,22 @@ enum NetmeraTransactional {
                 title: alert.title ?? draft.content.alert?.title,
                 body: alert.body ?? draft.content.alert?.body)
         }
-        if let state = message["contentState"].optional { draft.content.contentState = state.state() }
-        if let attributes = message["liveActAttr"].optional { draft.content.attributes = attributes.state() }
+        if let state = message["contentState"].optional { draft.content.contentState = state.contentObject() }
+        if let attributes = message["liveActAttr"].optional {
+            draft.content.attributes = attributes.contentObject()
+        }
         if let type = message["liveActAttrType"].optional { draft.attributesType = type.name() }
         draft.endDate = message["liveActEndDate"].optional?.isoDate()
         if let platforms = message["platforms"].optional { NetmeraFields.checkPlatforms(platforms) }
         if let type = message["type"].optional, type.string() != "LIVE_ACTIVITY" {
             type.report("must be \"LIVE_ACTIVITY\", or be omitted")
         }
-        NetmeraFields.refuseDates(message)
-        message.refuseUnknownFields()
+        NetmeraFields.refuseDates(in: message)
+        message.reportUnknownFields()
     }
 
     /// Reads the number. Netmera's examples write it as a string.
-    private static func number(_ key: JSONValue) -> Int64? {
+    private static func number(in key: JSONValue) -> Int64? {
         if key.kind == .integer { return Int64(key.int(in: 0...Int.max)) }
         let text = key.string()
         if let number = Int64(text), number >= 0, "\(number)" == text { return number }

@@ -3,23 +3,23 @@ internal import LiveActivity
 
 /// `POST /rest/3.0/update-live-activity`: an update or an end of a whole group or of the named recipients.
 enum NetmeraUpdate {
-    static let fields = NetmeraFields.message("", audience: "target")
+    static let fields = NetmeraFields.fields(prefix: "", audience: "target")
 
-    static func draft(_ root: JSONValue) -> SendDraft {
+    static func draft(from root: JSONValue) -> SendDraft {
         let object = root.object()
-        let event = event(object["action"])
-        var draft = SendDraft(event, audience: audience(object["target"]))
+        let event = event(in: object["action"])
+        var draft = SendDraft(event: event, audience: audience(in: object["target"]))
         draft.group = object["groupId"].name()
-        draft.content.contentState = object["contentState"].optional?.state()
+        draft.content.contentState = object["contentState"].optional?.contentObject()
         draft.content.staleDate = object["staleDate"].optional?.isoDate()
         draft.content.dismissalDate = object["dismissalDate"].optional?.isoDate()
-        draft.priority = object["priority"].optional?.priority() ?? 10
+        draft.priority = object["priority"].optional?.pushPriority() ?? 10
         draft.attributesType = object["liveActAttrType"].optional?.name()
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
         return draft
     }
 
-    private static func event(_ action: JSONValue) -> PushEvent {
+    private static func event(in action: JSONValue) -> PushEvent {
         switch action.string() {
         case "UPDATE": return .update
         case "END", "ENDED": return .end
@@ -29,14 +29,14 @@ enum NetmeraUpdate {
         }
     }
 
-    private static func audience(_ target: JSONValue) -> Audience {
+    private static func audience(in target: JSONValue) -> Audience {
         guard let target = target.optional else { return .group }
         let object = target.object()
         let (user, activities) = (object["extId"], object["activityIds"])
         for value in [object["tags"], object["segments"], object["sendToAll"]] where !value.isMissing {
             value.report("is allowed on a start only; omit target to reach the whole group")
         }
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
         if user.optional != nil, activities.optional == nil { return .users([user.name()]) }
         if activities.optional != nil, user.optional == nil {
             return .activities(activities.names(countMax: Audience.namesMax))

@@ -1,20 +1,20 @@
 extension OpenAPI {
-    private static func list(_ kind: CatalogPart, id: String, of what: String) -> String {
-        ##""/v1/\##(kind.path)":{"get":{"operationId":"list\##(id)","summary":"All \##(what) of the app.","description":"Role read.","security":[{"bearer":[]}],"responses":{\##(answer(200, "items", meaning: "All of them, by name.")),\##(refusals())}}}"##
+    private static func list(_ kind: CatalogObjectKind, id: String, of what: String) -> String {
+        ##""/v1/\##(kind.path)":{"get":{"operationId":"list\##(id)","summary":"All \##(what) of the app.","description":"Role read.","security":[{"bearer":[]}],"responses":{\##(response(200, schema: "items", meaning: "All of them, by name.")),\##(refusals())}}}"##
     }
 
     /// - Parameter schema: The schema of the body of `PUT`, or nil if there is no such call.
-    private static func one(
-        _ kind: CatalogPart, _ id: String, shown: String, put schema: String?
+    private static func object(
+        _ kind: CatalogObjectKind, id: String, shown: String, put schema: String?
     ) -> String {
         let name = ##""parameters":[{"$ref":"#/components/parameters/name"}]"##
         var calls = [
-            ##""get":{"operationId":"show\##(id)","summary":"Shows one object.","description":"Role read.","security":[{"bearer":[]}],\##(name),"responses":{\##(answer(200, shown, meaning: "The current object.")),\##(refusals(missing: true))}}"##,
+            ##""get":{"operationId":"show\##(id)","summary":"Shows one object.","description":"Role read.","security":[{"bearer":[]}],\##(name),"responses":{\##(response(200, schema: shown, meaning: "The current object.")),\##(refusals(missing: true))}}"##,
             ##""delete":{"operationId":"delete\##(id)","summary":"Deletes one object.","description":"Role admin.","security":[{"bearer":[]}],\##(name),"responses":{"204":{"description":"The object was deleted."},\##(refusals(missing: true, conflict: true))}}"##,
         ]
         if let schema {
             calls.append(
-                ##""put":{"operationId":"put\##(id)","summary":"Creates or replaces one object.","description":"Role admin. Takes effect at once on every gateway.","security":[{"bearer":[]}],\##(name),\##(body(schema)),"responses":{\##(answer(200, shown, meaning: "The new object.")),\##(refusals(body: true, conflict: true))}}"##
+                ##""put":{"operationId":"put\##(id)","summary":"Creates or replaces one object.","description":"Role admin. Takes effect at once on every gateway.","security":[{"bearer":[]}],\##(name),\##(body(schema: schema)),"responses":{\##(response(200, schema: shown, meaning: "The new object.")),\##(refusals(body: true, conflict: true))}}"##
             )
         }
         return ##""/v1/\##(kind.path)/{name}":{\##(calls.joined(separator: ","))}"##
@@ -22,11 +22,11 @@ extension OpenAPI {
 
     static let catalogPaths = [
         list(.activityTypes, id: "ActivityTypes", of: "activity types"),
-        one(.activityTypes, "ActivityType", shown: "activityType", put: "activityType"),
+        object(.activityTypes, id: "ActivityType", shown: "activityType", put: "activityType"),
         list(.segments, id: "Segments", of: "segments"),
-        one(.segments, "Segment", shown: "segment", put: "segmentRule"),
+        object(.segments, id: "Segment", shown: "segment", put: "segmentRule"),
         list(.definitions, id: "Definitions", of: "notification definitions"),
-        one(.definitions, "Definition", shown: "definition", put: nil),
+        object(.definitions, id: "Definition", shown: "definition", put: nil),
     ].joined(separator: ",")
 
     static let catalogSchemas = #"""

@@ -1,19 +1,20 @@
 extension OpenAPI {
-    private static func parameter(_ name: String, _ schema: String) -> String {
+    private static func parameter(_ name: String, schema: String) -> String {
         ##"{"name":"\##(name)","in":"query","required":false,"schema":\##(schema)}"##
     }
 
     private static let name = ##"{"$ref":"#/components/schemas/name"}"##
     private static let time = ##"{"type":"integer","minimum":0}"##
-    private static let range = [parameter("from", time), parameter("to", time)]
-    private static let code = parameter("code", ##"{"enum":["n:lst","n:lut","n:lac","profile","tap"]}"##)
-    private static let byType = parameter("type", name)
-    private static let byGroup = parameter("group", name)
+    private static let range = [parameter("from", schema: time), parameter("to", schema: time)]
+    private static let code = parameter(
+        "code", schema: ##"{"enum":["n:lst","n:lut","n:lac","profile","tap"]}"##)
+    private static let byType = parameter("type", schema: name)
+    private static let byGroup = parameter("group", schema: name)
 
     private static func pages(max: Int = 500) -> [String] {
         [
-            parameter("limit", ##"{"type":"integer","minimum":1,"maximum":\##(max),"default":50}"##),
-            parameter("cursor", ##"{"type":"string"}"##),
+            parameter("limit", schema: ##"{"type":"integer","minimum":1,"maximum":\##(max),"default":50}"##),
+            parameter("cursor", schema: ##"{"type":"string"}"##),
         ]
     }
 
@@ -21,54 +22,55 @@ extension OpenAPI {
         ##"{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}}"##
 
     private static func get(
-        _ id: String, _ summary: String, parameters: [String], schema: String, missing: Bool = false,
+        id: String, summary: String, parameters: [String], schema: String, missing: Bool = false,
         files: [String] = []
     ) -> String {
-        ##""get":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role read. Answered by the insight stage. 503 insight_away if no process of it answers, insight_partial while no process answers for the lanes that may have the result.","security":[{"bearer":[]}],"parameters":[\##(parameters.joined(separator: ","))],"responses":{\##(answer(200, schema, meaning: "The state as of asOf, without the lanes in partial.", files: files)),\##(refusals(missing: missing))}}"##
+        ##""get":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role read. Answered by the insight stage. 503 insight_away if no process of it answers, insight_partial while no process answers for the lanes that may have the result.","security":[{"bearer":[]}],"parameters":[\##(parameters.joined(separator: ","))],"responses":{\##(response(200, schema: schema, meaning: "The state as of asOf, without the lanes in partial.", files: files)),\##(refusals(missing: missing))}}"##
     }
 
     static let listSends = get(
-        "listSends", "Sends and their outcomes, the newest first; at most 7 days.",
+        id: "listSends", summary: "Sends and their outcomes, the newest first; at most 7 days.",
         parameters: [byGroup] + range + pages(), schema: "sendList")
     static let getUser = get(
-        "user", "The known state of a user's phones, and the reason for their display.", parameters: [path],
+        id: "user", summary: "The known state of a user's phones, and the reason for their display.",
+        parameters: [path],
         schema: "user",
         missing: true)
 
     static let insightPaths = ##"""
-        "/v1/groups":{\##(get("listGroups", "The current groups, those with the newest send first.", parameters: [parameter("state", ##"{"enum":["live","ended","all"]}"##)] + pages(), schema: "groupList"))},
-        "/v1/groups/{id}":{\##(get("group", "One group: its newest state, its running activities, and its versions.", parameters: [path, parameter("user", name)], schema: "group", missing: true))},
-        "/v1/groups/{id}/timeline":{\##(get("groupTimeline", "All versions of a group and their outcomes.", parameters: [path] + pages(), schema: "timeline", missing: true))},
-        "/v1/installations/{id}":{\##(get("installation", "The known state of one phone, and the reason for its display.", parameters: [path], schema: "installation", missing: true))},
-        "/v1/events":{\##(get("listEvents", "Events that phones reported, by time; at most 31 days. With format csv or jsonl the answer is a file, and the header Next-Cursor has the next cursor.", parameters: [parameter("user", name), parameter("installation", name), byGroup, code, byType] + range + [parameter("order", ##"{"enum":["newest","oldest"]}"##), parameter("format", ##"{"enum":["json","csv","jsonl"]}"##)] + pages(max: 5000), schema: "eventList", files: ["text/csv", "application/x-ndjson"]))},
-        "/v1/events/counts":{\##(get("countEvents", "Counts of events by hour or by day; at most 31 days.", parameters: [code, byType, byGroup] + range + [parameter("by", ##"{"enum":["hour","day"]}"##), parameter("split", ##"{"type":"string","description":"Any of code, type and group, separated by commas."}"##)], schema: "eventCounts"))},
-        "/v1/fleet":{\##(get("fleet", "The lag of the topics' readers, and the processes that answer for each lane.", parameters: [], schema: "fleet"))},
-        "/v1/audit":{\##(get("audit", "Changes and their authors, the newest first; at most 400 days.", parameters: range + pages(), schema: "auditList"))}
+        "/v1/groups":{\##(get(id: "listGroups", summary: "The current groups, those with the newest send first.", parameters: [parameter("state", schema: ##"{"enum":["live","ended","all"]}"##)] + pages(), schema: "groupList"))},
+        "/v1/groups/{id}":{\##(get(id: "group", summary: "One group: its newest state, its running activities, and its versions.", parameters: [path, parameter("user", schema: name)], schema: "group", missing: true))},
+        "/v1/groups/{id}/timeline":{\##(get(id: "groupTimeline", summary: "All versions of a group and their outcomes.", parameters: [path] + pages(), schema: "timeline", missing: true))},
+        "/v1/installations/{id}":{\##(get(id: "installation", summary: "The known state of one phone, and the reason for its display.", parameters: [path], schema: "installation", missing: true))},
+        "/v1/events":{\##(get(id: "listEvents", summary: "Events that phones reported, by time; at most 31 days. With format csv or jsonl the answer is a file, and the header Next-Cursor has the next cursor.", parameters: [parameter("user", schema: name), parameter("installation", schema: name), byGroup, code, byType] + range + [parameter("order", schema: ##"{"enum":["newest","oldest"]}"##), parameter("format", schema: ##"{"enum":["json","csv","jsonl"]}"##)] + pages(max: 5000), schema: "eventList", files: ["text/csv", "application/x-ndjson"]))},
+        "/v1/events/counts":{\##(get(id: "countEvents", summary: "Counts of events by hour or by day; at most 31 days.", parameters: [code, byType, byGroup] + range + [parameter("by", schema: ##"{"enum":["hour","day"]}"##), parameter("split", schema: ##"{"type":"string","description":"Any of code, type and group, separated by commas."}"##)], schema: "eventCounts"))},
+        "/v1/fleet":{\##(get(id: "fleet", summary: "The lag of the topics' readers, and the processes that answer for each lane.", parameters: [], schema: "fleet"))},
+        "/v1/audit":{\##(get(id: "audit", summary: "Changes and their authors, the newest first; at most 400 days.", parameters: range + pages(), schema: "auditList"))}
         """##
 
-    private static let ends =
+    private static let asOfProperties =
         ##""asOf":{"type":"integer","description":"The time up to which the topics are read, in milliseconds since 1970."},"partial":{"type":"object","required":["lanes"],"properties":{"lanes":{"type":"array","items":{"type":"integer"},"description":"The lanes that did not answer. The figures exclude them."}}}"##
-    private static let next =
+    private static let cursorProperty =
         ##""next":{"type":"string","description":"The cursor of the next page; omitted on the last page."}"##
-    private static func list(_ of: String) -> String {
+    private static func array(of: String) -> String {
         ##"{"type":"array","items":{"$ref":"#/components/schemas/\##(of)"}}"##
     }
 
     static let insightSchemas = ##"""
-        "report":{"type":"object","properties":{"pushed":{"type":"integer","description":"The sum of accepted, rejected and unknown."},"accepted":{"type":"integer","description":"APNs accepted the push. This does not prove that the phone shows it."},"superseded":{"type":"integer"},"expired":{"type":"integer"},"unknown":{"type":"integer"},"rejected":{"type":"integer"},"rejectedBy":{"type":"object","additionalProperties":{"type":"integer"}},"toGo":{"type":"integer"},"opened":{"type":"integer","description":"Taps on the group's activities until its next send."},"latencyMilliseconds":{"type":"object","properties":{"p50":{"type":"integer"},"p90":{"type":"integer"},"p99":{"type":"integer"},"max":{"type":"integer"}}},"environments":{"type":"object"},"systems":{"type":"object","additionalProperties":{"type":"integer"},"description":"Jobs by the major version of the phone's iOS."},"bySystem":{"type":"object","additionalProperties":{"type":"object","additionalProperties":{"type":"integer"}},"description":"Outcomes by the major version of the phone's iOS."},\##(ends)}},
+        "report":{"type":"object","properties":{"pushed":{"type":"integer","description":"The sum of accepted, rejected and unknown."},"accepted":{"type":"integer","description":"APNs accepted the push. This does not prove that the phone shows it."},"superseded":{"type":"integer"},"expired":{"type":"integer"},"unknown":{"type":"integer"},"rejected":{"type":"integer"},"rejectedBy":{"type":"object","additionalProperties":{"type":"integer"}},"toGo":{"type":"integer"},"opened":{"type":"integer","description":"Taps on the group's activities until its next send."},"latencyMilliseconds":{"type":"object","properties":{"p50":{"type":"integer"},"p90":{"type":"integer"},"p99":{"type":"integer"},"max":{"type":"integer"}}},"environments":{"type":"object"},"systems":{"type":"object","additionalProperties":{"type":"integer"},"description":"Jobs by the major version of the phone's iOS."},"bySystem":{"type":"object","additionalProperties":{"type":"object","additionalProperties":{"type":"integer"}},"description":"Outcomes by the major version of the phone's iOS."},\##(asOfProperties)}},
         "sendLine":{"type":"object","required":["sendId","verdict","isComplete","acceptedAt","at","targeted","expanded","dropped","excluded","report"],"properties":{"sendId":{"type":"string"},"groupId":{"type":"string"},"userId":{"type":"string"},"event":{"enum":["start","update","end"]},"verdict":{"type":"string"},"isComplete":{"type":"boolean"},"dryRun":{"const":true},"version":{"type":"integer"},"generation":{"type":"integer"},"acceptedAt":{"type":"integer"},"at":{"type":"integer"},"targeted":{"type":"integer"},"expanded":{"type":"integer"},"dropped":{"type":"integer"},"excluded":{"type":"object","additionalProperties":{"type":"integer"}},"report":{"$ref":"#/components/schemas/report"}}},
-        "sendList":{"type":"object","required":["sends"],"properties":{"sends":\##(list("sendLine")),\##(next),\##(ends)}},
-        "timeline":{"type":"object","required":["groupId","versions"],"properties":{"groupId":{"type":"string"},"versions":\##(list("sendLine")),\##(next),\##(ends)}},
-        "group":{"type":"object","required":["groupId","state","version","generation","updates","lastAt","running","onNewest"],"properties":{"groupId":{"type":"string"},"userId":{"type":"string"},"state":{"enum":["live","ended"]},"attributesType":{"type":"string"},"version":{"type":"integer"},"generation":{"type":"integer"},"updates":{"type":"integer"},"startedAt":{"type":"integer"},"endedAt":{"type":"integer"},"endDate":{"type":"integer"},"lastAt":{"type":"integer"},"waitingSendId":{"type":"string"},"newest":{"type":"object"},"running":{"type":"integer"},"onNewest":{"type":"integer"},"share":{"type":"number"},"versions":\##(list("sendLine")),\##(ends)}},
-        "groupList":{"type":"object","required":["groups"],"properties":{"groups":\##(list("group")),\##(next),\##(ends)}},
+        "sendList":{"type":"object","required":["sends"],"properties":{"sends":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}},
+        "timeline":{"type":"object","required":["groupId","versions"],"properties":{"groupId":{"type":"string"},"versions":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}},
+        "group":{"type":"object","required":["groupId","state","version","generation","updates","lastAt","running","onNewest"],"properties":{"groupId":{"type":"string"},"userId":{"type":"string"},"state":{"enum":["live","ended"]},"attributesType":{"type":"string"},"version":{"type":"integer"},"generation":{"type":"integer"},"updates":{"type":"integer"},"startedAt":{"type":"integer"},"endedAt":{"type":"integer"},"endDate":{"type":"integer"},"lastAt":{"type":"integer"},"waitingSendId":{"type":"string"},"newest":{"type":"object"},"running":{"type":"integer"},"onNewest":{"type":"integer"},"share":{"type":"number"},"versions":\##(array(of: "sendLine")),\##(asOfProperties)}},
+        "groupList":{"type":"object","required":["groups"],"properties":{"groups":\##(array(of: "group")),\##(cursorProperty),\##(asOfProperties)}},
         "why":{"type":"object","required":["code","sentence"],"properties":{"code":{"type":"string"},"sentence":{"type":"string"},"installationId":{"type":"string"},"groupId":{"type":"string"},"activityId":{"type":"string"},"at":{"type":"integer"}}},
         "push":{"type":"object","properties":{"at":{"type":"integer"},"acceptedAt":{"type":"integer"},"sendId":{"type":"string"},"groupId":{"type":"string"},"version":{"type":"integer"},"event":{"enum":["start","update","end"]},"environment":{"type":"string"},"installationId":{"type":"string"},"entry":{"type":"string"},"attempt":{"type":"integer"},"outcome":{"type":"string"},"status":{"type":"integer"},"reason":{"type":"string"},"dueAt":{"type":"integer","description":"The time of the next attempt of a waiting job."}}},
         "event":{"type":"object","required":["at","receivedAt","code"],"properties":{"at":{"type":"integer"},"receivedAt":{"type":"integer"},"code":{"type":"string"},"installationId":{"type":"string"},"userId":{"type":"string"},"attributesType":{"type":"string"},"activityId":{"type":"string"},"groupId":{"type":"string"},"token":{"type":"string","description":"tok: and 8 digits of the token's hash."},"cause":{"type":"string"},"environment":{"type":"string"},"scheduleId":{"type":"string"},"scheduleName":{"type":"string"}}},
-        "installation":{"type":"object","required":["installationId","startTokens","activities","why"],"properties":{"installationId":{"type":"string"},"userId":{"type":"string"},"environment":{"type":"string"},"os":{"type":"string"},"appBuild":{"type":"string"},"locale":{"type":"string"},"timeZone":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"attributes":{"type":"object"},"activitiesEnabled":{"type":"boolean"},"frequentPushesEnabled":{"type":"boolean"},"heardAt":{"type":"integer"},"startTokens":{"type":"array","items":{"type":"object"}},"activities":{"type":"array","items":{"type":"object"}},"why":{"$ref":"#/components/schemas/why"},"pushes":\##(list("push")),"events":\##(list("event")),\##(ends)}},
-        "user":{"type":"object","required":["userId","installations","pushes","events","schedules","why"],"properties":{"userId":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"attributes":{"type":"object"},"installations":\##(list("installation")),"pushes":\##(list("push")),"events":\##(list("event")),"schedules":{"type":"array","items":{"type":"object"}},"why":{"$ref":"#/components/schemas/why"},\##(ends)}},
-        "eventList":{"type":"object","required":["events"],"properties":{"events":\##(list("event")),\##(next),\##(ends)}},
-        "eventCounts":{"type":"object","required":["by","from","to","buckets","totals"],"properties":{"by":{"enum":["hour","day"]},"from":{"type":"integer"},"to":{"type":"integer"},"buckets":{"type":"array","items":{"type":"object","required":["at","count"],"properties":{"at":{"type":"integer"},"code":{"type":"string"},"type":{"type":"string"},"group":{"type":"string"},"count":{"type":"integer"}}}},"totals":{"type":"object","additionalProperties":{"type":"integer"}},\##(ends)}},
-        "fleet":{"type":"object","required":["lag","members","processes","openBreakers","differences","lanes"],"properties":{"lag":{"type":"array","items":{"type":"object","properties":{"stage":{"type":"string"},"topic":{"type":"string"},"records":{"type":"integer"},"partitions":{"type":"integer"},"oldestAt":{"type":"integer"}}}},"lagUnknown":{"const":true},"members":{"type":"array","items":{"type":"object"}},"processes":{"type":"array","items":{"type":"object","required":["process","version","stages","startedAt","heardAt"],"properties":{"process":{"type":"string"},"version":{"type":"string"},"stages":{"type":"array","items":{"type":"string"}},"suspectTokens":{"type":"integer","description":"Tokens whose last push failed."},"startedAt":{"type":"integer"},"heardAt":{"type":"integer"}}}},"openBreakers":{"type":"array","description":"Processes that pause pushes of the key's app because a setting of the app is wrong.","items":{"type":"object","properties":{"process":{"type":"string"},"environment":{"type":"string"}}}},"differences":{"type":"array","description":"Settings that differ between processes.","items":{"type":"object","properties":{"key":{"type":"string"},"values":{"type":"array","items":{"type":"object","properties":{"value":{"type":"string"},"processes":{"type":"array","items":{"type":"string"}}}}}}}},"lanes":{"type":"object"},\##(ends)}},
-        "auditList":{"type":"object","required":["entries"],"properties":{"entries":{"type":"array","items":{"type":"object","required":["at","by","action"],"properties":{"at":{"type":"integer"},"by":{"type":"string"},"action":{"type":"string"},"subject":{"type":"string"},"address":{"type":"string"}}}},\##(next),\##(ends)}}
+        "installation":{"type":"object","required":["installationId","startTokens","activities","why"],"properties":{"installationId":{"type":"string"},"userId":{"type":"string"},"environment":{"type":"string"},"os":{"type":"string"},"appBuild":{"type":"string"},"locale":{"type":"string"},"timeZone":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"attributes":{"type":"object"},"activitiesEnabled":{"type":"boolean"},"frequentPushesEnabled":{"type":"boolean"},"heardAt":{"type":"integer"},"startTokens":{"type":"array","items":{"type":"object"}},"activities":{"type":"array","items":{"type":"object"}},"why":{"$ref":"#/components/schemas/why"},"pushes":\##(array(of: "push")),"events":\##(array(of: "event")),\##(asOfProperties)}},
+        "user":{"type":"object","required":["userId","installations","pushes","events","schedules","why"],"properties":{"userId":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"attributes":{"type":"object"},"installations":\##(array(of: "installation")),"pushes":\##(array(of: "push")),"events":\##(array(of: "event")),"schedules":{"type":"array","items":{"type":"object"}},"why":{"$ref":"#/components/schemas/why"},\##(asOfProperties)}},
+        "eventList":{"type":"object","required":["events"],"properties":{"events":\##(array(of: "event")),\##(cursorProperty),\##(asOfProperties)}},
+        "eventCounts":{"type":"object","required":["by","from","to","buckets","totals"],"properties":{"by":{"enum":["hour","day"]},"from":{"type":"integer"},"to":{"type":"integer"},"buckets":{"type":"array","items":{"type":"object","required":["at","count"],"properties":{"at":{"type":"integer"},"code":{"type":"string"},"type":{"type":"string"},"group":{"type":"string"},"count":{"type":"integer"}}}},"totals":{"type":"object","additionalProperties":{"type":"integer"}},\##(asOfProperties)}},
+        "fleet":{"type":"object","required":["lag","members","processes","openBreakers","differences","lanes"],"properties":{"lag":{"type":"array","items":{"type":"object","properties":{"stage":{"type":"string"},"topic":{"type":"string"},"records":{"type":"integer"},"partitions":{"type":"integer"},"oldestAt":{"type":"integer"}}}},"lagUnknown":{"const":true},"members":{"type":"array","items":{"type":"object"}},"processes":{"type":"array","items":{"type":"object","required":["process","version","stages","startedAt","heardAt"],"properties":{"process":{"type":"string"},"version":{"type":"string"},"stages":{"type":"array","items":{"type":"string"}},"suspectTokens":{"type":"integer","description":"Tokens whose last push failed."},"startedAt":{"type":"integer"},"heardAt":{"type":"integer"}}}},"openBreakers":{"type":"array","description":"Processes that pause pushes of the key's app because a setting of the app is wrong.","items":{"type":"object","properties":{"process":{"type":"string"},"environment":{"type":"string"}}}},"differences":{"type":"array","description":"Settings that differ between processes.","items":{"type":"object","properties":{"key":{"type":"string"},"values":{"type":"array","items":{"type":"object","properties":{"value":{"type":"string"},"processes":{"type":"array","items":{"type":"string"}}}}}}}},"lanes":{"type":"object"},\##(asOfProperties)}},
+        "auditList":{"type":"object","required":["entries"],"properties":{"entries":{"type":"array","items":{"type":"object","required":["at","by","action"],"properties":{"at":{"type":"integer"},"by":{"type":"string"},"action":{"type":"string"},"subject":{"type":"string"},"address":{"type":"string"}}}},\##(cursorProperty),\##(asOfProperties)}}
         """##
 }

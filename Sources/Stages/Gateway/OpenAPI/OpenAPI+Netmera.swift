@@ -1,20 +1,20 @@
 extension OpenAPI {
     private static func call(_ path: String, id: String, summary: String, body schema: String) -> String {
-        ##""\##(path)":{"post":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role send. As in Netmera's documentation.","security":[{"netmera":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\##(body(schema)),"responses":{\##(answer(202, "accepted", meaning: "Accepted.")),\##(refusals(body: true))}}}"##
+        ##""\##(path)":{"post":{"operationId":"\##(id)","summary":"\##(summary)","description":"Role send. As in Netmera's documentation.","security":[{"netmera":[]}],"parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],\##(body(schema: schema)),"responses":{\##(response(202, schema: "accepted", meaning: "Accepted.")),\##(refusals(body: true))}}}"##
     }
 
     static let netmeraPaths = [
         call(
-            NetmeraEndpoint.bulk, id: "netmeraBulk", summary: "Starts an activity for many recipients.",
+            NetmeraEndpoint.bulkPath, id: "netmeraBulk", summary: "Starts an activity for many recipients.",
             body: "netmeraBulk"),
         call(
-            NetmeraEndpoint.transactional, id: "netmeraTransactional",
+            NetmeraEndpoint.transactionalPath, id: "netmeraTransactional",
             summary: "Starts an activity for one user from a definition.",
             body: "netmeraTransactional"),
         call(
-            NetmeraEndpoint.update, id: "netmeraUpdate", summary: "Updates or ends an activity.",
+            NetmeraEndpoint.updatePath, id: "netmeraUpdate", summary: "Updates or ends an activity.",
             body: "netmeraUpdate"),
-        ##""\##(NetmeraEndpoint.definition)":{"post":{"operationId":"netmeraDefinition","summary":"Stores the content of a start for one user. Sends nothing.","description":"Role send.","security":[{"netmera":[]}],\##(body("netmeraDefinition")),"responses":{\##(answer(200, "notificationKey", meaning: "Stored. Takes effect at once on every gateway.")),\##(refusals(body: true, conflict: true))}}}"##,
+        ##""\##(NetmeraEndpoint.definitionPath)":{"post":{"operationId":"netmeraDefinition","summary":"Stores the content of a start for one user. Sends nothing.","description":"Role send.","security":[{"netmera":[]}],\##(body(schema: "netmeraDefinition")),"responses":{\##(response(200, schema: "notificationKey", meaning: "Stored. Takes effect at once on every gateway.")),\##(refusals(body: true, conflict: true))}}}"##,
     ].joined(separator: ",")
 
     static let netmeraSchemas = #"""

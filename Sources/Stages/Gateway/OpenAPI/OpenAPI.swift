@@ -6,19 +6,19 @@ internal import HTTPServer
 enum OpenAPI {
     static func add(to routes: inout HTTPRoutes) {
         let response = HTTPResponse.json(Array(document.utf8))
-        routes.on(.get, "/v1/openapi.json") { _ in response }
+        routes.on(.get, path: "/v1/openapi.json") { _ in response }
     }
 
     static let document =
         head + #","paths":{"#
         + [
-            sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, letterPaths, otherPaths,
+            sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, deadLetterPaths, otherPaths,
         ].joined(separator: ",")
         + #"},"components":{"securitySchemes":"# + keys + #","parameters":"# + parameters
         + #","responses":"# + responses + #","schemas":{"#
         + [
             values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas,
-            letterSchemas,
+            deadLetterSchemas,
             sessionSchemas,
             reportSchemas,
         ].joined(
@@ -73,15 +73,15 @@ enum OpenAPI {
             separator: ",")
     }
 
-    static func body(_ schema: String, example: String? = nil) -> String {
+    static func body(schema: String, example: String? = nil) -> String {
         let shown = example.map { #","example":"# + $0 } ?? ""
         return
             ##""requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}\##(shown)}}}"##
     }
 
     /// - Parameter files: Media types of the file that the caller may request instead of JSON.
-    static func answer(
-        _ status: Int, _ schema: String, meaning description: String, files: [String] = []
+    static func response(
+        _ status: Int, schema: String, meaning description: String, files: [String] = []
     ) -> String {
         let others = files.map { ##","\##($0)":{"schema":{"type":"string"}}"## }.joined()
         return

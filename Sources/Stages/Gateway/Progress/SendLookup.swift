@@ -9,24 +9,24 @@ package import Topics
 /// The lookup of sends. It reads `progress`, then `timers` for sends that wait for their time, then `sends`
 /// for sends that are not planned yet. It runs on one thread.
 package final class SendLookup: Sendable {
-    package enum Found: Sendable {
+    package enum LookupResult: Sendable {
         case send(SendProgress)
-        case nothing
+        case notFound
         /// The search reached its time limit.
-        case notInTime
+        case timedOut
         case unavailable
     }
 
     private let search: LoopOwned<SendSearch>
     private let waiting = Atomic<Int>(0)
 
-    package init(_ cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
+    package init(cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
         search = try LoopOwned(thread: "lookups") {
-            SendSearch(cluster, layout, context: context, on: $0.loop)
+            SendSearch(cluster: cluster, layout: layout, context: context, on: $0.loop)
         }
     }
 
-    package func stop() { search.stop { $0.end() } }
+    package func stop() { search.stop { $0.close() } }
 
     /// Finds a send and passes the result to `then`.
     ///
@@ -36,7 +36,7 @@ package final class SendLookup: Sendable {
     ///   id.
     /// - Returns: False if too many lookups wait. Then `then` is not called.
     package func find(
-        _ id: SendID, of app: String, since time: Int64?, then: @escaping @Sendable (Found) -> Void
+        _ id: SendID, of app: String, since time: Int64?, then: @escaping @Sendable (LookupResult) -> Void
     ) -> Bool {
         guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.lookupsWaitingMax else {
             waiting.subtract(1, ordering: .relaxed)
@@ -45,7 +45,7 @@ package final class SendLookup: Sendable {
         let began = Instant.now()
         let isTaken = search.execute {
             self.waiting.subtract(1, ordering: .relaxed)
-            then($0.find(id, of: app, since: time ?? id.time, began: began))
+            then($0.find(id, of: app, since: time ?? id.acceptedAt, began: began))
         }
         if !isTaken { waiting.subtract(1, ordering: .relaxed) }
         return isTaken
@@ -59,7 +59,7 @@ private final class SendSearch {
     /// The clock difference between gateways that the search tolerates.
     private static let marginMilliseconds: Int64 = 60_000
     /// The number of records in the first step backwards. Each further step reads ten times as many.
-    private static let nearRecords: Int64 = 20_000
+    private static let firstStepRecords: Int64 = 20_000
 
     /// The time without a search after which the client is closed. It needs four threads.
     private static let idleMilliseconds = 60_000
@@ -67,20 +67,20 @@ private final class SendSearch {
     private let cluster: Cluster
     private let layout: TopicLayout
     private let context: ServiceContext
-    private var idle: LoopTimer?
+    private var idleTimer: LoopTimer?
     private let reader = JSONReader()
     private var consumer: Consumer?
     private var batch = RecordBatch(recordsMax: 10_000)
 
-    init(_ cluster: Cluster, _ layout: TopicLayout, context: ServiceContext, on loop: EventLoop) {
+    init(cluster: Cluster, layout: TopicLayout, context: ServiceContext, on loop: EventLoop) {
         self.cluster = cluster
         self.layout = layout
         self.context = context
-        idle = LoopTimer(on: loop) { [unowned self] in disconnect() }
+        idleTimer = LoopTimer(on: loop) { [unowned self] in disconnect() }
     }
 
-    func end() {
-        idle?.cancel()
+    func close() {
+        idleTimer?.cancel()
         disconnect()
     }
 
@@ -90,17 +90,17 @@ private final class SendSearch {
         consumer = nil
     }
 
-    func find(_ id: SendID, of app: String, since time: Int64?, began: Instant) -> SendLookup.Found {
-        defer { idle?.schedule(at: Instant.now().advanced(byMilliseconds: Self.idleMilliseconds)) }
+    func find(_ id: SendID, of app: String, since time: Int64?, began: Instant) -> SendLookup.LookupResult {
+        defer { idleTimer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.idleMilliseconds)) }
         let until = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupMilliseconds)
         do {
             let key = RecordKey.join(id.text)
-            let lane = Murmur2.partition(of: key.span, of: layout.lanes)
+            let lane = Murmur2.partition(forKey: key.span, partitionCount: layout.lanes)
             var progress = SendProgress(id: id.text)
             let isWhole = try read(partition(lane, of: .progress), since: time, until: until) { record in
                 guard let found = [UInt8](copying: record.key), found == key,
                     let value = [UInt8](copying: record.value),
-                    let part = try? Progress.decode(value, with: reader)
+                    let part = try? ProgressRecord.decode(value, with: reader)
                 else { return false }
                 progress.add(part)
                 // A finished send can still be cancelled, so the search continues to the end of the
@@ -109,18 +109,18 @@ private final class SendSearch {
             } isFound: {
                 progress.key != nil
             }
-            if let known = progress.key { return known.app == app ? .send(progress) : .nothing }
-            if let partition = id.timers {
-                let (row, isWholeToo) = try timer(id, in: partition, since: time, until: until)
-                if let row { return row.app == app ? .send(SendProgress(waiting: row)) : .nothing }
-                if !isWholeToo { return .notInTime }
+            if let known = progress.key { return known.app == app ? .send(progress) : .notFound }
+            if let partition = id.timersPartition {
+                let (row, isWholeToo) = try findTimer(id, in: partition, since: time, until: until)
+                if let row { return row.app == app ? .send(SendProgress(waiting: row)) : .notFound }
+                if !isWholeToo { return .timedOut }
             }
             var send: Send?
-            let topic = id.timers == nil ? TopicName.sends : .sendsTimed
+            let topic = id.timersPartition == nil ? TopicName.sends : .sendsTimed
             let mark = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
             let isWholeToo = try read(partition(id.partition, of: topic), since: time, until: until) {
                 record in
-                guard let span = record.value, span.begins(with: mark),
+                guard let span = record.value, span.starts(with: mark),
                     let value = [UInt8](copying: record.value),
                     case .send(let found)? = try? SendRequest.decode(value, with: reader)
                 else { return false }
@@ -129,8 +129,8 @@ private final class SendSearch {
             } isFound: {
                 send != nil
             }
-            if let send { return send.app == app ? .send(SendProgress(waiting: send)) : .nothing }
-            return isWhole && isWholeToo ? .nothing : .notInTime
+            if let send { return send.app == app ? .send(SendProgress(waiting: send)) : .notFound }
+            return isWhole && isWholeToo ? .notFound : .timedOut
         } catch {
             context.log.warning("cannot search for a send; the call gets 503", .field("error", "\(error)"))
             consumer = nil
@@ -139,7 +139,7 @@ private final class SendSearch {
     }
 
     /// Returns the timer row of a send, and whether every record that could hold the row was read.
-    private func timer(
+    private func findTimer(
         _ id: SendID, in number: Int, since time: Int64?, until: Instant
     ) throws -> (TimerRow?, isWhole: Bool) {
         var row: TimerRow?
@@ -151,7 +151,7 @@ private final class SendSearch {
                 if key != nil, key == [UInt8](copying: record.key) { row = nil }
                 return false
             }
-            guard value.contains(mark), let bytes = [UInt8](copying: record.value),
+            guard value.contains(bytes: mark), let bytes = [UInt8](copying: record.value),
                 let found = try? TimerRow.decode(bytes, with: reader), found.send.id == id.text
             else { return false }
             (row, key) = (found, [UInt8](copying: record.key))
@@ -163,7 +163,7 @@ private final class SendSearch {
     }
 
     private func partition(_ number: Int, of topic: TopicName) -> TopicPartition {
-        TopicPartition(layout.name(topic), Int32(number))
+        TopicPartition(layout.name(of: topic), Int32(number))
     }
 
     /// Reads from a time onwards. If that finds nothing, reads backwards from the newest records. Returns
@@ -172,19 +172,21 @@ private final class SendSearch {
         _ partition: TopicPartition, since time: Int64?, until: Instant,
         take: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
     ) throws -> Bool {
-        let consumer = try connected()
-        let ends = try consumer.watermarks(of: partition, withinMilliseconds: left(until))
+        let consumer = try openConsumer()
+        let ends = try consumer.watermarks(
+            of: partition, withinMilliseconds: remainingMilliseconds(until: until))
         var start = ends.high
         if let time {
             let asked = max(0, time - Self.marginMilliseconds)
             let answer = try consumer.offsets(
-                atMilliseconds: asked, [partition], withinMilliseconds: left(until))
+                atMilliseconds: asked, in: [partition],
+                withinMilliseconds: remainingMilliseconds(until: until))
             start = (answer[partition] ?? nil) ?? ends.high
             let isWhole = try read(partition, from: start, to: ends.high, until: until, take: take)
             if isFound() || !isWhole { return isWhole }
         }
         // The time may come from a wrong clock.
-        var size = Self.nearRecords
+        var size = Self.firstStepRecords
         while start > ends.low {
             let next = max(ends.low, start - size)
             guard try read(partition, from: next, to: start, until: until, take: take) else { return false }
@@ -203,8 +205,8 @@ private final class SendSearch {
         take: (borrowing Kafka.Record) -> Bool
     ) throws -> Bool {
         guard start < end else { return true }
-        let consumer = try connected()
-        try consumer.assign([PartitionStart(partition, .offset(start))])
+        let consumer = try openConsumer()
+        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(start))])
         defer { try? consumer.release() }
         while Instant.now() < until {
             let events = consumer.poll(into: &batch, waitMilliseconds: 20)
@@ -217,10 +219,10 @@ private final class SendSearch {
                     isOver = true
                 }
             }
-            if isOver || (consumer.position(partition) ?? start) >= end { return true }
+            if isOver || (consumer.position(in: partition) ?? start) >= end { return true }
             for event in events {
                 switch event {
-                case .end: return true
+                case .reachedEnd: return true
                 case .failed(.rebuild(let error)): throw error
                 case .failed(.outOfRange): return true
                 default: break
@@ -230,29 +232,30 @@ private final class SendSearch {
         return false
     }
 
-    private func left(_ until: Instant) -> Int { max(100, until.milliseconds(since: .now())) }
+    private func remainingMilliseconds(until: Instant) -> Int { max(100, until.milliseconds(since: .now())) }
 
-    private func connected() throws -> Consumer {
+    private func openConsumer() throws -> Consumer {
         if let consumer { return consumer }
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         // The end of the partition shows only when a fetch returns empty, so fetches must return quickly.
         options.fetchWaitMilliseconds = 10
         let made = try Consumer(
-            cluster.settings, options, name: "gateway-lookups", log: context.log, metrics: context.metrics)
+            settings: cluster.settings, options: options, name: "gateway-lookups", log: context.log,
+            metrics: context.metrics)
         consumer = made
         return made
     }
 }
 
 extension Span<UInt8> {
-    fileprivate func contains(_ mark: [UInt8]) -> Bool {
+    fileprivate func contains(bytes mark: [UInt8]) -> Bool {
         guard count >= mark.count else { return false }
         return (0...count - mark.count).contains { start in
             mark.indices.allSatisfy { self[start + $0] == mark[$0] }
         }
     }
 
-    fileprivate func begins(with mark: [UInt8]) -> Bool {
+    fileprivate func starts(with mark: [UInt8]) -> Bool {
         guard count >= mark.count else { return false }
         for index in mark.indices where self[index] != mark[index] { return false }
         return true

@@ -6,13 +6,13 @@ internal import Telemetry
 /// clock too. Before the first acknowledgement it is the machine's clock.
 final class GatewayClock: Sendable {
     private let state = TracedLock(ClusterClock(now: .now()))
-    private let own: @Sendable () -> WallTime
+    private let machineClock: @Sendable () -> WallTime
 
     /// - Parameter own: The machine's clock.
-    init(own: @escaping @Sendable () -> WallTime = { .now() }) { self.own = own }
+    init(machineClock: @escaping @Sendable () -> WallTime = { .now() }) { self.machineClock = machineClock }
 
-    func saw(_ stamp: Int64) {
-        let (machine, now) = (own(), Instant.now())
+    func observe(stamp: Int64) {
+        let (machine, now) = (machineClock(), Instant.now())
         state.withLock { clock in
             clock.tick(machine: machine.milliseconds, at: now)
             clock.saw(stamp, at: now)
@@ -20,7 +20,7 @@ final class GatewayClock: Sendable {
     }
 
     var now: WallTime {
-        let (machine, now) = (own(), Instant.now())
+        let (machine, now) = (machineClock(), Instant.now())
         return state.withLock { clock in
             clock.tick(machine: machine.milliseconds, at: now)
             return clock.time(at: now)

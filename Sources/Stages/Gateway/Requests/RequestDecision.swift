@@ -10,10 +10,10 @@ enum RequestDecision {
     /// The records are stored together, then the response is sent.
     case store([OutgoingRecord], HTTPResponse)
     /// The order is stored, then the request waits for the scheduler's reply.
-    case ask(ScheduleQuestion)
+    case askScheduler(SchedulerRequest)
     /// The audit record is stored, then the catalog changes and this gateway reads the change, then the
     /// response is sent.
-    case change(CatalogChange, HTTPResponse)
+    case changeCatalog(CatalogChange, HTTPResponse)
 }
 
 /// A record on its way to Kafka.
@@ -49,39 +49,42 @@ struct RequestContext {
     var query: [(name: String, value: String)] = []
     /// The role of the request's key. An operator on the command line has the role `send`.
     let role: APIKey.Role
-    let users: UserProofCheck
+    let userProofs: UserProofCheck
     /// The key's id or the operator's name.
     let author: String
     /// The client's address, or nil for an operator on the command line.
     let address: String?
     /// The app as it is now. It can be newer than at admission.
     let app: App
-    let catalog: KnownCatalog
+    let catalog: CatalogSnapshot
     let now: WallTime
     let reader: JSONReader
 
-    func audit(_ action: String, subject: String) -> OutgoingRecord {
+    func auditRecord(action: String, subject: String) -> OutgoingRecord {
         var entry = AuditEntry(
-            at: max(0, now.milliseconds), by: author, action: action, app: app.id, subject: subject)
+            at: max(0, now.milliseconds), author: author, action: action, app: app.id, subject: subject)
         entry.address = address
         return .audit(entry)
     }
 
     /// Returns the problems of a user's proof. A valid proof or a key of the app's server has no problems.
-    func unproven(_ user: String, _ proof: String?, proofAt field: String) -> [RequestProblem] {
-        switch users.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
-        case .good: []
-        case .missing: [RequestProblem("user_proof_missing", at: field, UserProofCheck.missing)]
-        case .wrong: [RequestProblem("user_proof_wrong", at: field, UserProofCheck.wrong)]
-        case .impossible: [RequestProblem("user_proof_wrong", at: field, UserProofCheck.impossible)]
+    func proofProblems(of user: String, proof: String?, at field: String) -> [RequestProblem] {
+        switch userProofs.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
+        case .valid: []
+        case .missing:
+            [RequestProblem(code: "user_proof_missing", at: field, message: UserProofCheck.missingMessage)]
+        case .wrong:
+            [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.wrongMessage)]
+        case .uncheckable:
+            [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.uncheckableMessage)]
         }
     }
 
     /// Returns the name in the path, or throws if it is not a valid name.
-    func name(_ parameter: String) throws(RefusedRequest) -> String {
+    func name(inPath parameter: String) throws(RefusedRequest) -> String {
         let name = parameters[parameter] ?? ""
-        if let problem = Name.problem(name) {
-            throw RefusedRequest([RequestProblem("invalid", at: parameter, problem)])
+        if let problem = NameRules.problem(name) {
+            throw RefusedRequest([RequestProblem(code: "invalid", at: parameter, message: problem)])
         }
         return name
     }
@@ -114,7 +117,9 @@ struct RequestContext {
     /// Refuses a body on a call that takes none.
     func refuseBody() throws(RefusedRequest) {
         if !body.isEmpty {
-            throw RefusedRequest([RequestProblem("invalid", at: "", "the request must have no body")])
+            throw RefusedRequest([
+                RequestProblem(code: "invalid", at: "", message: "the request must have no body")
+            ])
         }
     }
 }

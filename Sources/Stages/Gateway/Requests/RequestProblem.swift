@@ -13,14 +13,16 @@ package struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
     /// Whether the catalog lacks the named thing. Another gateway may have just created it.
     let isUnknown: Bool
 
-    init(_ code: String, at field: String, _ message: String, isUnknown: Bool = false) {
+    init(code: String, at field: String, message: String, isUnknown: Bool = false) {
         self.code = code
         self.field = field
         self.message = message
         self.isUnknown = isUnknown
     }
 
-    init(_ problem: JSONProblem) { self.init(problem.code.rawValue, at: problem.path, problem.message) }
+    init(_ problem: JSONProblem) {
+        self.init(code: problem.code.rawValue, at: problem.path, message: problem.message)
+    }
 
     package var description: String { field.isEmpty ? message : "\(field) \(message)" }
 }
@@ -50,7 +52,7 @@ package struct RefusedRequest: Error, Sendable, Equatable {
     }
 
     /// Whether the request may succeed after the catalog is read to its end.
-    var namesUnknown: Bool { problems.contains(where: \.isUnknown) }
+    var hasUnknownName: Bool { problems.contains(where: \.isUnknown) }
 
     var response: HTTPResponse {
         var json = JSONWriter(capacity: 1024)

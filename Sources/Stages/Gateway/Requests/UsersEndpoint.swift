@@ -6,30 +6,31 @@ internal import Telemetry
 /// `/v1/users/{id}`: a backend's calls about a user, for all of the user's installations. Each call becomes a
 /// report for ingest. An erasure also becomes an order to the scheduler.
 struct UsersEndpoint: Sendable {
-    let entrance: Entrance
+    let authorization: Authorization
     let worker: RequestWorker
 
     func add(to routes: inout HTTPRoutes) {
-        let (entrance, worker) = (entrance, worker)
-        routes.onJudged(.put, "/v1/users/{id}/profile", bodyBytesMax: GatewayLimits.catalogBytesMax) {
+        let (authorization, worker) = (authorization, worker)
+        routes.onAdmission(.put, path: "/v1/users/{id}/profile", bodyBytesMax: GatewayLimits.catalogBytesMax)
+        {
             request in
-            entrance.judge(request, for: .send) { incoming in
-                worker.take(incoming, about: .user) { context throws(RefusedRequest) in
-                    try Self.profile(context)
+            authorization.admit(request, for: .send) { incoming in
+                worker.accept(incoming, as: .user) { context throws(RefusedRequest) in
+                    try Self.putProfile(in: context)
                 }
             }
         }
-        routes.onJudged(.delete, "/v1/users/{id}") { request in
-            entrance.judge(request, for: .send) { incoming in
-                worker.take(incoming, about: .user) { context throws(RefusedRequest) in
-                    try Self.erase(context)
+        routes.onAdmission(.delete, path: "/v1/users/{id}") { request in
+            authorization.admit(request, for: .send) { incoming in
+                worker.accept(incoming, as: .user) { context throws(RefusedRequest) in
+                    try Self.erase(in: context)
                 }
             }
         }
     }
 
-    private static func profile(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let user = try context.name("id")
+    private static func putProfile(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        let user = try context.name(inPath: "id")
         let object = try context.root().object()
         var report = Report(app: context.app.id, profileOf: user)
         let (tags, attributes) = (object["tags"], object["attributes"])
@@ -39,32 +40,33 @@ struct UsersEndpoint: Sendable {
             report.attributes = attributes.rawJSON()
         }
         if tags.optional == nil, attributes.optional == nil { tags.report("or attributes is required") }
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
         try context.throwProblems()
         return .store(
-            [context.audit("user.profile", subject: user), .report(report)], answer(user, note: nil))
+            [context.auditRecord(action: "user.profile", subject: user), .report(report)],
+            response(user: user, note: nil))
     }
 
-    private static func erase(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let user = try context.name("id")
+    private static func erase(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        let user = try context.name(inPath: "id")
         try context.refuseBody()
-        let report = Report(app: context.app.id, eraseOf: user)
-        let order = ScheduleOrder(
+        let report = Report(app: context.app.id, erasing: user)
+        let order = ScheduleCommand(
             .cancel(.everything), app: context.app.id, owner: .recipient(.user(user)),
             acceptedAt: max(0, context.now.milliseconds))
         return .store(
             [
-                context.audit("user.erase", subject: user), .report(report),
+                context.auditRecord(action: "user.erase", subject: user), .report(report),
                 OutgoingRecord(destination: .schedules, key: order.key, value: order.encoded()),
             ],
-            answer(
-                user,
+            response(
+                user: user,
                 note:
                     "remaining records of the user expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit of your own calls within 400"
             ))
     }
 
-    private static func answer(_ user: String, note: String?) -> HTTPResponse {
+    private static func response(user: String, note: String?) -> HTTPResponse {
         var json = JSONWriter(capacity: 128)
         json.beginObject()
         json.field("userId", user)

@@ -10,22 +10,22 @@ internal import Topics
 /// of `replies` from the end at the gateway's start. No request of this process waits for an older reply.
 final class ReplyReader: Sendable {
     let partition: TopicPartition
-    private let following: LoopOwned<ReplyFollowing>
-    private let begun: Flag
+    private let consumer: LoopOwned<ReplyConsumer>
+    private let begun: AtomicFlag
 
-    /// - Parameter heard: Receives replies on this reader's thread.
+    /// - Parameter onReplies: Receives replies on this reader's thread.
     init(
         _ environment: StageEnvironment, context: ServiceContext,
-        heard: @escaping @Sendable ([ScheduleReply]) -> Void
+        onReplies: @escaping @Sendable ([ScheduleReply]) -> Void
     ) throws {
         let partition = TopicPartition(
-            environment.layout.name(.replies), Int32(Self.partition(of: environment)))
-        let begun = Flag()
+            environment.layout.name(of: .replies), Int32(Self.partition(of: environment)))
+        let begun = AtomicFlag()
         self.partition = partition
         self.begun = begun
-        following = try LoopOwned(thread: "replies") {
-            ReplyFollowing(
-                partition, environment.cluster.settings, context: context, begun: begun, heard: heard,
+        consumer = try LoopOwned(thread: "replies") {
+            ReplyConsumer(
+                partition, environment.cluster.settings, context: context, begun: begun, onReplies: onReplies,
                 on: $0.loop)
         }
     }
@@ -33,17 +33,18 @@ final class ReplyReader: Sendable {
     /// Returns the partition that a gateway reads. It follows from the gateway's identity and stays the same.
     static func partition(of environment: StageEnvironment) -> Int {
         let identity = Array(environment.identity(of: "gateway").utf8)
-        return Murmur2.partition(of: identity.span, of: environment.layout.partitions(.replies))
+        return Murmur2.partition(
+            forKey: identity.span, partitionCount: environment.layout.partitions(of: .replies))
     }
 
     /// Whether this gateway would receive the reply to an order.
-    var hasBegun: Bool { begun.isRaised }
+    var isReading: Bool { begun.isRaised }
 
-    func stop() { following.stop() }
+    func stop() { consumer.stop() }
 }
 
 /// The consumer of replies. It is replaced after a failure.
-private final class ReplyFollowing: EventHandler {
+private final class ReplyConsumer: EventHandler {
     private static let askMilliseconds = 2000
     private static let pauseMilliseconds = 1000
     private static let recordsMax = 1000
@@ -53,48 +54,48 @@ private final class ReplyFollowing: EventHandler {
     private let partition: TopicPartition
     private let settings: KafkaSettings
     private let context: ServiceContext
-    private let begun: Flag
-    private let heard: ([ScheduleReply]) -> Void
+    private let begun: AtomicFlag
+    private let onReplies: ([ScheduleReply]) -> Void
     private let loop: EventLoop
     private let reader = JSONReader()
     private var consumer: Consumer?
-    private var batch = RecordBatch(recordsMax: ReplyFollowing.recordsMax)
+    private var batch = RecordBatch(recordsMax: ReplyConsumer.recordsMax)
     private var timer: LoopTimer?
 
     init(
-        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext, begun: Flag,
-        heard: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
+        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext, begun: AtomicFlag,
+        onReplies: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
     ) {
         self.partition = partition
         self.settings = settings
         self.context = context
         self.begun = begun
-        self.heard = heard
+        self.onReplies = onReplies
         self.loop = loop
-        timer = LoopTimer(on: loop) { [unowned self] in tick() }
+        timer = LoopTimer(on: loop) { [unowned self] in poll() }
         timer?.schedule(at: loop.now)
     }
 
     /// Connects if needed and polls. The consumer must be polled regularly, also without records.
-    private func tick() {
+    private func poll() {
         if consumer == nil { connect() }
-        ready(.readable)
+        didBecomeReady(.readable)
         timer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.pauseMilliseconds))
     }
 
     private func connect() {
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         // After an absence longer than the retention of replies, no request waits for the lost ones.
         options.outOfRange = .earliest
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
         do {
-            let made = try Consumer(
-                settings, options, name: "gateway-replies", log: context.log,
+            let newConsumer = try Consumer(
+                settings: settings, options: options, name: "gateway-replies", log: context.log,
                 metrics: context.metrics)
-            let end = try made.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds).high
-            try made.assign([PartitionStart(partition, .offset(end))])
-            try loop.register(made.descriptor, for: .readable, self)
-            consumer = made
+            let end = try newConsumer.watermarks(of: partition, withinMilliseconds: Self.askMilliseconds).high
+            try newConsumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(end))])
+            try loop.register(newConsumer.descriptor, for: .readable, handler: self)
+            consumer = newConsumer
             begun.raise()
         } catch {
             context.log.warning(
@@ -103,7 +104,7 @@ private final class ReplyFollowing: EventHandler {
         }
     }
 
-    func ready(_ readiness: Readiness) {
+    func didBecomeReady(_ readiness: Readiness) {
         while let consumer {
             let events = consumer.poll(into: &batch)
             let replies = (0..<batch.count).compactMap { index in
@@ -111,13 +112,13 @@ private final class ReplyFollowing: EventHandler {
             }
             let wasEmpty = batch.isEmpty
             batch.clear()
-            if !replies.isEmpty { heard(replies) }
-            for case .failed(let failure) in events { failed(failure) }
+            if !replies.isEmpty { onReplies(replies) }
+            for case .failed(let failure) in events { handle(failure) }
             if wasEmpty { return }
         }
     }
 
-    private func failed(_ failure: ConsumerFailure) {
+    private func handle(_ failure: ConsumerFailure) {
         context.log.warning("cannot read the scheduler's replies", .field("error", "\(failure)"))
         switch failure {
         case .rebuild: disconnect()
@@ -133,7 +134,7 @@ private final class ReplyFollowing: EventHandler {
         self.consumer = nil
     }
 
-    func loopEnds() {
+    func loopWillEnd() {
         timer?.cancel()
         timer = nil
         disconnect()

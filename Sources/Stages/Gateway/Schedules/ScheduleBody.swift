@@ -19,32 +19,32 @@ struct ScheduleBody {
     let id: String?
     let name: String?
 
-    init(_ root: JSONValue, now: WallTime) {
+    init(from root: JSONValue, now: WallTime) {
         let object = root.object()
         user = object["user"].name()
         userProof = object["userProof"].optional?.string()
         let system = object["systemData"].optional?.object()
         let event = system.flatMap { $0["event"].optional }?.scheduledEvent() ?? .update
-        var draft = SendDraft(event, audience: .users([user]))
+        var draft = SendDraft(event: event, audience: .users([user]))
         draft.group = object["activity"].name()
         // In Teak's format an activity always belongs to one user.
         draft.isPrivate = true
         draft.attributesType = object["attributesType"].optional?.name()
-        draft.content.contentState = object["customData"].optional?.state()
-        if let alert = object["alert"].optional { draft.content.alert = alert.wholeAlert() }
-        draft.priority = object["priority"].optional?.priority() ?? 10
+        draft.content.contentState = object["customData"].optional?.contentObject()
+        if let alert = object["alert"].optional { draft.content.alert = alert.strictAlert() }
+        draft.priority = object["priority"].optional?.pushPriority() ?? 10
         if let system {
             draft.content.staleDate = system["stale-date"].optional?.date(now: now)
             draft.content.dismissalDate = system["dismissal-date"].optional?.date(now: now)
-            system.refuseUnknownFields()
+            system.reportUnknownFields()
         }
-        draft.time = Self.time(object, now: now)
+        draft.time = Self.time(in: object, now: now)
         (id, name) = (object["id"].optional?.name(), object["name"].optional?.name())
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
         self.draft = draft
     }
 
-    private static func time(_ object: JSONObject, now: WallTime) -> SendTime {
+    private static func time(in object: JSONObject, now: WallTime) -> SendTime {
         let (offset, at) = (object["offset"], object["at"])
         if offset.optional != nil, at.optional != nil { at.report("must be omitted when offset is given") }
         var time = SendTime(when: at.optional.map { $0.time(now: now) } ?? offset.offset())

@@ -5,93 +5,95 @@ internal import Telemetry
 
 /// `/v1/schedules`: sends for later, from a backend, or from a phone for its own user.
 struct SchedulesEndpoint: Sendable {
-    let entrance: Entrance
+    let authorization: Authorization
     let worker: RequestWorker
     let lanes: Int
 
     static let path = "/v1/schedules"
 
     func add(to routes: inout HTTPRoutes) {
-        let decision = ScheduleDecision(lanes: lanes)
-        on(.post, for: .report, to: &routes) { context throws(RefusedRequest) in
-            try decision.schedule(context)
+        let decider = ScheduleDecider(lanes: lanes)
+        addRoute(.post, for: .report, to: &routes) { context throws(RefusedRequest) in
+            try decider.schedule(in: context)
         }
-        on(.delete, for: .report, to: &routes) { context throws(RefusedRequest) in
-            try decision.cancel(context)
+        addRoute(.delete, for: .report, to: &routes) { context throws(RefusedRequest) in
+            try decider.cancel(in: context)
         }
-        on(.get, for: .read, to: &routes) { context throws(RefusedRequest) in try decision.list(context) }
+        addRoute(.get, for: .read, to: &routes) { context throws(RefusedRequest) in
+            try decider.list(in: context)
+        }
     }
 
-    private func on(
+    private func addRoute(
         _ method: HTTPMethod, for role: APIKey.Role, to routes: inout HTTPRoutes,
         decide: @escaping RequestWorker.Decide
     ) {
-        let (entrance, worker) = (entrance, worker)
-        routes.onJudged(method, Self.path, bodyBytesMax: GatewayLimits.catalogBytesMax) { request in
-            entrance.judge(request, for: role) { incoming in
-                worker.take(incoming, about: .schedule, decide: decide)
+        let (authorization, worker) = (authorization, worker)
+        routes.onAdmission(method, path: Self.path, bodyBytesMax: GatewayLimits.catalogBytesMax) { request in
+            authorization.admit(request, for: role) { incoming in
+                worker.accept(incoming, as: .schedule, decide: decide)
             }
         }
     }
 }
 
 /// The decisions about requests to `/v1/schedules`.
-struct ScheduleDecision: Sendable {
+struct ScheduleDecider: Sendable {
     /// The header with a user's proof on calls without a body.
     static let proofHeader = "user-proof"
 
     let lanes: Int
 
-    func schedule(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let key = try IdempotencyKey.of(context.headers)
+    func schedule(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+        let key = try IdempotencyKey.value(in: context.headers)
         let root = try context.root()
-        let body = ScheduleBody(root, now: context.now)
+        let body = ScheduleBody(from: root, now: context.now)
         let idempotency = key.map { Schedule.Idempotency(key: $0, fingerprint: BodyDigest.of(root)) }
-        let unproven = context.unproven(body.user, body.userProof, proofAt: "userProof")
+        let proofProblems = context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
         var draft = body.draft
-        draft.problems += unproven
-        let judge = SendJudge(
+        draft.problems += proofProblems
+        let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields)
-        let judged = try judge.judge(draft, afterReading: context.problems)
+        let validated = try validator.validate(draft, afterReading: context.problems)
         guard let time = draft.time else { preconditionFailure("a schedule has a time") }
-        let wish = TimedSend.Wish(
+        let schedule = TimedSendDecider.RequestedSchedule(
             time: time, id: body.id, name: body.name, contentField: ScheduleBody.fields.contentState)
-        return try TimedSend(route: SchedulesEndpoint.path, lanes: lanes).decide(
-            judged, as: wish, idempotency: idempotency, in: context
+        return try TimedSendDecider(route: SchedulesEndpoint.path, lanes: lanes).decide(
+            validated, schedule: schedule, idempotency: idempotency, in: context
         ) { send, outcome in
-            ScheduleAnswer.scheduled(send, as: wish, judged: judged, outcome)
+            ScheduleResponse.scheduled(send, schedule: schedule, validated: validated, outcome: outcome)
         }
     }
 
-    func cancel(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+    func cancel(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         try context.refuseBody()
-        var query = ScheduleQuery(context, allowed: ["user", "group", "activity", "id"])
+        var query = ScheduleQuery(in: context, allowed: ["user", "group", "activity", "id"])
         let owner = query.owner()
-        let choice = query.choice(owner)
-        try query.refuse()
-        return .ask(
-            ScheduleQuestion(
-                order: order(.cancel(choice), of: owner, context),
-                others: context.role.includes(.send)
-                    ? [context.audit("schedule.cancel", subject: owner.text)] : []
-            ) { ScheduleAnswer.canceled($0) })
+        let choice = query.selection(for: owner)
+        try query.throwProblems()
+        return .askScheduler(
+            SchedulerRequest(
+                order: order(.cancel(choice), of: owner, in: context),
+                otherRecords: context.role.includes(.send)
+                    ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
+            ) { ScheduleResponse.cancelled($0) })
     }
 
-    func list(_ context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+    func list(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         try context.refuseBody()
-        var query = ScheduleQuery(context, allowed: ["user", "group"])
+        var query = ScheduleQuery(in: context, allowed: ["user", "group"])
         let owner = query.owner()
-        try query.refuse()
-        return .ask(
-            ScheduleQuestion(
-                order: order(.list(ScheduleOrder.listedMax), of: owner, context), others: []
-            ) { ScheduleAnswer.list($0) })
+        try query.throwProblems()
+        return .askScheduler(
+            SchedulerRequest(
+                order: order(.list(ScheduleCommand.listedTimersMax), of: owner, in: context), otherRecords: []
+            ) { ScheduleResponse.list($0) })
     }
 
     private func order(
-        _ wish: ScheduleOrder.Wish, of owner: ScheduleOwner, _ context: RequestContext
-    ) -> ScheduleOrder {
-        ScheduleOrder(
+        _ wish: ScheduleCommand.Action, of owner: ScheduleOwner, in context: RequestContext
+    ) -> ScheduleCommand {
+        ScheduleCommand(
             wish, app: context.app.id, owner: owner, acceptedAt: max(0, context.now.milliseconds))
     }
 }

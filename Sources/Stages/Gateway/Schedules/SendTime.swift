@@ -9,9 +9,9 @@ struct SendTime: Equatable {
     /// The largest allowed lateness: a day.
     static let latenessSecondsMax = 86_400
 
-    let when: Schedule.When
+    let when: Schedule.DueTime
     /// The allowed lateness in milliseconds. A send that would be later expires.
-    var latenessMax = Schedule.latenessUsual
+    var latenessMax = Schedule.latenessMillisecondsDefault
 
     /// Returns the due time by the clock that the request is judged by. The scheduler later counts an offset
     /// from the cluster's stamp of the order.
@@ -31,7 +31,7 @@ extension JSONValue {
         case .object:
             let object = object()
             let offset = object["offset"].offset()
-            object.refuseUnknownFields()
+            object.reportUnknownFields()
             return SendTime(when: offset)
         case .string, .integer: return SendTime(when: time(now: now))
         default:
@@ -43,7 +43,7 @@ extension JSONValue {
     }
 
     /// Reads seconds from now, with or without a fraction.
-    func offset() -> Schedule.When {
+    func offset() -> Schedule.DueTime {
         let seconds = double()
         let most = Double(SendTime.secondsMax)
         guard (0...most).contains(seconds) else {
@@ -54,7 +54,7 @@ extension JSONValue {
     }
 
     /// Reads a date that has not passed.
-    func time(now: WallTime) -> Schedule.When {
+    func time(now: WallTime) -> Schedule.DueTime {
         let seconds = date(now: now)
         // The problem is already reported.
         if kind != .integer, seconds == 0 { return .at(0) }

@@ -8,7 +8,7 @@ enum BodyDigest {
     static func of(_ body: JSONValue) -> String {
         var bytes: [UInt8] = []
         append(body, to: &bytes)
-        return Hex.text(SHA256.digest(bytes))
+        return Hex.text(of: SHA256.digest(of: bytes))
     }
 
     private static func append(_ value: JSONValue, to bytes: inout [UInt8]) {

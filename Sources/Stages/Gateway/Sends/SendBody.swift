@@ -4,51 +4,52 @@ internal import Telemetry
 
 /// The reader of a `POST /v1/sends` body. It notes every problem in the document.
 enum SendBody {
-    static func draft(_ root: JSONValue, now: WallTime) -> SendDraft {
+    static func draft(from root: JSONValue, now: WallTime) -> SendDraft {
         let object = root.object()
         let event = object["event"].choice(of: PushEvent.self) ?? .update
-        var draft = SendDraft(event, audience: audience(object, event))
+        var draft = SendDraft(event: event, audience: audience(in: object, event: event))
         draft.group = object["groupId"].optional?.name()
         draft.attributesType = object["attributesType"].optional?.name()
         draft.isPrivate = object["private"].optional?.bool()
-        content(of: object, into: &draft, now: now)
-        draft.priority = object["priority"].optional?.priority() ?? 10
+        readContent(of: object, into: &draft, now: now)
+        draft.priority = object["priority"].optional?.pushPriority() ?? 10
         draft.collapseID = object["collapseId"].optional?.collapseID()
         draft.endDate = object["endDate"].optional?.date(now: now)
         draft.deadline = object["deadline"].optional?.date(now: now)
         draft.expiration = object["expiration"].optional?.date(now: now)
         draft.conflate = object["conflate"].optional?.bool() ?? true
-        draft.onUnknownStart = object["onUnknownStart"].optional?.choice(of: Send.UnknownStart.self) ?? .skip
+        draft.onUnknownStart =
+            object["onUnknownStart"].optional?.choice(of: Send.UnknownStartPolicy.self) ?? .skip
         draft.restart = object["restart"].optional?.bool() ?? false
         draft.dryRun = object["dryRun"].optional?.bool() ?? false
-        time(of: object, into: &draft, now: now)
-        refuseWhatIsNotBuilt(object, &draft)
-        object.refuseUnknownFields()
+        readTime(of: object, into: &draft, now: now)
+        refuseUnavailableDelivery(in: object, draft: &draft)
+        object.reportUnknownFields()
         return draft
     }
 
-    private static func audience(_ object: JSONObject, _ event: PushEvent) -> Audience {
+    private static func audience(in object: JSONObject, event: PushEvent) -> Audience {
         guard let value = object["audience"].optional else {
             // The start has chosen the recipients of the group. Only a start must name its audience.
             if event == .start { _ = object["audience"].audience() }
             return .group
         }
         let audience = value.audience()
-        if value.kind == .object { value.object().refuseUnknownFields() }
+        if value.kind == .object { value.object().reportUnknownFields() }
         return audience
     }
 
-    private static func content(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
-        draft.content.contentState = object["contentState"].optional?.state()
-        draft.content.attributes = object["attributes"].optional?.state()
-        if let alert = object["alert"].optional { draft.content.alert = alert.wholeAlert() }
+    private static func readContent(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
+        draft.content.contentState = object["contentState"].optional?.contentObject()
+        draft.content.attributes = object["attributes"].optional?.contentObject()
+        if let alert = object["alert"].optional { draft.content.alert = alert.strictAlert() }
         draft.content.staleDate = object["staleDate"].optional?.date(now: now)
         draft.content.dismissalDate = object["dismissalDate"].optional?.date(now: now)
         draft.content.relevanceScore = object["relevanceScore"].optional?.double()
         draft.content.asksForToken = object["inputPushToken"].optional?.bool() ?? false
     }
 
-    private static func time(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
+    private static func readTime(of object: JSONObject, into draft: inout SendDraft, now: WallTime) {
         draft.time = object["when"].optional?.sendTime(now: now)
         guard let latenessMax = object["latenessMax"].optional else { return }
         let milliseconds = latenessMax.latenessMax()
@@ -59,13 +60,13 @@ enum SendBody {
     }
 
     /// Refuses values of the interface that are not implemented yet.
-    private static func refuseWhatIsNotBuilt(_ object: JSONObject, _ draft: inout SendDraft) {
+    private static func refuseUnavailableDelivery(in object: JSONObject, draft: inout SendDraft) {
         let delivery = object["delivery"]
         if let delivery = delivery.optional, !delivery.isText("tokens") {
             draft.problems.append(
                 RequestProblem(
-                    "not_available", at: "delivery",
-                    "must be \"tokens\": broadcast channels are not available in this version"))
+                    code: "not_available", at: "delivery",
+                    message: "must be \"tokens\": broadcast channels are not available in this version"))
         }
     }
 }
@@ -73,18 +74,18 @@ enum SendBody {
 extension JSONValue {
     /// The deepest nesting of arrays and objects in the app's own content. The limit leaves levels for each
     /// record that encloses the content.
-    static let stateDepthMax = 16
+    static let contentDepthMax = 16
     private static let collapseBytesMax = 64
 
-    func state() -> RawJSON {
+    func contentObject() -> RawJSON {
         let value = rawJSON()
-        if value.depth > Self.stateDepthMax {
-            report("must be nested at most \(Self.stateDepthMax) levels deep", as: .outOfRange)
+        if value.depth > Self.contentDepthMax {
+            report("must be nested at most \(Self.contentDepthMax) levels deep", as: .outOfRange)
         }
         return value
     }
 
-    func priority() -> Int {
+    func pushPriority() -> Int {
         let priority = int()
         if priority != 5, priority != 10, kind == .integer {
             report(
@@ -102,13 +103,13 @@ extension JSONValue {
         return id
     }
 
-    func wholeAlert() -> Alert {
+    func strictAlert() -> Alert {
         let alert = alert()
         let object = object()
         for text in [object["title"], object["body"]] where text.kind == .object {
-            text.object().refuseUnknownFields()
+            text.object().reportUnknownFields()
         }
-        object.refuseUnknownFields()
+        object.reportUnknownFields()
         return alert
     }
 }

@@ -18,7 +18,7 @@ struct SendDraft {
     var deadline: Int64?
     var expiration: Int64?
     var conflate = true
-    var onUnknownStart = Send.UnknownStart.skip
+    var onUnknownStart = Send.UnknownStartPolicy.skip
     var restart = false
     var dryRun = false
     /// The time to send at, or nil to send at once.
@@ -26,7 +26,7 @@ struct SendDraft {
     /// The problems with codes that JSON problems do not have.
     var problems: [RequestProblem] = []
 
-    init(_ event: PushEvent, audience: Audience) {
+    init(event: PushEvent, audience: Audience) {
         content = PushContent(event)
         self.audience = audience
     }
@@ -47,9 +47,9 @@ struct SendFields {
     /// The field that marks a group as private. Nil if the interface has no such field.
     var isPrivate: String? = "private"
 
-    static let own = SendFields()
+    static let standard = SendFields()
 
-    func name(_ field: PayloadViolation.Field) -> String {
+    func name(of field: PayloadViolation.Field) -> String {
         switch field {
         case .contentState: contentState
         case .attributesType: attributesType

@@ -15,53 +15,57 @@ package struct SendID: Sendable, Hashable {
     /// The partition of `sends` or `sends.timed`.
     let partition: Int
     /// The partition of `timers` if the send is for later.
-    let timers: Int?
+    let timersPartition: Int?
     /// The gateway's time of acceptance, in milliseconds since 1970. Nil if the id is derived from an
     /// idempotency key.
-    let time: Int64?
+    let acceptedAt: Int64?
 
     private static let randomBytes = 12
     private static let digestBytes = 16
 
-    private init(text: String, partition: Int, timers: Int?, time: Int64?) {
+    private init(text: String, partition: Int, timersPartition: Int?, acceptedAt: Int64?) {
         self.text = text
         self.partition = partition
-        self.timers = timers
-        self.time = time
+        self.timersPartition = timersPartition
+        self.acceptedAt = acceptedAt
     }
 
     /// Makes a new id.
     ///
     /// - Parameter timers: The partition of `timers` if the send is for later.
-    static func random(partition: Int, timers: Int? = nil, now: WallTime) -> SendID {
+    static func makeRandom(partition: Int, timersPartition: Int? = nil, now: WallTime) -> SendID {
         let time = max(0, now.milliseconds)
-        let kind = timers == nil ? "r" : "t"
+        let kind = timersPartition == nil ? "r" : "t"
         return SendID(
-            text: "\(kind)-\(time)-\(places(partition, timers))-\(Hex.text(Random.bytes(randomBytes)))",
-            partition: partition, timers: timers, time: time)
+            text:
+                "\(kind)-\(time)-\(partitionsText(partition, timers: timersPartition))-\(Hex.text(of: Random.bytes(count: randomBytes)))",
+            partition: partition, timersPartition: timersPartition, acceptedAt: time)
     }
 
     static func derived(
-        from idempotencyKey: String, route: String, group: GroupKey, partition: Int, timers: Int? = nil
+        from idempotencyKey: String, route: String, group: ScopeKey, partition: Int,
+        timersPartition: Int? = nil
     ) -> SendID {
         // The join escapes its separator, so two different lists of parts never produce the same bytes.
         let parts = RecordKey.join(
             group.app, route, String(decoding: group.bytes, as: UTF8.self), idempotencyKey)
-        let digest = SHA256.digest(parts).prefix(digestBytes)
-        let kind = timers == nil ? "k" : "d"
+        let digest = SHA256.digest(of: parts).prefix(digestBytes)
+        let kind = timersPartition == nil ? "k" : "d"
         return SendID(
-            text: "\(kind)-\(places(partition, timers))-\(Hex.text(Array(digest)))", partition: partition,
-            timers: timers, time: nil)
+            text:
+                "\(kind)-\(partitionsText(partition, timers: timersPartition))-\(Hex.text(of: Array(digest)))",
+            partition: partition,
+            timersPartition: timersPartition, acceptedAt: nil)
     }
 
-    private static func places(_ partition: Int, _ timers: Int?) -> String {
+    private static func partitionsText(_ partition: Int, timers: Int?) -> String {
         timers.map { "\(partition)-\($0)" } ?? "\(partition)"
     }
 
     /// Parses the id in a request. Returns nil if a gateway cannot have made it. A suffix after a dot, such
     /// as `.undo`, is allowed.
     package init?(_ text: String, lanes: Int) {
-        guard text.utf8.count <= Name.bytesMax else { return nil }
+        guard text.utf8.count <= NameRules.bytesMax else { return nil }
         let base = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)[0]
         let parts = base.split(separator: "-", omittingEmptySubsequences: false)
         func partition(_ part: Substring) -> Int? {
@@ -84,8 +88,9 @@ package struct SendID: Sendable, Hashable {
             guard let given = Int64(parts[1]), given >= 0 else { return nil }
             time = given
         }
-        let places = parts.dropLast().dropFirst(isRandom ? 2 : 1).map { partition($0) }
-        guard let first = places[0], !isTimed || places[1] != nil else { return nil }
-        self.init(text: text, partition: first, timers: isTimed ? places[1] : nil, time: time)
+        let partitions = parts.dropLast().dropFirst(isRandom ? 2 : 1).map { partition($0) }
+        guard let first = partitions[0], !isTimed || partitions[1] != nil else { return nil }
+        self.init(
+            text: text, partition: first, timersPartition: isTimed ? partitions[1] : nil, acceptedAt: time)
     }
 }

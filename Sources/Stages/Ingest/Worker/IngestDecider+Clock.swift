@@ -99,10 +99,10 @@ extension IngestDecider {
 
     func hear(_ event: ConsumerEvent) {
         switch event {
-        case .end(let place, let offset): reportEnds[place.partition] = offset
+        case .reachedEnd(let place, let offset): reportEnds[place.partition] = offset
         // After a failed fetch a report may have waited, so it is older than it looks.
         case .failed: reportEnds = [:]
-        case .answered(youngReports, .records(let time, let found)):
+        case .queryCompleted(youngReports, .firstRecords(let time, let found)):
             if found.values.contains(where: { $0 != nil }) { stage.clock.saw(time, at: stage.time.now()) }
         default: break
         }
@@ -132,6 +132,6 @@ extension IngestDecider {
     func askForYoungReports(_ places: [TopicPartition]) {
         if places.isEmpty { return }
         let time = stage.time.wall().milliseconds - Self.toleranceMilliseconds
-        youngReports = stage.consumer.ask(.records(sinceMilliseconds: time, places))
+        youngReports = stage.consumer.submit(.firstRecords(sinceMilliseconds: time, places))
     }
 }

@@ -36,12 +36,12 @@ extension IngestDecider {
     func committed(at now: Instant) {
         for roster in rosters {
             for entry in roster.entries {
-                if let record = entry.record {
-                    stage.views.overlays[roster.partition]?.committed(
-                        entry.key, output.record(record), at: now)
-                } else if entry.fate == .repeated, let installation = entry.installation {
-                    stage.views.overlays[roster.partition]?.repeated(
-                        entry.key, installation.encoded(), at: now)
+                if let record = entry.recordNumber {
+                    stage.views.overlays[roster.partition]?.recordCommit(
+                        of: entry.key, as: output.record(number: record), at: now)
+                } else if entry.status == .repeated, let installation = entry.installation {
+                    stage.views.overlays[roster.partition]?.recordRepetition(
+                        of: entry.key, as: installation.encoded(), at: now)
                 }
             }
         }
@@ -66,28 +66,33 @@ extension IngestDecider {
     /// adds.
     private static let reportBytesMax = 512 << 10
 
-    private func read(_ record: borrowing Kafka.Record) throws(Misfit) -> (report: Report, arrival: Arrival) {
-        guard let value = record.value else { throw .empty("a report") }
-        guard let arrival = record.arrival else { throw .timeless }
+    private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> (
+        report: Report, arrival: ReportArrival
+    ) {
+        guard let value = record.value else { throw .emptyValue(expected: "a report") }
+        guard let arrival = record.arrival else { throw .missingTimestamp }
         guard value.count <= Self.reportBytesMax else {
-            throw .tooLarge(value.count, max: Self.reportBytesMax)
+            throw .tooLarge(bytes: value.count, max: Self.reportBytesMax)
         }
         let report: Report
-        do throws(RecordError) {
-            report = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+        do throws(RecordDecodingError) {
+            report = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe Report.decode(bytes, with: merges.reader)
             }
         } catch {
-            throw Misfit(error)
+            throw RejectedRecord(error)
         }
         report.writeKey(to: &key)
-        guard key.count <= Limits.keyBytesMax else { throw .keyTooLong(key.count, max: Limits.keyBytesMax) }
+        guard key.count <= EnvironmentLimits.keyBytesMax else {
+            throw .keyTooLong(bytes: key.count, max: EnvironmentLimits.keyBytesMax)
+        }
         return (report, arrival)
     }
 
-    private func reject(_ index: Int, of batch: borrowing RecordBatch, as misfit: Misfit) {
+    private func reject(_ index: Int, of batch: borrowing RecordBatch, as misfit: RejectedRecord) {
         tally.rejected += 1
-        let sealed: [UInt8]? = if let value = batch[index].value { letterSeal.sealed(value) } else { nil }
+        let sealed: [UInt8]? =
+            if let value = batch[index].value { letterSeal.sealedCopy(of: value) } else { nil }
         stage.sendToDeadLetters(index, of: batch, as: misfit, sealed: sealed, at: decidedAt)
     }
 
@@ -96,7 +101,7 @@ extension IngestDecider {
     func decide(_ part: inout BatchPart, of batch: borrowing RecordBatch, recordsMax: Int) throws {
         guard let overlay = stage.views.overlays[part.partition], let view = stage.views[part.partition]
         else { return stage.member.giveUp("the view of a partition is not open", "") }
-        var roster = Roster(of: part.partition)
+        var roster = InstallationBatch(partition: part.partition)
         let first = part.taken
         try view.read { picture throws(StoreError) in
             while !part.isTaken, part.taken - first < recordsMax, !output.isFull {
@@ -109,37 +114,38 @@ extension IngestDecider {
     }
 
     private func hear(
-        _ index: Int, of batch: borrowing RecordBatch, in roster: inout Roster, overlay: Overlay,
-        view: TopicView, picture: borrowing Picture
+        _ index: Int, of batch: borrowing RecordBatch, in roster: inout InstallationBatch, overlay: Overlay,
+        view: TopicView, picture: borrowing ReadSnapshot
     ) throws(StoreError) {
         let report: Report
-        let arrival: Arrival
-        do throws(Misfit) {
+        let arrival: ReportArrival
+        do throws(RejectedRecord) {
             (report, arrival) = try read(batch[index])
         } catch {
             return reject(index, of: batch, as: error)
         }
-        let isEverywhere = report.isErasureOfUser ? batch[index].isEverywhere : false
-        if isEverywhere { key = Erasures.key(app: report.app, user: report.user ?? "") }
-        let murmur = Murmur2.hash(key.span)
-        let home = Int32(Murmur2.partition(ofHash: murmur, of: stage.layout.lanes))
+        let isEverywhere = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
+        if isEverywhere { key = ErasedUsers.key(app: report.app, user: report.user ?? "") }
+        let murmur = Murmur2.hash(of: key.span)
+        let home = Int32(Murmur2.partition(forHash: murmur, partitionCount: stage.layout.lanes))
         guard home == roster.partition || isEverywhere else {
             return forward(index, of: batch, arrival: arrival, to: home)
         }
-        guard let merge = merges.merge(for: report.app, age: decidedAt - arrival.receivedAt) else {
+        guard let merge = merges.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
             return reject(index, of: batch, as: .unknownApp(report.app))
         }
-        var entry = roster.index(of: key, murmur: murmur)
+        var entry = roster.index(of: key, hash: murmur)
         if entry == nil {
-            let key = KeyBytes(key)
+            let key = HashedKey(key)
             let known =
                 if let record = overlay[key] { remembered(record) } else {
                     try look(key, in: view, seen: picture, roster: &roster)
                 }
-            entry = roster.add(key, murmur: murmur, known)
+            entry = roster.add(key, hash: murmur, installation: known)
         }
-        let outcome = merge.merge(report, arrival, into: roster.entries[entry!].installation, now: decidedAt)
-        if report.isErasureOfUser, !isEverywhere, case .merged = outcome {
+        let outcome = merge.merge(
+            report, arrival: arrival, into: roster.entries[entry!].installation, now: decidedAt)
+        if report.isUserErasure, !isEverywhere, case .merged = outcome {
             copyEverywhere(index, of: batch, report: report, arrival: arrival)
         }
         take(outcome, of: entry!, from: index, of: batch, in: &roster)
@@ -148,31 +154,31 @@ extension IngestDecider {
     /// Copies an erasure to all partitions, because the user's installations are in all of them. The copies
     /// are acknowledged before the offset is committed. A duplicate copy changes nothing.
     private func copyEverywhere(
-        _ index: Int, of batch: borrowing RecordBatch, report: Report, arrival: Arrival
+        _ index: Int, of batch: borrowing RecordBatch, report: Report, arrival: ReportArrival
     ) {
         let record = batch[index]
         guard let value = record.value else { return }
-        let key = Erasures.key(app: report.app, user: report.user ?? "")
+        let key = ErasedUsers.key(app: report.app, user: report.user ?? "")
         for partition in 0..<Int32(stage.layout.lanes) {
-            forwarding.forward(value, key: key, arrival: arrival, to: partition, isEverywhere: true)
+            forwarding.forward(value, key: key, arrival: arrival, to: partition, isCopyForAllPartitions: true)
         }
     }
 
     private func take(
-        _ outcome: consuming Merge.Outcome, of entry: Int, from index: Int,
-        of batch: borrowing RecordBatch, in roster: inout Roster
+        _ outcome: consuming ReportMerger.Outcome, of entry: Int, from index: Int,
+        of batch: borrowing RecordBatch, in roster: inout InstallationBatch
     ) {
         switch consume outcome {
-        case .rejected(let rejection): reject(index, of: batch, as: Misfit(rejection))
+        case .rejected(let rejection): reject(index, of: batch, as: RejectedRecord(rejection))
         case .unchanged: tally.unchanged += 1
         case .merged(var merged):
-            let isFirst = roster.entries[entry].fate != .changed
-            guard roster.merged(entry, merged) else {
+            let isFirst = roster.entries[entry].status != .changed
+            guard roster.updateEntry(at: entry, with: merged) else {
                 tally.unchanged += 1
                 return
             }
             tally.merged += 1
-            if isFirst { output.expect(merged.installation) }
+            if isFirst { output.reserveSpace(for: merged.installation) }
             // Each element is removed from its array, because reading it there would copy it.
             merged.events.reverse()
             merged.changes.reverse()
@@ -182,23 +188,23 @@ extension IngestDecider {
     }
 
     private func forward(
-        _ index: Int, of batch: borrowing RecordBatch, arrival: Arrival, to home: Int32
+        _ index: Int, of batch: borrowing RecordBatch, arrival: ReportArrival, to home: Int32
     ) {
         let record = batch[index]
         guard let value = record.value else { return }
-        if let sealed = letterSeal.sealed(value) {
+        if let sealed = letterSeal.sealedCopy(of: value) {
             forwarding.forward(sealed.span, key: key, arrival: arrival, to: home)
         } else {
             forwarding.forward(value, key: key, arrival: arrival, to: home)
         }
         tally.forwarded += 1
-        stage.reached(.strayForwarded)
+        stage.reached(.misroutedReportForwarded)
     }
 
     /// Decodes an installation of the overlay. Returns nil if it was forgotten.
     private func remembered(_ record: [UInt8]) -> Installation? {
         if record.isEmpty { return nil }
-        output.hold(bytes: record.count)
+        output.countDecoded(bytes: record.count)
         guard let installation = try? Installation.decode(record, with: merges.reader) else {
             preconditionFailure("a record that this process has written cannot be read")
         }
@@ -207,14 +213,15 @@ extension IngestDecider {
 
     /// Returns the installation in the view.
     private func look(
-        _ key: KeyBytes, in view: TopicView, seen picture: borrowing Picture, roster: inout Roster
+        _ key: HashedKey, in view: TopicView, seen picture: borrowing ReadSnapshot,
+        roster: inout InstallationBatch
     ) throws(StoreError) -> Installation? {
         var found: Installation?
-        var newer: RecordError?
-        try view.look(key.bytes.span, in: picture) { value in
-            output.hold(bytes: value.count)
-            do throws(RecordError) {
-                found = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+        var newer: RecordDecodingError?
+        try view.lookUp(key.bytes.span, in: picture) { value in
+            output.countDecoded(bytes: value.count)
+            do throws(RecordDecodingError) {
+                found = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                     try unsafe Installation.decode(bytes, with: merges.reader)
                 }
             } catch {

@@ -14,7 +14,7 @@ struct SweepPosition {
     var partition: Int32?
     var range = KeyRange.everything
     /// The users whose erasure this pass has found in the partition.
-    var erasures = Erasures()
+    var erasures = ErasedUsers()
     /// The start of the next pass.
     var nextPass: Instant
 }
@@ -26,14 +26,14 @@ extension IngestDecider {
         if sweep.partition == nil {
             guard now >= sweep.nextPass, let first = stage.member.owned.keys.min() else { return }
             sweep.partition = first
-            (sweep.range, sweep.erasures) = (.everything, Erasures())
+            (sweep.range, sweep.erasures) = (.everything, ErasedUsers())
             sweep.nextPass = now.advanced(byMilliseconds: settings.sweepMilliseconds)
         }
         guard let partition = sweep.partition else { return }
         let isDone = try sweepPage(of: partition, time: time)
         if isDone {
             sweep.partition = stage.member.owned.keys.filter { $0 > partition }.min()
-            (sweep.range, sweep.erasures) = (.everything, Erasures())
+            (sweep.range, sweep.erasures) = (.everything, ErasedUsers())
         }
     }
 
@@ -45,18 +45,18 @@ extension IngestDecider {
         // Without reports, nothing else has refreshed the apps.
         merges.refresh()
         var range = sweep.range
-        var swept: [(key: KeyBytes, record: Int)] = []
+        var swept: [(key: HashedKey, record: Int)] = []
         beginTransaction()
         var more: Bool
         var beyond: KeyRange?
         do throws(StoreError) {
-            more = try view.page(&range, rows: SweepPosition.rowsMax) { key, value in
+            more = try view.readPage(of: &range, rows: SweepPosition.rowsMax) { key, value in
                 if beyond != nil { return }
                 if output.isFull {
                     beyond = KeyRange(from: [UInt8](copying: key))
                     return
                 }
-                let key = KeyBytes([UInt8](copying: key))
+                let key = HashedKey([UInt8](copying: key))
                 // A row that is newer than the view is swept in the next pass.
                 guard stage.views.overlays[partition]?[key] == nil,
                     let left = sweepRow(key, value: value, now: time)
@@ -74,7 +74,7 @@ extension IngestDecider {
                 metrics.sweptRows.add(left.changes.count)
             }
         } catch {
-            try stage.views.rebuild(partition, error)
+            try stage.views.rebuild(partition, after: error)
             return true
         }
         if let beyond {
@@ -87,28 +87,30 @@ extension IngestDecider {
         guard try commitAlone(of: [partition]) else { return true }
         let done = stage.time.now()
         for (key, record) in swept {
-            stage.views.overlays[partition]?.committed(key, output.record(record), at: done)
+            stage.views.overlays[partition]?.recordCommit(
+                of: key, as: output.record(number: record), at: done)
         }
         stage.reached(.swept)
         return !more
     }
 
-    private func sweepRow(_ key: KeyBytes, value: Span<UInt8>, now: Int64) -> Swept? {
-        let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+    private func sweepRow(_ key: HashedKey, value: Span<UInt8>, now: Int64) -> SweepResult? {
+        let installation = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe Installation.decode(bytes, with: merges.reader)
         }
         guard let installation else { return nil }
-        guard let merge = merges.known(installation.app) else {
+        guard let merge = merges.knownMerger(for: installation.app) else {
             let grace = settings.deletedAppMilliseconds
-            return merges.isGone(installation.app, forMilliseconds: grace) ? Merge.bury(installation) : nil
+            return merges.isMissing(installation.app, forMilliseconds: grace)
+                ? ReportMerger.tombstones(of: installation) : nil
         }
-        if let time = installation.erasedAt, key.bytes != installation.key,
+        if let time = installation.erasedUpTo, key.bytes != installation.key,
             !sweep.erasures.add(installation.subject, of: installation.app, upTo: time)
         {
             stage.log.error(
                 "too many users were erased at once; erase the remaining users again after some days",
                 .field("partition", sweep.partition ?? -1))
         }
-        return merge.sweep(installation, sweep.erasures, now: now)
+        return merge.sweep(installation, erasing: sweep.erasures, now: now)
     }
 }

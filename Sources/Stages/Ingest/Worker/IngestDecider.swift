@@ -11,7 +11,7 @@ internal import Topics
 /// of the views of `installations`.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
-    typealias Part = OwnedPartition
+    typealias Part = ReportsPartition
 
     /// The version of the view files' layout. Another number makes the stage rebuild the views.
     static let viewSchema = 3
@@ -22,13 +22,13 @@ final class IngestDecider: RecordDecider {
     let settings: IngestSettings
     let metrics: IngestMetrics
     let stage: StageClients<IngestDecider>
-    let forwarding: ReportForwarding
-    let merges: AppMerges
-    let letterSeal: LetterSeal
+    let forwarding: ReportForwarder
+    let merges: ReportMergers
+    let letterSeal: DeadLetterSeal
 
-    var output: BatchOutput
+    var output: IngestOutput
     /// The installations of the current transaction, and the outcomes of its reports.
-    var rosters: [Roster] = []
+    var rosters: [InstallationBatch] = []
     var tally = Tally()
     /// The time for the decisions of the current batch, in milliseconds since 1970.
     var decidedAt: Int64 = 0
@@ -37,7 +37,7 @@ final class IngestDecider: RecordDecider {
     var sweep: SweepPosition
 
     /// The newest question for young reports.
-    var youngReports: QuestionID?
+    var youngReports: OffsetQueryID?
     /// The ends of the report partitions at the last poll that reached them.
     var reportEnds: [Int32: Int64] = [:]
     /// The stamps that lead the time for decisions, less the steady clock. While it is set, nothing is merged.
@@ -55,24 +55,25 @@ final class IngestDecider: RecordDecider {
         self.settings = settings
         metrics = IngestMetrics(context.metrics)
         let layout = environment.layout
-        output = BatchOutput(lanes: layout.lanes, recordsMax: settings.outputRecordsMax)
+        output = IngestOutput(laneCount: layout.lanes, recordsMax: settings.outputRecordsMax)
         sweep = SweepPosition(nextPass: context.time.now())
-        merges = AppMerges(
-            environment.sealingKeys, tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
+        merges = ReportMergers(
+            sealingKeys: environment.sealingKeys,
+            tokenlessMilliseconds: Int64(settings.tokenlessMilliseconds),
             apps: { environment.catalog?.apps })
-        letterSeal = LetterSeal(seal: merges.seal, reader: merges.reader)
+        letterSeal = DeadLetterSeal(seal: merges.seal, reader: merges.reader)
         var form = StageForm(
             stage: IngestService.name, group: "ingest", input: "reports", topics: [.reports],
             outputs: [.installations, .registry, .events],
-            view: TopicViewForm(
-                topic: layout.name(.installations), table: "installations", schema: Self.viewSchema))
+            view: TopicViewDefinition(
+                topic: layout.name(of: .installations), table: "installations", schema: Self.viewSchema))
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchRecordsMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
         form.viewLimits = settings.viewLimits
         form.sessionMilliseconds = settings.sessionMilliseconds
         stage = try StageClients(
             form, in: environment, context, metrics: metrics.stage, settleMilliseconds: settleMilliseconds)
-        forwarding = ReportForwarding(by: stage.writer, to: layout.name(.reports))
+        forwarding = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
     }
 
     // MARK: Readiness
@@ -105,14 +106,16 @@ final class IngestDecider: RecordDecider {
 
     func work(at now: Instant) throws -> Wake? {
         let isCrowded = 2 * stage.views.overlayBytes > settings.overlayBytesMax
-        if stage.views.repeatedRows > Self.repeatedRowsMax || isCrowded { try stage.views.keepRepeated() }
+        if stage.views.repeatedRows > Self.repeatedRowsMax || isCrowded {
+            try stage.views.writeRepeatedRows()
+        }
         return nil
     }
 
     func upkeep(at now: Instant) throws {
         recheckClock(now)
         guard stage.isSettled else { return }
-        try stage.views.keepRepeated()
+        try stage.views.writeRepeatedRows()
         try sweepPage(now)
     }
 }

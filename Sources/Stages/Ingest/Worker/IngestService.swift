@@ -6,7 +6,7 @@ package import Topics
 package final class IngestService: LoopStage {
     package static let name = "ingest"
     package static let summary = "merges the reports of phones into the registry of tokens"
-    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 1)
+    package static let fileDescriptors = StageFileDescriptors(clients: 4, filesPerLane: 1)
     package static let topics: [TopicName] = [
         .catalog, .reports, .installations, .registry, .events, .deadLetters,
     ]

@@ -9,7 +9,7 @@ package struct IngestSettings: OperatorSettings {
     package var batchBytesMax = 8 << 20
     /// The most records that one transaction writes. It ends after the report that reaches the limit, and the
     /// next one takes the rest of the batch.
-    package var outputRecordsMax = BatchOutput.recordsMax
+    package var outputRecordsMax = IngestOutput.recordsMax
     /// The time for which a batch that is not full waits for more reports before it is merged.
     package var batchMilliseconds = 5
     /// The most installations that are committed and not yet read back. Beyond it, reading reports pauses.
@@ -23,11 +23,11 @@ package struct IngestSettings: OperatorSettings {
     /// The time for which the installations of an app that is missing in the catalog are kept.
     package var deletedAppMilliseconds = 86_400_000
     package var sessionMilliseconds = 10_000
-    package var viewLimits = Limits()
+    package var viewLimits = EnvironmentLimits()
 
     package init() {}
 
-    package static let declared = SettingsGroup("ingest", defaults: IngestSettings()) { declare in
+    package static let declared = SettingsGroup(prefix: "ingest", defaults: IngestSettings()) { declare in
         declare(
             "batch-records", sets: \.batchRecordsMax, in: 1...20_000,
             "the most reports that one transaction takes")

@@ -4,9 +4,9 @@ internal import StageSupport
 /// callback is set.
 package enum IngestStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
-    case strayForwarded
-    case lettersSent
-    case lettersAcknowledged
+    case misroutedReportForwarded
+    case deadLettersSent
+    case deadLettersAcknowledged
     case decided
     case transactionBegun
     case installationsSent
@@ -14,8 +14,8 @@ package enum IngestStep: Int, RecordStep, CaseIterable {
     case eventsSent
     case offsetsSent
     case committed
-    case overlaid
-    case viewSettled
+    case overlayUpdated
+    case viewWritten
     case assigned
     case viewOpened
     case restored

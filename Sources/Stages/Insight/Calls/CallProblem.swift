@@ -4,30 +4,32 @@ internal import HTTPServer
 struct CallProblem: Error {
     let response: HTTPResponse
 
-    static func invalid(_ field: String, _ message: String) -> CallProblem {
-        CallProblem(response: .error(400, "invalid", message: message, field: field))
+    static func invalid(_ field: String, message: String) -> CallProblem {
+        CallProblem(response: .error(status: 400, code: "invalid", message: message, field: field))
     }
 
     static func unknownField(_ field: String) -> CallProblem {
         CallProblem(
             response: .error(
-                400, "unknown_field", message: "this call has no parameter \(field)", field: field))
+                status: 400, code: "unknown_field", message: "this call has no parameter \(field)",
+                field: field))
     }
 
-    static func tooLong(_ days: Int64) -> CallProblem {
+    static func rangeTooLong(daysMax days: Int64) -> CallProblem {
         let message = "must be at most \(days) days before to; ask for shorter ranges"
-        return CallProblem(response: .error(400, "range_too_long", message: message, field: "from"))
+        return CallProblem(
+            response: .error(status: 400, code: "range_too_long", message: message, field: "from"))
     }
 
     static let unknown = CallProblem(
         response: .error(
-            404, "unknown",
+            status: 404, code: "unknown",
             message: "nothing with this name is known; older data may have been forgotten"))
 
     /// - Parameter lanes: The lanes that do not answer.
-    static func partial(_ lanes: [Int]) -> CallProblem {
+    static func partial(missing lanes: [Int]) -> CallProblem {
         let names = lanes.map(String.init).joined(separator: ", ")
         let message = "lanes \(names) do not answer now and may hold the data; ask again"
-        return CallProblem(response: .error(503, "insight_partial", message: message))
+        return CallProblem(response: .error(status: 503, code: "insight_partial", message: message))
     }
 }

@@ -6,9 +6,9 @@ internal import Telemetry
 /// Events as a file: CSV as in RFC 4180, or one JSON object per line.
 struct EventExport {
     let events: [Event]
-    let next: ListPlace?
+    let next: ListPosition?
 
-    private static let heads = [
+    private static let columnNames = [
         "at", "receivedAt", "code", "installationId", "userId", "attributesType", "activityId", "groupId",
         "token",
         "cause", "environment", "scheduleId", "scheduleName",
@@ -38,13 +38,13 @@ struct EventExport {
     }
 
     private var csv: [UInt8] {
-        var text = Self.heads.joined(separator: ",") + "\r\n"
+        var text = Self.columnNames.joined(separator: ",") + "\r\n"
         for event in events {
             let fields: [String?] = [
                 WallTime(milliseconds: event.eventTime).rfc3339,
                 WallTime(milliseconds: event.receivedAt).rfc3339,
                 event.code.rawValue, event.installation, event.user, event.attributesType, event.activity,
-                event.group, event.tokenHash.map(PushToken.short), event.cause?.rawValue,
+                event.group, event.tokenHash.map(PushToken.shortForm), event.cause?.rawValue,
                 event.environment?.rawValue, event.scheduleID, event.scheduleName,
             ]
             text += fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\r\n"

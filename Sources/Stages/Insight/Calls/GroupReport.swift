@@ -4,17 +4,17 @@ internal import LiveActivity
 /// The present state of one group. It is made from the group's row, from the phones' reports of running
 /// activities, and from the results of its newest send.
 struct GroupReport {
-    let scope: Findings.Scope
+    let scope: QueryResult.GroupScope
     /// The number of running activities.
     let running: Int
     /// The number of phones whose last accepted push is the newest version.
     let onNewest: Int
 
     /// - Parameter newest: The tallies of the newest send, and possibly of other sends.
-    init(_ scope: Findings.Scope, running: Int, newest: Findings) {
+    init(scope: QueryResult.GroupScope, running: Int, newest: QueryResult) {
         self.scope = scope
         self.running = running
-        let send = scope.row.newest?.send
+        let send = scope.row.newestState?.send
         onNewest = newest.tallies.reduce(0) { count, one in
             one.send == send && one.tally.event != .end ? count + one.tally.count(of: .accepted) : count
         }
@@ -25,17 +25,17 @@ struct GroupReport {
         let row = scope.row
         writer.field("groupId", scope.key.group)
         if case .user(let user)? = scope.key.recipient { writer.field("userId", user) }
-        writer.field("state", row.life)
+        writer.field("state", row.stateName)
         writer.field("attributesType", row.attributesType)
         writer.field("version", row.version)
         writer.field("generation", row.generation)
-        writer.field("updates", row.updates)
+        writer.field("updates", row.updateCount)
         writer.field("startedAt", row.generation > 0 ? row.generation * 1000 : nil)
-        writer.field("endedAt", row.life == "ended" ? row.endedAt * 1000 : nil)
+        writer.field("endedAt", row.stateName == "ended" ? row.endVersion * 1000 : nil)
         writer.field("endDate", row.endDate.map { $0 * 1000 })
-        writer.field("lastAt", row.lastAt)
-        writer.field("waitingSendId", row.held?.id)
-        if let newest = row.newest {
+        writer.field("lastAt", row.lastSendAt)
+        writer.field("waitingSendId", row.heldSend?.id)
+        if let newest = row.newestState {
             writer.name("newest")
             writer.beginObject()
             writer.field("sendId", newest.send)

@@ -16,9 +16,9 @@ struct ProcessesReport {
     private let breakers: [(process: String, breaker: ProcessFacts.Breaker)]
 
     /// Settings that each process has for itself. Their difference is not a problem.
-    private static let ownEndings = [".listen", ".address", ".data"]
+    private static let perProcessSuffixes = [".listen", ".address", ".data"]
 
-    init(_ processes: [ProcessFacts], app: String) {
+    init(processes: [ProcessFacts], app: String) {
         self.processes = processes
         breakers = processes.flatMap { one in
             one.openBreakers.filter { $0.app == app }.map { (one.process, $0) }
@@ -26,7 +26,7 @@ struct ProcessesReport {
         var values: [String: [String: [String]]] = [:]
         for one in processes {
             for setting in one.settings
-            where !Self.ownEndings.contains(where: { setting.key.hasSuffix($0) }) {
+            where !Self.perProcessSuffixes.contains(where: { setting.key.hasSuffix($0) }) {
                 values[setting.key, default: [:]][setting.value, default: []].append(one.process)
             }
         }

@@ -14,7 +14,7 @@ package struct FinishedLines: Sendable, Hashable {
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
     /// - Parameter isFresh: Receives each line that was not finished before.
-    package mutating func insert(_ lines: LineSet, at time: Int64, isFresh: (Int) -> Void) {
+    package mutating func insert(_ lines: LineSet, at time: Int64, onNewLine: (Int) -> Void) {
         at = max(at, time)
         for range in lines.ranges {
             let last = range.upperBound / Self.wordBits
@@ -24,7 +24,7 @@ package struct FinishedLines: Sendable, Hashable {
                 var fresh = mask & ~words[word]
                 words[word] |= mask
                 while fresh != 0 {
-                    isFresh(word * Self.wordBits + fresh.trailingZeroBitCount)
+                    onNewLine(word * Self.wordBits + fresh.trailingZeroBitCount)
                     fresh &= fresh - 1
                 }
             }

@@ -1,17 +1,17 @@
 package import LiveActivity
 
 /// The rows as they are on disk.
-package protocol ReceiptRows {
+package protocol StoredReceiptRows {
     associatedtype Failure: Error
 
-    func finished(_ place: JobPlace) throws(Failure) -> FinishedLines?
-    func tally(_ key: SendTally.Key) throws(Failure) -> SendTally?
+    func finishedLines(of place: JobPosition) throws(Failure) -> FinishedLines?
+    func tally(for key: SendTally.Key) throws(Failure) -> SendTally?
 }
 
 /// The row changes of a batch of receipts. The first final receipt of each job counts once for its send. A
 /// batch is written in one transaction with the offset of its topic, or not at all.
 package struct ReceiptBatch {
-    package private(set) var finished: [JobPlace: FinishedLines] = [:]
+    package private(set) var finished: [JobPosition: FinishedLines] = [:]
     package private(set) var tallies: [SendTally.Key: SendTally] = [:]
 
     package init() {}
@@ -22,31 +22,32 @@ package struct ReceiptBatch {
     ///
     /// - Parameter systems: The phones' systems in the order of the receipt's lines. Missing ones count as
     ///   unknown.
-    package mutating func hear<Rows: ReceiptRows>(
-        _ receipt: Receipt, on systems: [UInt8], over rows: Rows
+    package mutating func count<Rows: StoredReceiptRows>(
+        _ receipt: Receipt, systems: [UInt8], storedIn rows: Rows
     ) throws(Rows.Failure) {
         // Intermediate marks of a job do not contain its outcome.
         guard receipt.parts.contains(where: { $0.outcome.isFinal }) else { return }
         let key = SendTally.Key(app: receipt.app, send: receipt.send, environment: receipt.environment)
-        var lines = try lines(of: receipt.place, over: rows)
-        var tally = try tally(key, over: rows) ?? SendTally(receipt)
-        let systemOfLine = Self.byLine(systems, receipt)
+        var lines = try lines(of: receipt.position, storedIn: rows)
+        var tally = try tally(for: key, storedIn: rows) ?? SendTally(receipt: receipt)
+        let systemOfLine = Self.systemsByLine(systems, of: receipt)
         for part in receipt.parts where part.outcome.isFinal {
             var fresh = SystemCounts()
-            lines.insert(part.lines, at: receipt.at) { fresh.add(1, on: systemOfLine[$0]) }
+            lines.insert(part.lines, at: receipt.writtenAt) { fresh.add(1, on: systemOfLine[$0]) }
             tally.count(
-                SendTally.End(part.outcome, reason: part.outcome == .accepted ? nil : part.reason),
-                on: fresh, at: receipt.at)
+                SendTally.JobOutcome(
+                    outcome: part.outcome, reason: part.outcome == .accepted ? nil : part.reason),
+                systems: fresh, at: receipt.writtenAt)
         }
-        finished[receipt.place] = lines
+        finished[receipt.position] = lines
         tallies[key] = tally
     }
 
     /// Returns the systems by the line number of a job in its sheet. The header has this order, independent
     /// of the parts.
-    private static func byLine(_ systems: [UInt8], _ receipt: Receipt) -> [UInt8] {
+    private static func systemsByLine(_ systems: [UInt8], of receipt: Receipt) -> [UInt8] {
         let count = receipt.parts.reduce(0) { max($0, ($1.lines.ranges.last?.upperBound ?? -1) + 1) }
-        var found = Array(repeating: ReceiptLines.systemUnsaid, count: count)
+        var found = Array(repeating: ReceiptLines.unreportedSystem, count: count)
         if systems.isEmpty { return found }
         var isNamed = Array(repeating: false, count: count)
         for part in receipt.parts { part.lines.forEachLine { isNamed[$0] = true } }
@@ -58,18 +59,18 @@ package struct ReceiptBatch {
         return found
     }
 
-    private func lines<Rows: ReceiptRows>(
-        of place: JobPlace, over rows: Rows
+    private func lines<Rows: StoredReceiptRows>(
+        of place: JobPosition, storedIn rows: Rows
     ) throws(Rows.Failure) -> FinishedLines {
         if let known = finished[place] { return known }
-        return try rows.finished(place) ?? FinishedLines()
+        return try rows.finishedLines(of: place) ?? FinishedLines()
     }
 
-    private func tally<Rows: ReceiptRows>(
-        _ key: SendTally.Key, over rows: Rows
+    private func tally<Rows: StoredReceiptRows>(
+        for key: SendTally.Key, storedIn rows: Rows
     ) throws(Rows.Failure) -> SendTally? {
         if let known = tallies[key] { return known }
-        return try rows.tally(key)
+        return try rows.tally(for: key)
     }
 
     package mutating func removeAll() {

@@ -11,21 +11,21 @@ package struct SendReport: Sendable, Hashable {
     package init() {}
 
     package mutating func add(_ tally: SendTally, of environment: Environment) {
-        if environments[environment]?.add(tally) == nil { environments[environment] = tally }
+        if environments[environment]?.merge(tally) == nil { environments[environment] = tally }
     }
 
-    package mutating func add(_ other: SendReport) {
+    package mutating func merge(_ other: SendReport) {
         for (environment, tally) in other.environments { add(tally, of: environment) }
     }
 
     package var isEmpty: Bool { environments.isEmpty }
 
     /// The sum of all environments.
-    package var whole: SendTally? {
+    package var total: SendTally? {
         var whole: SendTally?
         for environment in Environment.allCases {
             guard let tally = environments[environment] else { continue }
-            if whole?.add(tally) == nil { whole = tally }
+            if whole?.merge(tally) == nil { whole = tally }
         }
         return whole
     }
@@ -34,7 +34,7 @@ package struct SendReport: Sendable, Hashable {
     /// twice, so there may be more ends than jobs.
     ///
     /// - Parameter expanded: The number of jobs that the lanes reported.
-    package func toGo(of expanded: Int) -> Int { max(0, expanded - (whole?.ended ?? 0)) }
+    package func remainingJobs(of expanded: Int) -> Int { max(0, expanded - (total?.finishedCount ?? 0)) }
 }
 
 extension SendReport {
@@ -42,21 +42,21 @@ extension SendReport {
     ///
     /// - Parameter expanded: The number of jobs that the lanes reported, or nil if it is not known.
     package func write(to writer: inout JSONWriter, expanded: Int?) {
-        Self.write(whole, to: &writer)
-        writer.field("toGo", expanded.map { toGo(of: $0) })
+        Self.writeTally(total, to: &writer)
+        writer.field("toGo", expanded.map { remainingJobs(of: $0) })
         writer.name("environments")
         writer.beginObject()
         for environment in Environment.allCases {
             guard let tally = environments[environment] else { continue }
             writer.name(environment.rawValue)
             writer.beginObject()
-            Self.write(tally, to: &writer)
+            Self.writeTally(tally, to: &writer)
             writer.endObject()
         }
         writer.endObject()
     }
 
-    private static func write(_ tally: SendTally?, to writer: inout JSONWriter) {
+    private static func writeTally(_ tally: SendTally?, to writer: inout JSONWriter) {
         func count(_ outcome: ReceiptOutcome) -> Int { tally?.count(of: outcome) ?? 0 }
         writer.field("pushed", count(.accepted) + count(.rejected) + count(.unknown))
         writer.field("accepted", count(.accepted))
@@ -89,8 +89,8 @@ extension SendReport {
         let outcomes = (tally?.systems ?? [:]).sorted { $0.key.rawValue < $1.key.rawValue }
         writer.name("bySystem")
         writer.beginObject()
-        for system in Set(outcomes.flatMap { $0.value.all.map(\.system) }).sorted() {
-            writer.name(SystemCounts.text(system))
+        for system in Set(outcomes.flatMap { $0.value.counts.map(\.system) }).sorted() {
+            writer.name(SystemCounts.name(of: system))
             writer.beginObject()
             for (outcome, counts) in outcomes {
                 let count = counts.count(on: system)
@@ -107,7 +107,7 @@ extension SendReport {
 extension SendTally {
     /// The number of rejections by reason. A missing reason counts as `none`.
     package var rejections: [String: Int] {
-        ends.reduce(into: [:]) { counts, end in
+        outcomes.reduce(into: [:]) { counts, end in
             if end.key.outcome == .rejected { counts[end.key.reason ?? "none", default: 0] += end.value }
         }
     }

@@ -3,16 +3,16 @@ package import LiveActivity
 
 /// The outcomes of one send's jobs in one lane and one APNs environment. It is a row, and a message between
 /// processes. Tallies of several lanes are added up.
-package struct SendTally: Record, Hashable {
+package struct SendTally: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     /// The final outcome of a job.
-    package struct End: Sendable, Hashable {
+    package struct JobOutcome: Sendable, Hashable {
         package var outcome: ReceiptOutcome
         /// The reason in a word, from APNs or from this product.
         package var reason: String?
 
-        package init(_ outcome: ReceiptOutcome, reason: String? = nil) {
+        package init(outcome: ReceiptOutcome, reason: String? = nil) {
             self.outcome = outcome
             self.reason = reason
         }
@@ -33,7 +33,7 @@ package struct SendTally: Record, Hashable {
 
     /// The limit of ends that are counted separately. Further ends count under their outcome without the
     /// reason.
-    package static let endsMax = 200
+    package static let outcomesMax = 200
 
     package var group: String?
     package var scope: SheetHead.Scope
@@ -43,47 +43,47 @@ package struct SendTally: Record, Hashable {
     /// The times of the send's acceptance and of its newest receipt, in milliseconds since 1970.
     package var acceptedAt: Int64
     package var at: Int64
-    package private(set) var ends: [End: Int] = [:]
+    package private(set) var outcomes: [JobOutcome: Int] = [:]
     /// The same counts by the phones' systems.
     package private(set) var systems: [ReceiptOutcome: SystemCounts] = [:]
     /// The times from the send's acceptance to APNs' answer, for accepted jobs.
-    package private(set) var latencies = Latencies()
+    package private(set) var latencies = LatencyHistogram()
 
-    package init(_ receipt: Receipt) {
+    package init(receipt: Receipt) {
         (group, scope, generation) = (receipt.group, receipt.scope, receipt.generation)
         (version, event) = (receipt.version, receipt.event)
-        (acceptedAt, at) = (receipt.acceptedAt, receipt.at)
+        (acceptedAt, at) = (receipt.acceptedAt, receipt.writtenAt)
     }
 
     package func count(of outcome: ReceiptOutcome) -> Int {
-        ends.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
+        outcomes.reduce(0) { $1.key.outcome == outcome ? $0 + $1.value : $0 }
     }
 
     /// The number of jobs with a final outcome.
-    package var ended: Int { ends.values.reduce(0, +) }
+    package var finishedCount: Int { outcomes.values.reduce(0, +) }
 
-    package mutating func count(_ end: End, on systems: SystemCounts, at time: Int64) {
+    package mutating func count(_ end: JobOutcome, systems: SystemCounts, at time: Int64) {
         at = max(at, time)
         let times = systems.count
         guard times > 0 else { return }
         count(end, times: times)
-        self.systems[end.outcome, default: SystemCounts()].add(systems)
-        if end.outcome == .accepted { latencies.add(time - acceptedAt, times: times) }
+        self.systems[end.outcome, default: SystemCounts()].merge(systems)
+        if end.outcome == .accepted { latencies.add(milliseconds: time - acceptedAt, times: times) }
     }
 
-    private mutating func count(_ end: End, times: Int) {
-        let isKnown = ends[end] != nil || ends.count < Self.endsMax
-        ends[isKnown ? end : End(end.outcome), default: 0] += times
+    private mutating func count(_ end: JobOutcome, times: Int) {
+        let isKnown = outcomes[end] != nil || outcomes.count < Self.outcomesMax
+        outcomes[isKnown ? end : JobOutcome(outcome: end.outcome), default: 0] += times
     }
 
     /// Adds a tally of another lane or another environment.
-    package mutating func add(_ other: SendTally) {
+    package mutating func merge(_ other: SendTally) {
         at = max(at, other.at)
-        for (end, times) in other.ends.sorted(by: { $0.key.order < $1.key.order }) {
+        for (end, times) in other.outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
             count(end, times: times)
         }
-        for (outcome, counts) in other.systems { systems[outcome, default: SystemCounts()].add(counts) }
-        latencies.add(other.latencies)
+        for (outcome, counts) in other.systems { systems[outcome, default: SystemCounts()].merge(counts) }
+        latencies.merge(other.latencies)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -96,7 +96,7 @@ package struct SendTally: Record, Hashable {
         writer.field("at", at)
         writer.name("ends")
         writer.beginArray()
-        for (end, count) in ends.sorted(by: { $0.key.order < $1.key.order }) {
+        for (end, count) in outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
             writer.beginObject()
             writer.field("outcome", end.outcome.rawValue)
             writer.field("reason", end.reason)
@@ -119,26 +119,26 @@ package struct SendTally: Record, Hashable {
         generation = record["generation"].version()
         version = record["version"].version()
         event = record["event"].choice(of: PushEvent.self) ?? .update
-        acceptedAt = record["acceptedAt"].time()
-        at = record["at"].time()
-        var elements = record["ends"].array(countMax: Self.endsMax + ReceiptOutcome.allCases.count)
+        acceptedAt = record["acceptedAt"].timeMilliseconds()
+        at = record["at"].timeMilliseconds()
+        var elements = record["ends"].array(countMax: Self.outcomesMax + ReceiptOutcome.allCases.count)
         while let element = elements.next() {
             let object = element.object()
-            let end = End(
-                object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
+            let end = JobOutcome(
+                outcome: object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
                 reason: object["reason"].optional?.string())
-            ends[end] = object["count"].int(in: 1...Int.max)
+            outcomes[end] = object["count"].int(in: 1...Int.max)
         }
-        var told = record["systems"].array(countMax: ReceiptOutcome.allCases.count)
-        while let element = told.next() {
+        var systemElements = record["systems"].array(countMax: ReceiptOutcome.allCases.count)
+        while let element = systemElements.next() {
             let object = element.object()
             guard let outcome = object["outcome"].choice(of: ReceiptOutcome.self) else { continue }
             systems[outcome] = SystemCounts(from: object["counts"])
         }
-        latencies = Latencies(from: record["latencies"])
+        latencies = LatencyHistogram(from: record["latencies"])
     }
 }
 
-extension SendTally.End {
-    fileprivate var order: String { "\(outcome.rawValue) \(reason ?? "")" }
+extension SendTally.JobOutcome {
+    fileprivate var sortKey: String { "\(outcome.rawValue) \(reason ?? "")" }
 }

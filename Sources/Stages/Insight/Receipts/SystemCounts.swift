@@ -7,40 +7,40 @@ package struct SystemCounts: Sendable, Hashable {
     /// count as unknown.
     private static let systemsMax = 32
 
-    package struct One: Sendable, Hashable {
+    package struct SystemCount: Sendable, Hashable {
         package let system: UInt8
         package fileprivate(set) var count: Int
     }
 
     /// The counts in the order of the systems. There are few, and each line of a receipt needs a lookup. A
     /// dictionary takes ten times as long.
-    package private(set) var all: [One] = []
+    package private(set) var counts: [SystemCount] = []
 
     package init() {}
 
-    package var count: Int { all.reduce(0) { $0 + $1.count } }
+    package var count: Int { counts.reduce(0) { $0 + $1.count } }
 
-    package func count(on system: UInt8) -> Int { all.first { $0.system == system }?.count ?? 0 }
+    package func count(on system: UInt8) -> Int { counts.first { $0.system == system }?.count ?? 0 }
 
     package mutating func add(_ times: Int, on system: UInt8) {
         guard times > 0 else { return }
-        let place = all.firstIndex { $0.system >= system } ?? all.count
-        if place < all.count, all[place].system == system {
-            all[place].count += times
-        } else if all.count < Self.systemsMax || system == ReceiptLines.systemUnsaid {
-            all.insert(One(system: system, count: times), at: place)
+        let index = counts.firstIndex { $0.system >= system } ?? counts.count
+        if index < counts.count, counts[index].system == system {
+            counts[index].count += times
+        } else if counts.count < Self.systemsMax || system == ReceiptLines.unreportedSystem {
+            counts.insert(SystemCount(system: system, count: times), at: index)
         } else {
-            add(times, on: ReceiptLines.systemUnsaid)
+            add(times, on: ReceiptLines.unreportedSystem)
         }
     }
 
-    package mutating func add(_ other: SystemCounts) {
-        for one in other.all { add(one.count, on: one.system) }
+    package mutating func merge(_ other: SystemCounts) {
+        for one in other.counts { add(one.count, on: one.system) }
     }
 
     /// Returns the name of a system. An unreported system is `unknown`.
-    static func text(_ system: UInt8) -> String {
-        system == ReceiptLines.systemUnsaid ? "unknown" : String(system)
+    static func name(of system: UInt8) -> String {
+        system == ReceiptLines.unreportedSystem ? "unknown" : String(system)
     }
 }
 
@@ -48,7 +48,7 @@ extension SystemCounts {
     /// Writes pairs of system and count.
     func write(to writer: inout JSONWriter) {
         writer.beginArray()
-        for one in all {
+        for one in counts {
             writer.value(Int(one.system))
             writer.value(one.count)
         }

@@ -11,19 +11,24 @@ final class PendingRows {
     init(_ file: StateFile) { self.file = file }
 
     /// Returns the value of a row without its time.
-    func value(_ key: [UInt8], in table: RowTable) throws(StoreError) -> [UInt8]? {
-        if let changed = changes[table]?[key] { return changed.map { Array($0.dropFirst(Sweeps.timeBytes)) } }
+    func value(of key: [UInt8], in table: RowTable) throws(StoreError) -> [UInt8]? {
+        if let changed = changes[table]?[key] {
+            return changed.map { Array($0.dropFirst(RetentionSweep.timeBytes)) }
+        }
         return try file.read { view throws(StoreError) in
-            guard let value = try view.value(of: key.span, in: file.table(table.rawValue)) else { return nil }
-            return [UInt8](copying: value.extracting(droppingFirst: min(Sweeps.timeBytes, value.count)))
+            guard let value = try view.value(of: key.span, in: file.table(named: table.rawValue)) else {
+                return nil
+            }
+            return [UInt8](
+                copying: value.extracting(droppingFirst: min(RetentionSweep.timeBytes, value.count)))
         }
     }
 
     /// Sets a row. A key above the length limit is dropped, but limits on names prevent such keys.
-    func put(_ key: [UInt8], _ value: [UInt8], at time: Int64, in table: RowTable) {
-        guard key.count <= Limits.keyBytesMax else { return }
+    func put(key: [UInt8], value: [UInt8], at time: Int64, in table: RowTable) {
+        guard key.count <= EnvironmentLimits.keyBytesMax else { return }
         var stored: [UInt8] = []
-        stored.reserveCapacity(Sweeps.timeBytes + value.count)
+        stored.reserveCapacity(RetentionSweep.timeBytes + value.count)
         BigEndian.append(time, to: &stored)
         stored.append(contentsOf: value)
         changes[table, default: [:]][key] = .some(stored)
@@ -32,24 +37,24 @@ final class PendingRows {
     func remove(_ key: [UInt8], in table: RowTable) { changes[table, default: [:]][key] = .some(nil) }
 
     /// Adds to a count. A count of zero or less is removed.
-    func count(_ key: [UInt8], by change: Int) throws(StoreError) {
+    func changeCount(of key: [UInt8], by change: Int) throws(StoreError) {
         if change == 0 { return }
-        let old = try value(key, in: .counts).map { Int(BigEndian.number(in: $0.span, at: 0)) } ?? 0
+        let old = try value(of: key, in: .counts).map { Int(BigEndian.number(in: $0.span, at: 0)) } ?? 0
         let new = old + change
         if new <= 0 { return remove(key, in: .counts) }
         var bytes: [UInt8] = []
         BigEndian.append(UInt64(new), to: &bytes)
-        put(key, bytes, at: .max, in: .counts)
+        put(key: key, value: bytes, at: .max, in: .counts)
     }
 
     func apply(to transaction: inout WriteTransaction) throws(StoreError) {
         for (table, rows) in changes {
             var batch = RowBatch()
             for (key, value) in rows {
-                if let value { batch.putChecked(key.span, value.span) } else { batch.remove(key.span) }
+                if let value { batch.putChecked(key.span, value: value.span) } else { batch.remove(key.span) }
             }
             batch.sort()
-            try transaction.apply(batch, to: file.table(table.rawValue))
+            try transaction.apply(batch, to: file.table(named: table.rawValue))
         }
     }
 

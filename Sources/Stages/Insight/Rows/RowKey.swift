@@ -1,9 +1,9 @@
 /// Keys of a `RowFile`: texts that each end with a zero byte, which no name contains, and times that sort
 /// newest first.
 enum RowKey {
-    static func of(_ parts: String...) -> [UInt8] { of(parts) }
+    static func joining(_ parts: String...) -> [UInt8] { joining(parts) }
 
-    static func of(_ parts: [String]) -> [UInt8] {
+    static func joining(_ parts: [String]) -> [UInt8] {
         var key: [UInt8] = []
         for part in parts {
             key.append(contentsOf: part.utf8)
@@ -13,14 +13,14 @@ enum RowKey {
     }
 
     /// - Parameter time: Milliseconds since 1970.
-    static func newestFirst(_ time: Int64) -> [UInt8] {
+    static func newestFirst(time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         BigEndian.append(UInt64.max - UInt64(clamping: time), to: &bytes)
         return bytes
     }
 
     /// Returns the time behind the prefix, or nil if the key is too short.
-    static func time(in key: Span<UInt8>, behind prefix: Int) -> Int64? {
+    static func time(in key: Span<UInt8>, after prefix: Int) -> Int64? {
         guard key.count >= prefix + 8 else { return nil }
         return Int64(clamping: UInt64.max - BigEndian.number(in: key, at: prefix))
     }

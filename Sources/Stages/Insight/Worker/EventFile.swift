@@ -8,30 +8,30 @@ internal import Telemetry
 /// The events of one lane on disk, and their counts. It is a cache like every state file. A damaged file, or
 /// a file of another layout or topic, is removed and rebuilt.
 final class EventFile: LaneFile {
-    let beginning: Beginning
-    var mark: ReadMark
+    let beginning: OpeningState
+    var position: AppliedPosition
     private let lock: DirectoryLock
-    private let database: Database
-    private let insert: Statement
-    private let count: Statement
-    private let reach: Statement
-    private let forgetEvents: Statement
-    private let forgetCounts: Statement
+    private let database: SQLiteDatabase
+    private let insertStatement: SQLiteStatement
+    private let countStatement: SQLiteStatement
+    private let appliedStatement: SQLiteStatement
+    private let deleteEventsStatement: SQLiteStatement
+    private let deleteCountsStatement: SQLiteStatement
     private var events: [(offset: Int64, stamp: Int64, event: Event)] = []
     private var counts = EventCounts()
-    private var forgottenHour: Int64?
+    private var sweptHour: Int64?
 
-    init(_ directory: String, of place: TopicPartition, cluster: String) throws {
-        lock = try DirectoryLock(directory)
-        let found = try OpenedEvents(directory, origin: "\(cluster) \(place)")
+    init(directory: String, of place: TopicPartition, cluster: String) throws {
+        lock = try DirectoryLock(directory: directory)
+        let found = try OpenedEventDatabase(directory: directory, origin: "\(cluster) \(place)")
         (database, beginning) = (found.database, found.beginning)
-        mark = ReadMark(place, found.beginning == .resumed ? found.applied : nil)
-        insert = try database.prepare(EventSchema.insert)
-        count = try database.prepare(EventSchema.count)
-        reach = try database.prepare(EventSchema.reach)
-        forgetEvents = try database.prepare(
+        position = AppliedPosition(place, found.beginning == .resumed ? found.applied : nil)
+        insertStatement = try database.prepare(EventSchema.insertStatement)
+        countStatement = try database.prepare(EventSchema.countStatement)
+        appliedStatement = try database.prepare(EventSchema.appliedStatement)
+        deleteEventsStatement = try database.prepare(
             "DELETE FROM events WHERE offset IN (SELECT offset FROM events WHERE stamp < ? LIMIT ?)")
-        forgetCounts = try database.prepare("DELETE FROM counts WHERE hour < ?")
+        deleteCountsStatement = try database.prepare("DELETE FROM counts WHERE hour < ?")
     }
 
     /// The path for threads that read beside the loop.
@@ -39,43 +39,43 @@ final class EventFile: LaneFile {
 
     // MARK: Taking
 
-    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         guard let json = record.value else { return "unreadable" }
-        do throws(RecordError) {
-            let event = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
+        do throws(RecordDecodingError) {
+            let event = try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe Event.decode(bytes, with: reader)
             }
-            hear(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
+            add(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
             return "entered"
         } catch { return "unreadable" }
     }
 
-    func hear(_ event: Event, at offset: Int64, stamp: Int64) {
+    func add(_ event: Event, at offset: Int64, stamp: Int64) {
         events.append((offset, stamp, event))
         counts.add(event)
     }
 
-    func settle() throws {
-        let taken = try mark.confirmed(database.path)
-        try database.transaction { () throws(SQLiteError) in
-            for one in events { try enter(one.event, at: one.offset, stamp: one.stamp) }
+    func commit() throws {
+        let applied = try position.confirmed(path: database.path)
+        try database.runTransaction { () throws(SQLiteError) in
+            for one in events { try write(one.event, at: one.offset, stamp: one.stamp) }
             for (key, times) in counts.counts {
-                try count.run(
+                try countStatement.run(
                     .text(key.app), .integer(key.hour), .text(key.code.rawValue),
                     .text(key.attributesType ?? ""), .text(key.group ?? ""), .integer(Int64(times)))
             }
-            try reach.run(
-                .integer(taken.offset), .integer(taken.asOf.milliseconds),
-                taken.last.map { .integer($0.offset) } ?? .null,
-                taken.last.map { .integer(Int64($0.sum)) } ?? .null)
+            try appliedStatement.run(
+                .integer(applied.offset), .integer(applied.completeUntil.milliseconds),
+                applied.lastRecord.map { .integer($0.offset) } ?? .null,
+                applied.lastRecord.map { .integer(Int64($0.checksum)) } ?? .null)
         }
-        mark.entered()
+        position.markCommitted()
         events.removeAll(keepingCapacity: true)
         counts.removeAll()
     }
 
-    private func enter(_ event: Event, at offset: Int64, stamp: Int64) throws(SQLiteError) {
-        try insert.run(
+    private func write(_ event: Event, at offset: Int64, stamp: Int64) throws(SQLiteError) {
+        try insertStatement.run(
             .integer(offset), .integer(stamp), .integer(event.eventTime), .integer(event.receivedAt),
             .text(event.code.rawValue), .text(event.app), .text(event.environment?.rawValue),
             .text(event.installation), .text(event.user), .text(event.attributesType), .text(event.activity),
@@ -85,45 +85,47 @@ final class EventFile: LaneFile {
 
     // MARK: Questions
 
-    func rows() throws(SQLiteError) -> Int {
+    func eventCount() throws(SQLiteError) -> Int {
         var count: Int64 = 0
-        try database.prepare("SELECT count(*) FROM events").eachRow { count = $0.integer(0) }
+        try database.prepare("SELECT count(*) FROM events").forEachRow { count = $0.integer(at: 0) }
         return Int(count)
     }
 
     /// Calls `body` for every count.
     func forEachCount(_ body: (EventCounts.Key, Int) -> Void) throws(SQLiteError) {
-        let question = try database.prepare(
+        let query = try database.prepare(
             "SELECT app, hour, code, attributes_type, group_name, count FROM counts")
-        try question.eachRow { row in
-            guard let code = row.text(2).flatMap(Event.Code.init) else { return }
-            let (type, group) = (row.text(3) ?? "", row.text(4) ?? "")
+        try query.forEachRow { row in
+            guard let code = row.text(at: 2).flatMap(Event.Code.init) else { return }
+            let (type, group) = (row.text(at: 3) ?? "", row.text(at: 4) ?? "")
             let key = EventCounts.Key(
-                app: row.text(0) ?? "", hour: row.integer(1), code: code,
+                app: row.text(at: 0) ?? "", hour: row.integer(at: 1), code: code,
                 attributesType: type.isEmpty ? nil : type, group: group.isEmpty ? nil : group)
-            body(key, Int(row.integer(5)))
+            body(key, Int(row.integer(at: 5)))
         }
     }
 
     // MARK: Forgetting
 
     /// The limit of events that one transaction removes.
-    private static let forgottenMax: Int64 = 2000
+    private static let deletedMax: Int64 = 2000
 
-    func forget(before time: Int64) throws -> Int {
-        let events = try forgetEvents.run(.integer(time), .integer(Self.forgottenMax))
+    func deleteRows(before time: Int64) throws -> Int {
+        let events = try deleteEventsStatement.run(.integer(time), .integer(Self.deletedMax))
         // This scans all counts, so it runs once an hour.
         let hour = time / EventCounts.hourMilliseconds
-        if hour == forgottenHour { return events }
-        forgottenHour = hour
-        return try events + forgetCounts.run(.integer(hour))
+        if hour == sweptHour { return events }
+        sweptHour = hour
+        return try events + deleteCountsStatement.run(.integer(hour))
     }
 
     // MARK: The end
 
     /// Makes the next opening start from an empty file. If this write fails, the next opening detects the
     /// damage itself.
-    func condemn(_ reason: String) throws { try? database.setSchema(EventSchema.condemned) }
+    func markUnusable(because reason: String) throws {
+        try? database.setSchemaVersion(EventSchema.unusableVersion)
+    }
 
     /// Moves the write-ahead log into the file. Without this call the next opening reads the log.
     func close() throws { try database.checkpoint() }

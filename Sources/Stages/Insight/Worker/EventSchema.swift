@@ -3,7 +3,7 @@ enum EventSchema {
     /// The version of the layout. A file with another version is rebuilt.
     static let version = 2
     /// The version of a file that the last process found unusable.
-    static let condemned = -1
+    static let unusableVersion = -1
 
     static let tables = """
         CREATE TABLE origin (text TEXT NOT NULL);
@@ -25,15 +25,15 @@ enum EventSchema {
             PRIMARY KEY (app, hour, code, attributes_type, group_name)) WITHOUT ROWID;
         """
 
-    static let insert = """
+    static let insertStatement = """
         INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// A name is never empty, so an empty text means no name.
-    static let count = """
+    static let countStatement = """
         INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET count = count + excluded.count
         """
 
-    static let reach = "UPDATE applied SET offset = ?, as_of = ?, last_offset = ?, last_sum = ?"
+    static let appliedStatement = "UPDATE applied SET offset = ?, as_of = ?, last_offset = ?, last_sum = ?"
 }

@@ -6,28 +6,28 @@ internal import Telemetry
 internal import Topics
 
 extension InsightLoop {
-    private func partitions(_ partition: Int32) -> [TopicPartition] {
-        InsightTopic.allCases.map { TopicPartition(layout.name($0.name), partition) }
+    private func partitions(ofLane partition: Int32) -> [TopicPartition] {
+        InsightTopic.allCases.map { TopicPartition(layout.name(of: $0.name), partition) }
     }
 
     // MARK: Assignments
 
-    func hear(_ event: ConsumerEvent) throws {
+    func handle(_ event: ConsumerEvent) throws {
         membership.hear(event)
         switch event {
-        case .offered(let partitions): takeOver(partitions)
+        case .offered(let partitions): recordOffer(of: partitions)
         case .revoked, .lost:
             closeAll()
             offered = nil
             try consumer.release()
-        case .end(let place, let offset):
-            if let topic = topic(of: place) { lanes[place.partition]?.reached(offset, of: topic) }
+        case .reachedEnd(let place, let offset):
+            if let topic = topic(of: place) { lanes[place.partition]?.recordEnd(offset, of: topic) }
         case .committed(_, let outcome):
             // After a failed commit all offsets are committed again, because no new record may come for a
             // day.
             if outcome != .committed { committed = [:] }
-        case .suspended, .answered: break
-        case .failed(let failure): try hear(failure)
+        case .suspended, .queryCompleted: break
+        case .failed(let failure): try handle(failure)
         }
     }
 
@@ -35,13 +35,13 @@ extension InsightLoop {
         consumer.topics.firstIndex(of: place.topic).flatMap(InsightTopic.init)
     }
 
-    private func hear(_ failure: ConsumerFailure) throws {
+    private func handle(_ failure: ConsumerFailure) throws {
         switch failure {
         case .outOfRange(let place, _):
             guard let topic = topic(of: place), let lane = lanes[place.partition] else { return }
-            lane.stop(topic)
+            lane.stopReading(topic)
             consumer.pause([place])
-            awaited.want([place], at: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds))
+            endOffsets.want([place], at: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds))
         case .partition, .client:
             failedAt = .now()
             log.warning("records cannot be read now", .field("error", failure))
@@ -51,59 +51,60 @@ extension InsightLoop {
 
     /// Accepts an offered assignment. All topics have the same partitions and members, so all parts of a lane
     /// reach the same member.
-    private func takeOver(_ partitions: [TopicPartition]) {
+    private func recordOffer(of partitions: [TopicPartition]) {
         closeAll()
         committed = [:]
         offered = partitions
-        nextOffer = .now()
+        nextOfferAttempt = .now()
     }
 
     /// Takes over the offered lanes. Reading starts later, when the lane's files give the offsets.
-    func answerOffer() throws {
+    func takeOverOfferedLanes() throws {
         let now = Instant.now()
-        guard let offered, now >= nextOffer else { return }
+        guard let offered, now >= nextOfferAttempt else { return }
         do throws(KafkaError) {
-            try consumer.hold(offered)
+            try consumer.assignPaused(offered)
         } catch {
             if error.code.isAccessRefused { throw error }
-            nextOffer = now.advanced(byMilliseconds: Self.retryMilliseconds)
+            nextOfferAttempt = now.advanced(byMilliseconds: Self.retryMilliseconds)
             log.warning("lanes cannot be taken over now; the stage tries again", .field("error", error))
             return
         }
         self.offered = nil
         for (partition, parts) in Dictionary(grouping: offered, by: \.partition) {
             if parts.count == InsightTopic.allCases.count {
-                closed[partition] = now
+                unopenedLanes[partition] = now
             } else {
                 log.error(
                     "topics are not assigned alike; check that all members run the same version",
                     .field("partition", partition))
             }
         }
-        log.info("lanes assigned", .field("count", closed.count))
-        onStep(.assigned)
+        log.info("lanes assigned", .field("count", unopenedLanes.count))
+        onStep(.lanesAssigned)
     }
 
     // MARK: Files
 
     /// Opens one lane per iteration. A large file is checked completely, and the member must poll in between.
-    func openNext() {
+    func openNextLane() {
         let now = Instant.now()
-        guard let (partition, _) = closed.filter({ now >= $0.value }).min(by: { $0.key < $1.key }) else {
+        guard let (partition, _) = unopenedLanes.filter({ now >= $0.value }).min(by: { $0.key < $1.key })
+        else {
             return
         }
         do {
-            let lane = try open(partition)
+            let lane = try openFiles(ofLane: partition)
             lanes[partition] = lane
-            awaited.want(partitions(partition), at: now)
-            self.open.put(OpenLane(lane))
-            publish(lane)
-            closed[partition] = nil
-            troubles[partition] = nil
-            onStep(.opened)
+            endOffsets.want(partitions(ofLane: partition), at: now)
+            self.openLanes.add(OpenLane(files: lane))
+            publishAsOf(lane)
+            unopenedLanes[partition] = nil
+            laneProblems[partition] = nil
+            onStep(.laneOpened)
         } catch {
-            closed[partition] = now.advanced(byMilliseconds: Self.retryMilliseconds)
-            if troubles.updateValue("\(error)", forKey: partition) != "\(error)" {
+            unopenedLanes[partition] = now.advanced(byMilliseconds: Self.retryMilliseconds)
+            if laneProblems.updateValue("\(error)", forKey: partition) != "\(error)" {
                 log.error(
                     "a lane's files cannot be opened now; its figures stand still",
                     .field("lane", partition), .field("error", "\(error)"))
@@ -112,89 +113,90 @@ extension InsightLoop {
     }
 
     /// Asks for the ends of partitions, and begins those whose ends are known now.
-    func begin(at now: Instant) {
-        awaited.ask(at: now, asker.ask)
-        for (question, answer) in asker.takeAnswers() {
-            for found in awaited.take(answer, to: question, at: now) {
-                begin(found.partition, between: found.ends)
+    func startReading(at now: Instant) {
+        endOffsets.ask(at: now, endOffsetClient.submit)
+        for (question, answer) in endOffsetClient.takeQueryResults() {
+            for found in endOffsets.take(answer, to: question, at: now) {
+                startReading(found.partition, between: found.ends)
             }
         }
-        beginAll(at: now)
+        startAllPartitions(at: now)
     }
 
     /// Begins to read a partition of an open lane.
-    private func begin(_ place: TopicPartition, between ends: Watermarks) {
+    private func startReading(_ place: TopicPartition, between ends: Watermarks) {
         guard let lane = lanes[place.partition], let topic = topic(of: place) else { return }
-        let mark = lane.files[topic.rawValue].mark
-        switch mark.fit(ends, of: topic.name, isCompacted: layout.isCompacted(topic.name)) {
-        case .readsOn: break
-        case .lacksNothing: lane.skip(topic, to: ends.low)
-        case .lacksExpired(let gap):
+        let mark = lane.files[topic.rawValue].position
+        switch mark.match(ends: ends, of: topic.name, isCompacted: layout.isCompacted(topic.name)) {
+        case .continues: break
+        case .nothingMissing: lane.skip(topic, to: ends.low)
+        case .recordsExpired(let gap):
             log.error(
                 "records were deleted before insight read them; its figures lack them: find out why the stage stood still",
                 .field("partition", place.description), .field("from", gap.committed),
                 .field("to", ends.low))
-            consumer.countSkipped(gap.missing)
+            consumer.countSkippedOffsets(gap.missingCount)
             lane.skip(topic, to: ends.low)
-        case .isOfAnotherTopic(let gap):
+        case .differentTopic(let gap):
             return reopen(
-                place.partition,
-                FileTrouble(
-                    StoreError.corrupt(path: place.description, what: gap.description), of: topic))
+                lane: place.partition,
+                after: LaneFileFailure(
+                    error: StoreError.corrupt(path: place.description, what: gap.description), of: topic))
         }
-        lane.begin(topic, from: ends.low)
-        mustBegin = true
+        lane.startReading(topic, from: ends.low)
+        mustStartPartitions = true
     }
 
     /// The pause between two beginnings. Each one fetches all partitions again.
-    private static let betweenBeginningsMilliseconds = 1000
+    private static let startIntervalMilliseconds = 1000
 
     /// Gives the client every partition whose ends are known. No batch is in hand, because its records come again.
-    private func beginAll(at now: Instant) {
-        let isOpening = closed.values.contains { $0 <= now }
-        guard mustBegin, !isOpening || now >= nextBegin else { return }
-        nextBegin = now.advanced(byMilliseconds: Self.betweenBeginningsMilliseconds)
-        settle()
-        let starts = lanes.values.flatMap(\.starts)
+    private func startAllPartitions(at now: Instant) {
+        let isOpening = unopenedLanes.values.contains { $0 <= now }
+        guard mustStartPartitions, !isOpening || now >= nextPartitionStart else { return }
+        nextPartitionStart = now.advanced(byMilliseconds: Self.startIntervalMilliseconds)
+        commitFiles()
+        let positions = lanes.values.flatMap(\.startPositions)
         do throws(KafkaError) {
-            consumer.resume(starts.map(\.partition))
-            try consumer.begin(starts)
-            mustBegin = false
+            consumer.resume(positions.map(\.partition))
+            try consumer.startReading(at: positions)
+            mustStartPartitions = false
         } catch {
             log.warning("lanes cannot be read now; the stage tries again", .field("error", error))
         }
     }
 
-    private func open(_ partition: Int32) throws -> LaneFiles {
-        let places = partitions(partition)
-        func directory(_ topic: InsightTopic) -> String {
+    private func openFiles(ofLane partition: Int32) throws -> LaneFiles {
+        let places = partitions(ofLane: partition)
+        func directory(of topic: InsightTopic) -> String {
             "\(self.directory)/\(topic.name.rawValue)-\(partition)"
         }
         let receipts = try ReceiptFile(
-            directory(.receipts), of: places[InsightTopic.receipts.rawValue], cluster: cluster,
+            directory: directory(of: .receipts), of: places[InsightTopic.receipts.rawValue], cluster: cluster,
             limits: settings.viewLimits, boot: boot, reader: reader)
         let events = try EventFile(
-            directory(.events), of: places[InsightTopic.events.rawValue], cluster: cluster)
+            directory: directory(of: .events), of: places[InsightTopic.events.rawValue], cluster: cluster)
         let rows = try InsightTopic.allCases.compactMap { topic in
-            try topic.form.map { form in
+            try topic.mapping.map { form in
                 try RowFile(
-                    directory(topic), form, of: places[topic.rawValue], ageMax: topic.ageMaxMilliseconds,
+                    directory: directory(of: topic), mapping: form, of: places[topic.rawValue],
+                    ageMax: topic.ageMaxMilliseconds,
                     cluster: cluster, limits: settings.viewLimits, boot: boot)
             }
         }
-        let lane = LaneFiles(partition, receipts: receipts, events: events, rows: rows)
+        let lane = LaneFiles(partition: partition, receipts: receipts, events: events, rows: rows)
         for topic in InsightTopic.allCases {
-            tell(lane.files[topic.rawValue].beginning, of: topic.name.rawValue, partition)
+            report(lane.files[topic.rawValue].beginning, model: topic.name.rawValue, lane: partition)
         }
         return lane
     }
 
-    private func tell(_ beginning: Beginning, of model: String, _ partition: Int32) {
+    private func report(_ beginning: OpeningState, model: String, lane partition: Int32) {
         switch beginning {
-        case .empty: metrics.files(model, "empty").add()
-        case .resumed: metrics.files(model, "resumed").add()
+        case .empty: metrics.files(model: model, beginning: "empty").add()
+        case .resumed: metrics.files(model: model, beginning: "resumed").add()
         case .discarded(let reason):
-            metrics.files(model, "discarded").add()
+            metrics.files(model: model, beginning: "discarded").add()
             log.warning(
                 "file discarded, it is rebuilt from its topic", .field("model", model),
                 .field("lane", partition), .field("reason", reason.description))
@@ -202,32 +204,36 @@ extension InsightLoop {
     }
 
     /// Closes a lane's files and schedules their reopening. A damaged file restarts empty.
-    func reopen(_ partition: Int32, _ trouble: FileTrouble) {
+    func reopen(lane partition: Int32, after trouble: LaneFileFailure) {
         guard let lane = lanes.removeValue(forKey: partition) else { return }
-        open.remove(partition)
-        awaited.forget(partitions(partition))
-        consumer.pause(partitions(partition))
+        openLanes.remove(partition: partition)
+        endOffsets.forget(partitions(ofLane: partition))
+        consumer.pause(partitions(ofLane: partition))
         metrics.startedOver.add()
         log.warning(
             "a lane is read again from where its files stand", .field("lane", partition),
-            .field("reason", trouble.text))
+            .field("reason", trouble.message))
         do {
             for topic in InsightTopic.allCases {
                 let file = lane.files[topic.rawValue]
-                if topic == trouble.damaged { try file.condemn(trouble.text) } else { try file.close() }
+                if topic == trouble.damagedTopic {
+                    try file.markUnusable(because: trouble.message)
+                } else {
+                    try file.close()
+                }
             }
         } catch {
             log.warning(
                 "a lane's files were not closed properly", .field("lane", partition),
                 .field("error", "\(error)"))
         }
-        closed[partition] = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)
-        troubles[partition] = trouble.text
+        unopenedLanes[partition] = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)
+        laneProblems[partition] = trouble.message
     }
 
     func closeAll() {
         for lane in lanes.values {
-            open.remove(lane.partition)
+            openLanes.remove(partition: lane.partition)
             do {
                 try lane.close()
             } catch {
@@ -237,9 +243,9 @@ extension InsightLoop {
             }
         }
         lanes = [:]
-        closed = [:]
-        troubles = [:]
-        awaited.forgetAll()
-        mustBegin = false
+        unopenedLanes = [:]
+        laneProblems = [:]
+        endOffsets.forgetAll()
+        mustStartPartitions = false
     }
 }

@@ -19,7 +19,7 @@ final class InsightLoop: ThreadLoop {
     /// The wait for records in an idle iteration. It bounds the delay of a stop.
     static let idleMilliseconds: Int32 = 250
     /// The wait in an iteration while a lane must be opened again.
-    static let troubleMilliseconds: Int32 = 20
+    static let recoveryMilliseconds: Int32 = 20
     static let upkeepMilliseconds = 1000
     /// The pause after a lane's files could not be opened or written.
     static let retryMilliseconds = 1000
@@ -32,7 +32,7 @@ final class InsightLoop: ThreadLoop {
     let onStep: (InsightStep) -> Void
     let consumer: Consumer
     /// The client that asks for the ends of partitions. It writes nothing. A consumer's questions wait behind its fetches.
-    let asker: Producer
+    let endOffsetClient: Producer
     let cluster: String
     let boot: BootID
     let directory: String
@@ -43,34 +43,34 @@ final class InsightLoop: ThreadLoop {
     var lanes: [Int32: LaneFiles] = [:]
     /// The partitions that the group offers until they are taken over, and the time of the next try.
     var offered: [TopicPartition]?
-    var nextOffer = Instant.now()
+    var nextOfferAttempt = Instant.now()
     var membership = Membership.joining
     /// The assigned lanes that are not open yet, and the times of their next tries.
-    var closed: [Int32: Instant] = [:]
+    var unopenedLanes: [Int32: Instant] = [:]
     /// The reasons that lanes are closed, for people.
-    var troubles: [Int32: String] = [:]
+    var laneProblems: [Int32: String] = [:]
     /// The partitions of open lanes that are not read yet.
-    var awaited = AwaitedEnds()
+    var endOffsets = AwaitedEnds()
     /// Whether partitions wait for the next beginning, and its earliest time.
-    var mustBegin = false
-    var nextBegin = Instant.now()
+    var mustStartPartitions = false
+    var nextPartitionStart = Instant.now()
     /// The offsets of the last commit.
     var committed: [TopicPartition: Int64] = [:]
     /// The open lanes for the threads that answer questions.
-    let open: OpenLanes
+    let openLanes: OpenLanes
     /// The time of the cluster's last failure. Until the cluster is surely back, the last record read is not
     /// taken as the end.
     var failedAt: Instant?
     private var nextUpkeep = Instant.now()
 
     init(
-        _ settings: InsightSettings, in environment: StageEnvironment, state: LoopState, log: Log,
-        metrics: Metrics, open: OpenLanes, onStep: @escaping (InsightStep) -> Void
+        settings: InsightSettings, in environment: StageEnvironment, state: LoopState, log: Log,
+        metrics: Metrics, openLanes: OpenLanes, onStep: @escaping (InsightStep) -> Void
     ) throws {
         self.settings = settings
         self.state = state
         self.log = log
-        self.open = open
+        self.openLanes = openLanes
         self.onStep = onStep
         self.metrics = InsightMetrics(metrics)
         layout = environment.layout
@@ -78,9 +78,9 @@ final class InsightLoop: ThreadLoop {
         directory = environment.stateDirectory(of: InsightService.name)
         batch = RecordBatch(
             recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax, countsHeaders: true)
-        let topics = InsightTopic.allCases.map { environment.layout.name($0.name) }
+        let topics = InsightTopic.allCases.map { environment.layout.name(of: $0.name) }
         var options = ConsumerOptions(
-            .group(
+            membership: .group(
                 layout.prefix + Self.group, instanceID: environment.identity(of: InsightService.name),
                 topics: topics))
         options.sessionMilliseconds = settings.sessionMilliseconds
@@ -88,9 +88,11 @@ final class InsightLoop: ThreadLoop {
         options.fetchKibibytesMax = settings.fetchKibibytesMax
         options.partitionKibibytesMax = settings.partitionKibibytesMax
         consumer = try Consumer(
-            environment.cluster.settings, options, name: "insight", log: log, metrics: metrics)
-        asker = try Producer(environment.cluster.settings, name: "insight-ends", log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds) else {
+            settings: environment.cluster.settings, options: options, name: "insight", log: log,
+            metrics: metrics)
+        endOffsetClient = try Producer(
+            settings: environment.cluster.settings, name: "insight-ends", log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMilliseconds) else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster
@@ -98,24 +100,24 @@ final class InsightLoop: ThreadLoop {
 
     /// Runs until the process asks it to stop or an error ends it.
     func run() throws {
-        defer { state.setObstacles(["stopped"]) }
-        while !state.mustStop { try turn() }
+        defer { state.setReadinessProblems(["stopped"]) }
+        while !state.mustStop { try iterate() }
         finish()
     }
 
-    private func turn() throws {
+    private func iterate() throws {
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         // Records are valid after a rebalance too, and open files may take them.
         if !batch.isEmpty {
-            enter(batch)
+            apply(batch)
             batch.clear()
         }
-        for event in events { try hear(event) }
-        settle()
-        try answerOffer()
-        openNext()
+        for event in events { try handle(event) }
+        commitFiles()
+        try takeOverOfferedLanes()
+        openNextLane()
         let now = Instant.now()
-        begin(at: now)
+        startReading(at: now)
         if now >= nextUpkeep {
             nextUpkeep = now.advanced(byMilliseconds: Self.upkeepMilliseconds)
             upkeep()
@@ -123,16 +125,16 @@ final class InsightLoop: ThreadLoop {
     }
 
     private var waitMilliseconds: Int32 {
-        if offered != nil { return Self.troubleMilliseconds }
-        if mustBegin || !awaited.isEmpty { return Self.troubleMilliseconds }
-        if closed.isEmpty { return Self.idleMilliseconds }
+        if offered != nil { return Self.recoveryMilliseconds }
+        if mustStartPartitions || !endOffsets.isEmpty { return Self.recoveryMilliseconds }
+        if unopenedLanes.isEmpty { return Self.idleMilliseconds }
         let now = Instant.now()
-        return closed.values.contains { $0 <= now } ? 0 : Self.troubleMilliseconds
+        return unopenedLanes.values.contains { $0 <= now } ? 0 : Self.recoveryMilliseconds
     }
 
     // MARK: Records
 
-    private func enter(_ batch: borrowing RecordBatch) {
+    private func apply(_ batch: borrowing RecordBatch) {
         let began = Instant.now()
         metrics.inFlight.set(Double(batch.count))
         var outcomes: [InsightTopic: [String: Int]] = [:]
@@ -144,16 +146,16 @@ final class InsightLoop: ThreadLoop {
             }
             if let time = batch[index].timestamp { oldest = min(oldest, time) }
             do {
-                let outcome = try lane.hear(batch[index], of: topic, with: reader)
+                let outcome = try lane.apply(batch[index], of: topic, with: reader)
                 outcomes[topic, default: [:]][outcome, default: 0] += 1
             } catch {
-                reopen(partition, FileTrouble(error, of: topic))
+                reopen(lane: partition, after: LaneFileFailure(error: error, of: topic))
             }
         }
-        settle()
+        commitFiles()
         for (topic, counts) in outcomes {
             for (outcome, count) in counts {
-                metrics.records(topic.name.rawValue, outcome).add(count)
+                metrics.records(topic: topic.name.rawValue, outcome: outcome).add(count)
                 if outcome == "unreadable" {
                     log.warning(
                         "records cannot be read and are left out of the figures; check that this process is not older than the others",
@@ -166,29 +168,29 @@ final class InsightLoop: ThreadLoop {
             metrics.oldestSeconds.set(Double(max(0, WallTime.now().milliseconds - oldest)) / 1000)
         }
         metrics.batchSeconds.observe(Instant.now().seconds(since: began))
-        onStep(.batchEntered)
+        onStep(.batchCommitted)
     }
 
     /// Writes the batch to disk, together with its offsets.
-    func settle() {
-        for lane in lanes.values where lane.isTouched {
-            if let (topic, error) = settle(lane) {
-                reopen(lane.partition, FileTrouble(error, of: topic))
+    func commitFiles() {
+        for lane in lanes.values where lane.hasUncommittedChanges {
+            if let (topic, error) = commitFiles(of: lane) {
+                reopen(lane: lane.partition, after: LaneFileFailure(error: error, of: topic))
             } else {
-                lane.settled()
-                publish(lane)
+                lane.markCommitted()
+                publishAsOf(lane)
             }
         }
     }
 
     /// - Returns: The topic and the error of a file that could not be written.
-    private func settle(_ lane: LaneFiles) -> (InsightTopic, any Error)? {
+    private func commitFiles(of lane: LaneFiles) -> (InsightTopic, any Error)? {
         for topic in InsightTopic.allCases {
-            do { try lane.files[topic.rawValue].settle() } catch { return (topic, error) }
+            do { try lane.files[topic.rawValue].commit() } catch { return (topic, error) }
             switch topic {
-            case .receipts: onStep(.receiptsEntered)
-            case .events: onStep(.eventsEntered)
-            case .progress, .groups, .installations, .timers, .audit: onStep(.rowsEntered)
+            case .receipts: onStep(.receiptsCommitted)
+            case .events: onStep(.eventsCommitted)
+            case .progress, .groups, .installations, .timers, .audit: onStep(.rowsCommitted)
             }
         }
         return nil
@@ -197,7 +199,7 @@ final class InsightLoop: ThreadLoop {
     /// Ends the loop. All read records are already written.
     private func finish() {
         batch.clear()
-        commit()
+        commitOffsets()
         closeAll()
         if !consumer.close() { log.warning("the group was not left in time; the session timeout ends it") }
     }

@@ -8,9 +8,9 @@ struct InsightMetrics {
     let inFlight: Gauge
     let oldestSeconds: Gauge
     let startedOver: Counter
-    let forgotten: Counter
+    let deletedRows: Counter
     let lanes: Gauge
-    let blocked: Gauge
+    let blockedLanes: Gauge
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
@@ -24,20 +24,20 @@ struct InsightMetrics {
         startedOver = metrics.counter(
             "flotilla_insight_started_over_total",
             help: "number of times that a lane was read again from the offsets of its files")
-        forgotten = metrics.counter(
+        deletedRows = metrics.counter(
             "flotilla_insight_forgotten_rows_total", help: "rows removed because of their age")
         lanes = metrics.gauge("flotilla_insight_lanes", help: "lanes whose files are open here")
-        blocked = metrics.gauge(
+        blockedLanes = metrics.gauge(
             "flotilla_insight_lanes_blocked", help: "lanes whose files cannot be opened or written now")
     }
 
-    func records(_ topic: String, _ outcome: String) -> Counter {
+    func records(topic: String, outcome: String) -> Counter {
         metrics.counter(
             "flotilla_insight_records_total", help: "records, by topic and outcome",
             labels: ["topic": topic, "outcome": outcome])
     }
 
-    func files(_ model: String, _ beginning: String) -> Counter {
+    func files(model: String, beginning: String) -> Counter {
         metrics.counter(
             "flotilla_insight_files_total", help: "files opened, by the state in which they were found",
             labels: ["model": model, "beginning": beginning])

@@ -10,7 +10,8 @@ package final class InsightService: Stage {
     package static let name = "insight"
     package static let summary =
         "keeps results of sends and states of people, and answers questions about them"
-    package static let descriptors = StageDescriptors(clients: 4, filesOfLane: 6, databasesOfLane: 1)
+    package static let fileDescriptors = StageFileDescriptors(
+        clients: 4, filesPerLane: 6, databasesPerLane: 1)
     package static let topics: [TopicName] = InsightTopic.allCases.map(\.name) + [.members]
 
     private let settings: InsightSettings
@@ -21,7 +22,7 @@ package final class InsightService: Stage {
     /// must be cleared.
     private static let mappedBytes: Int32 = 1 << 20
     private let thread = StageThread(name: InsightService.name)
-    private let answers = Started<AnswersServer>()
+    private let queryServer = StartedParts<QueryServer>()
 
     package convenience init(_ settings: InsightSettings, in environment: StageEnvironment) {
         self.init(settings, in: environment) { _ in }
@@ -37,32 +38,34 @@ package final class InsightService: Stage {
         self.onStep = onStep
     }
 
-    package var obstacles: [String] { thread.obstacles }
+    package var readinessProblems: [String] { thread.readinessProblems }
 
     package func start(_ context: ServiceContext) async throws {
         let (settings, environment, onStep) = (settings, environment, onStep)
-        FreedMemory.keep(mappedBytes: Self.mappedBytes)
-        let open = OpenLanes()
-        let server = try AnswersServer(settings, in: environment, open: open, context: context)
+        AllocatorSettings.keepFreedMemory(mappedBytes: Self.mappedBytes)
+        let openLanes = OpenLanes()
+        let server = try QueryServer(
+            settings: settings, in: environment, openLanes: openLanes, context: context)
         do {
-            try await thread.start(context) { state in
+            try await thread.start(in: context) { state in
                 try InsightLoop(
-                    settings, in: environment, state: state, log: context.log, metrics: context.metrics,
-                    open: open, onStep: onStep)
+                    settings: settings, in: environment, state: state, log: context.log,
+                    metrics: context.metrics,
+                    openLanes: openLanes, onStep: onStep)
             }
         } catch {
             await server.stop(by: .now())
             throw error
         }
-        answers.put(server)
+        queryServer.set(server)
     }
 
     /// Returns the body that a gateway would receive, or nil while the stage does not run.
-    package func answer(_ call: InsightCall) async -> [UInt8]? { await answers.parts?.answer(call).body }
+    package func answer(_ call: InsightQuery) async -> [UInt8]? { await queryServer.parts?.answer(call).body }
 
     package func stop(by deadline: Instant) async {
-        thread.askToStop()
-        if let server = answers.take() { await server.stop(by: deadline) }
+        thread.requestStop()
+        if let server = queryServer.take() { await server.stop(by: deadline) }
         thread.join()
     }
 }

@@ -16,42 +16,42 @@ package struct InsightSettings: OperatorSettings {
     /// The size of one partition's part of an answer, so that each answer serves several partitions.
     package var partitionKibibytesMax = 128
     /// The retention of job results. The topic does not keep them longer.
-    package var receiptsMilliseconds = 7 * 86_400_000
+    package var receiptsRetentionMilliseconds = 7 * 86_400_000
     /// The retention of events and their counts. The topic does not keep them longer.
-    package var eventsMilliseconds = 30 * 86_400_000
+    package var eventsRetentionMilliseconds = 30 * 86_400_000
     /// The address at which other processes ask this one.
     package var listen = HostPort(host: "127.0.0.1", port: 0)
     /// The address that other processes use. Nil means the address of `listen`.
     package var address: HostPort?
     /// The time that an answer waits for other processes. After it the answer lacks their lanes.
-    package var askMilliseconds = 2000
+    package var queryMilliseconds = 2000
     package var sessionMilliseconds = 10_000
-    package var viewLimits = Limits()
+    package var viewLimits = EnvironmentLimits()
 
     package init() {}
 
     /// Returns how long rows of a topic are kept, or nil if they stay as long as in the topic.
-    func keptMilliseconds(_ topic: InsightTopic) -> Int64? {
+    func retentionMilliseconds(of topic: InsightTopic) -> Int64? {
         switch topic {
-        case .receipts, .progress: Int64(receiptsMilliseconds)
-        case .events: Int64(eventsMilliseconds)
+        case .receipts, .progress: Int64(receiptsRetentionMilliseconds)
+        case .events: Int64(eventsRetentionMilliseconds)
         case .audit: topic.ageMaxMilliseconds
         // Only erasures have a time here. They must last as long as events from before them.
-        case .installations: Int64(eventsMilliseconds)
+        case .installations: Int64(eventsRetentionMilliseconds)
         case .groups, .timers: nil
         }
     }
 
-    package static let declared = SettingsGroup("insight", defaults: InsightSettings()) { declare in
+    package static let declared = SettingsGroup(prefix: "insight", defaults: InsightSettings()) { declare in
         declare(
             "batch-records", sets: \.batchRecordsMax, in: 1...20_000,
             "the most records that are entered in one step")
         declare(
-            "keep-receipts", sets: \.receiptsMilliseconds, as: Milliseconds.self,
+            "keep-receipts", sets: \.receiptsRetentionMilliseconds, as: Milliseconds.self,
             in: 3_600_000...7 * 86_400_000,
             "how long the reports of sends and the pushes to people are kept")
         declare(
-            "keep-events", sets: \.eventsMilliseconds, as: Milliseconds.self,
+            "keep-events", sets: \.eventsRetentionMilliseconds, as: Milliseconds.self,
             in: 3_600_000...30 * 86_400_000,
             "how long events and their counts are kept")
         declare(
@@ -63,7 +63,7 @@ package struct InsightSettings: OperatorSettings {
             "the host and port at which others reach this process, if it is not the listen address"
         )
         declare(
-            "ask-limit", sets: \.askMilliseconds, as: Milliseconds.self, in: 100...4000,
+            "ask-limit", sets: \.queryMilliseconds, as: Milliseconds.self, in: 100...4000,
             "how long an answer waits for other processes; it reports their lanes as missing")
     }
 }

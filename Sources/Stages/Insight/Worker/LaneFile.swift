@@ -7,20 +7,20 @@ internal import Store
 ///
 /// After any error the file is closed and opened again. Records that were not written are then read again.
 protocol LaneFile: AnyObject {
-    var beginning: Beginning { get }
-    var mark: ReadMark { get set }
+    var beginning: OpeningState { get }
+    var position: AppliedPosition { get set }
 
     /// Takes a new record.
     ///
     /// - Returns: The outcome of the record, for the metrics.
-    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String
     /// Writes the taken records together with their offset, in one transaction.
-    func settle() throws
+    func commit() throws
     /// Removes some of the rows that are older than `time`.
     ///
     /// - Returns: The number of removed rows.
-    func forget(before time: Int64) throws -> Int
+    func deleteRows(before time: Int64) throws -> Int
     func close() throws
     /// Makes the next opening start from an empty file and report the reason.
-    func condemn(_ reason: String) throws
+    func markUnusable(because reason: String) throws
 }

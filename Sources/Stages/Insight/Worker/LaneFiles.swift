@@ -13,76 +13,79 @@ final class LaneFiles {
     let files: [any LaneFile]
     /// The newest stamp of the cluster in this lane. The age of rows is measured by it, and not by this
     /// machine's clock.
-    private(set) var newest: Int64 = 0
-    private(set) var isTouched = false
+    private(set) var newestStamp: Int64 = 0
+    private(set) var hasUncommittedChanges = false
     /// Whether all existing records of each topic were read, as far as the cluster reported.
     private(set) var isAtEnd: [Bool]
     /// The first offset of each topic's partition. Nil for a partition that is not read yet.
-    private var lows: [Int64?]
+    private var firstOffsets: [Int64?]
 
     /// - Parameter rows: The files of all topics except receipts and events.
-    init(_ partition: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
+    init(partition: Int32, receipts: ReceiptFile, events: EventFile, rows: [RowFile]) {
         self.partition = partition
         self.receipts = receipts
         self.events = events
         files = [receipts, events] + rows
         isAtEnd = files.map { _ in false }
-        lows = files.map { _ in nil }
+        firstOffsets = files.map { _ in nil }
     }
 
     /// The positions of the topics whose partitions are read.
-    var starts: [PartitionStart] {
-        zip(files, lows).compactMap { file, low in
-            low.map { PartitionStart(file.mark.place, .offset(file.mark.start(from: $0))) }
+    var startPositions: [PartitionStart] {
+        zip(files, firstOffsets).compactMap { file, low in
+            low.map {
+                PartitionStart(
+                    partition: file.position.place, position: .offset(file.position.start(from: $0)))
+            }
         }
     }
 
     /// Whether the partitions of all topics are read.
-    var isReading: Bool { !lows.contains(nil) }
+    var isReading: Bool { !firstOffsets.contains(nil) }
 
     /// Begins to read a topic.
     ///
     /// - Parameter low: the first offset of its partition.
-    func begin(_ topic: InsightTopic, from low: Int64) { lows[topic.rawValue] = low }
+    func startReading(_ topic: InsightTopic, from low: Int64) { firstOffsets[topic.rawValue] = low }
 
     /// Stops reading a topic until its ends are known.
-    func stop(_ topic: InsightTopic) { lows[topic.rawValue] = nil }
+    func stopReading(_ topic: InsightTopic) { firstOffsets[topic.rawValue] = nil }
 
     /// Goes on behind records that were deleted.
     func skip(_ topic: InsightTopic, to low: Int64) {
-        isTouched = true
-        files[topic.rawValue].mark.skip(to: low)
+        hasUncommittedChanges = true
+        files[topic.rawValue].position.skip(to: low)
     }
 
     /// Takes a record of one of the topics.
     ///
     /// - Returns: The outcome of the record, for the metrics.
-    func hear(
+    func apply(
         _ record: borrowing Kafka.Record, of topic: InsightTopic, with reader: JSONReader
     ) throws -> String {
-        isTouched = true
-        newest = max(newest, record.timestamp ?? 0)
+        hasUncommittedChanges = true
+        newestStamp = max(newestStamp, record.timestamp ?? 0)
         isAtEnd[topic.rawValue] = false
         let file = files[topic.rawValue]
-        guard file.mark.meet(record) else { return "known" }
-        return try file.hear(record, with: reader)
+        guard file.position.advance(past: record) else { return "known" }
+        return try file.apply(record, with: reader)
     }
 
-    func reached(_ end: Int64, of topic: InsightTopic) {
-        isTouched = true
+    func recordEnd(_ end: Int64, of topic: InsightTopic) {
+        hasUncommittedChanges = true
         isAtEnd[topic.rawValue] = true
-        files[topic.rawValue].mark.reached(end)
+        files[topic.rawValue].position.advance(toEnd: end)
     }
 
     /// Returns the offset of the next record that a topic's file needs.
-    func applied(_ topic: InsightTopic) -> Int64 { files[topic.rawValue].mark.applied }
+    func appliedOffset(of topic: InsightTopic) -> Int64 { files[topic.rawValue].position.applied }
 
     /// Returns the time up to which the files are complete, in milliseconds since 1970.
     func asOf(now: Int64) -> Int64 {
-        zip(files, isAtEnd).map { $1 ? now : $0.mark.taken.asOf.milliseconds }.min() ?? 0
+        zip(files, isAtEnd).map { $1 ? now : $0.position.uncommitted.completeUntil.milliseconds }.min() ?? 0
     }
 
-    func settled() { isTouched = false }
+    func markCommitted() { hasUncommittedChanges = false }
 
     func close() throws {
         defer { withExtendedLifetime(files) {} }

@@ -9,9 +9,9 @@ final class ReceiptFile: LaneFile {
     /// The version of the layout. A file with another version is rebuilt.
     static let schema = 3
 
-    var mark: ReadMark
+    var position: AppliedPosition
     private let file: StateFile
-    private let stored: StoredReceipts
+    private let storedReceipts: StoredReceipts
     /// The memory that a lane keeps for its next batch. More is released, so that other lanes can use it.
     private static let keptBytes = 1 << 20
 
@@ -21,45 +21,46 @@ final class ReceiptFile: LaneFile {
     private var changed = RowBatch()
     private var key: [UInt8] = []
     private var value: [UInt8] = []
-    private var sweeps = Sweeps()
+    private var sweep = RetentionSweep()
 
     init(
-        _ directory: String, of place: TopicPartition, cluster: String, limits: Limits, boot: BootID,
+        directory: String, of place: TopicPartition, cluster: String, limits: EnvironmentLimits, boot: BootID,
         reader: JSONReader
     ) throws(StoreError) {
-        let terms = Terms(
+        let terms = ReuseConditions(
             schema: Self.schema, origin: "\(cluster) \(place)",
             ageMaxMilliseconds: InsightTopic.receipts.ageMaxMilliseconds)
         let file = try StateFile(
-            directory, terms, tables: ReceiptTable.allCases.map(\.rawValue), limits: limits, now: .now(),
+            directory: directory, conditions: terms, tables: ReceiptTable.allCases.map(\.rawValue),
+            limits: limits, now: .now(),
             boot: boot)
-        mark = ReadMark(
+        position = AppliedPosition(
             place, try file.read { view throws(StoreError) in try view.applied(place.topic, place.partition) }
         )
         self.file = file
-        stored = StoredReceipts(environment: file.environment, reader: reader)
+        storedReceipts = StoredReceipts(environment: file.environment, reader: reader)
     }
 
-    var beginning: Beginning { file.beginning }
+    var beginning: OpeningState { file.openingState }
     /// The environment for threads that read beside the loop.
-    var environment: Store.Environment { file.environment }
+    var environment: Store.LMDBEnvironment { file.environment }
 
     // MARK: Taking
 
-    func hear(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
         guard let json = record.value else { return "unreadable" }
         let receipt: Receipt
-        do throws(RecordError) {
-            receipt = try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
+        do throws(RecordDecodingError) {
+            receipt = try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe Receipt.decode(bytes, with: reader)
             }
         } catch { return "unreadable" }
-        if let header = record.headers.last(ReceiptLines.header), let lines = header.value {
-            try hear(receipt, at: record.offset, json: json, lines: lines)
+        if let header = record.headers.last(named: ReceiptLines.header), let lines = header.value {
+            try add(receipt, at: record.offset, json: json, lines: lines)
         } else {
             // The receipt of an older sender has no header. It counts, but appears in no timeline.
-            let nobody: [UInt8] = []
-            try hear(receipt, at: record.offset, json: json, lines: nobody.span)
+            let noLines: [UInt8] = []
+            try add(receipt, at: record.offset, json: json, lines: noLines.span)
         }
         return "entered"
     }
@@ -67,10 +68,10 @@ final class ReceiptFile: LaneFile {
     /// - Parameters:
     ///   - json: The record's value.
     ///   - lines: The record's header `to`.
-    func hear(
+    func add(
         _ receipt: Receipt, at offset: Int64, json: Span<UInt8>, lines: Span<UInt8>
     ) throws(StoreError) {
-        try batch.hear(receipt, on: ReceiptLines.systems(lines), over: stored)
+        try batch.count(receipt, systems: ReceiptLines.systemVersions(in: lines), storedIn: storedReceipts)
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)
         swap(&value, &self.value)
@@ -80,24 +81,24 @@ final class ReceiptFile: LaneFile {
         }
         key.removeAll(keepingCapacity: true)
         BigEndian.append(offset, to: &key)
-        Self.begin(&value, at: receipt.at)
+        Self.startValue(&value, at: receipt.writtenAt)
         BigEndian.append(UInt32(json.count), to: &value)
         value.append(copying: json)
         value.append(copying: lines)
-        receipts.putChecked(key.span, value.span)
-        Self.begin(&value, at: receipt.at)
-        AddresseeMarks.append(of: lines, app: receipt.app, to: &value)
-        marks.putChecked(key.span, value.span)
+        receipts.putChecked(key.span, value: value.span)
+        Self.startValue(&value, at: receipt.writtenAt)
+        RecipientHashes.append(of: lines, app: receipt.app, to: &value)
+        marks.putChecked(key.span, value: value.span)
     }
 
-    private static func begin(_ value: inout [UInt8], at time: Int64) {
+    private static func startValue(_ value: inout [UInt8], at time: Int64) {
         value.removeAll(keepingCapacity: true)
         BigEndian.append(time, to: &value)
     }
 
-    func settle() throws {
-        let taken = try mark.confirmed(file.environment.path)
-        let place = mark.place
+    func commit() throws {
+        let applied = try position.confirmed(path: file.environment.path)
+        let place = position.place
         try file.write { transaction throws(StoreError) in
             writeFinished()
             try transaction.apply(changed, to: file.table(.finished))
@@ -105,9 +106,9 @@ final class ReceiptFile: LaneFile {
             try transaction.apply(changed, to: file.table(.tallies))
             try transaction.apply(receipts, to: file.table(.receipts))
             try transaction.apply(marks, to: file.table(.marks))
-            try transaction.setApplied(taken, of: place.topic, place.partition)
+            try transaction.setApplied(applied, of: place.topic, place.partition)
         }
-        mark.entered()
+        position.markCommitted()
         batch.removeAll()
         changed.removeAll()
         if receipts.byteCount > Self.keptBytes { receipts = RowBatch() } else { receipts.removeAll() }
@@ -120,7 +121,7 @@ final class ReceiptFile: LaneFile {
         for (place, lines) in batch.finished {
             value.removeAll(keepingCapacity: true)
             lines.append(to: &value)
-            changed.putChecked(place.key.span, value.span)
+            changed.putChecked(place.key.span, value: value.span)
         }
         changed.sort()
     }
@@ -129,18 +130,19 @@ final class ReceiptFile: LaneFile {
         changed.removeAll()
         var value: [UInt8] = []
         for (key, tally) in batch.tallies {
-            Self.begin(&value, at: tally.at)
+            Self.startValue(&value, at: tally.at)
             value.append(contentsOf: tally.encoded())
-            changed.putChecked(key.bytes.span, value.span)
+            changed.putChecked(key.bytes.span, value: value.span)
         }
         changed.sort()
     }
 
     // MARK: Forgetting
 
-    func forget(before time: Int64) throws -> Int {
+    func deleteRows(before time: Int64) throws -> Int {
         try ReceiptTable.allCases.reduce(0) { count, table in
-            try count + sweeps.sweep(table.rawValue, isInOrder: table.isInOrder, in: file, before: time)
+            try count
+                + sweep.deleteNextPage(of: table.rawValue, isInOrder: table.isInOrder, in: file, before: time)
         }
     }
 
@@ -148,17 +150,17 @@ final class ReceiptFile: LaneFile {
 
     func close() throws { try file.close() }
 
-    func condemn(_ reason: String) throws { try file.condemn(reason) }
+    func markUnusable(because reason: String) throws { try file.markUnusable(because: reason) }
 
     // MARK: Questions
 
-    func rows(of table: ReceiptTable) throws(StoreError) -> Int {
+    func rowCount(of table: ReceiptTable) throws(StoreError) -> Int {
         try file.read { view throws(StoreError) in try view.count(of: file.table(table)) }
     }
 
     /// Returns the report of this lane about a send.
     func report(of send: String, app: String) throws(StoreError) -> SendReport {
-        try stored.report(of: send, app: app)
+        try storedReceipts.report(of: send, app: app)
     }
 }
 

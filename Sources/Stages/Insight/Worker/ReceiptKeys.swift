@@ -3,7 +3,7 @@ internal import LiveActivity
 // Names have no control characters, so a zero byte ends each name. All keys are far below the longest
 // possible key.
 
-extension JobPlace {
+extension JobPosition {
     var key: [UInt8] {
         var key = Array(topic.utf8)
         key.append(0)

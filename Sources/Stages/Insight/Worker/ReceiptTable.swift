@@ -7,7 +7,7 @@ enum ReceiptTable: String, CaseIterable {
     case tallies
     /// The records by offset. A person's pushes are read from them.
     case receipts
-    /// `AddresseeMarks` of each record, by offset.
+    /// `RecipientHashes` of each record, by offset.
     case marks
 
     /// Whether the rows are nearly in time order, with the oldest first.

@@ -3,21 +3,21 @@ internal import LiveActivity
 internal import Store
 
 /// The rows of a lane's file, for receipts and for questions.
-struct StoredReceipts: ReceiptRows {
-    let environment: Store.Environment
+struct StoredReceipts: StoredReceiptRows {
+    let environment: Store.LMDBEnvironment
     let reader: JSONReader
 
-    func finished(_ place: JobPlace) throws(StoreError) -> FinishedLines? {
+    func finishedLines(of place: JobPosition) throws(StoreError) -> FinishedLines? {
         try environment.read { view throws(StoreError) in
             guard let value = try view.value(of: place.key.span, in: table(.finished)) else {
                 return nil
             }
-            guard let lines = FinishedLines(value) else { throw unreadable }
+            guard let lines = FinishedLines(value) else { throw unreadableRow }
             return lines
         }
     }
 
-    func tally(_ key: SendTally.Key) throws(StoreError) -> SendTally? {
+    func tally(for key: SendTally.Key) throws(StoreError) -> SendTally? {
         try environment.read { view throws(StoreError) in
             guard let value = try view.value(of: key.bytes.span, in: table(.tallies)) else {
                 return nil
@@ -27,12 +27,12 @@ struct StoredReceipts: ReceiptRows {
     }
 
     func tally(in value: Span<UInt8>) throws(StoreError) -> SendTally {
-        let json = value.extracting(droppingFirst: min(Sweeps.timeBytes, value.count))
+        let json = value.extracting(droppingFirst: min(RetentionSweep.timeBytes, value.count))
         do {
-            return try unsafe json.withUnsafeBytes { bytes throws(RecordError) in
+            return try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe SendTally.decode(bytes, with: reader)
             }
-        } catch { throw unreadable }
+        } catch { throw unreadableRow }
     }
 
     /// Returns the report of this lane about a send.
@@ -40,18 +40,18 @@ struct StoredReceipts: ReceiptRows {
         var report = SendReport()
         for place in LiveActivity.Environment.allCases {
             let key = SendTally.Key(app: app, send: send, environment: place)
-            if let tally = try tally(key) { report.add(tally, of: place) }
+            if let tally = try tally(for: key) { report.add(tally, of: place) }
         }
         return report
     }
 
-    private func table(_ table: ReceiptTable) -> Table { environment.table(table.rawValue) }
+    private func table(_ table: ReceiptTable) -> Table { environment.table(named: table.rawValue) }
 
-    private var unreadable: StoreError {
+    private var unreadableRow: StoreError {
         .corrupt(path: environment.path, what: "this program did not write a row in this form")
     }
 }
 
 extension StateFile {
-    func table(_ table: ReceiptTable) -> Table { self.table(table.rawValue) }
+    func table(_ table: ReceiptTable) -> Table { self.table(named: table.rawValue) }
 }

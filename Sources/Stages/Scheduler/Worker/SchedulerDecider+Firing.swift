@@ -20,8 +20,8 @@ extension SchedulerDecider {
     /// A longer wait is not needed, because the loop does not wait for as long.
     private static let waitMillisecondsMax: Int64 = 60_000
 
-    private var serving: [ScheduledPartition] { stage.member.owned.values.filter(\.isServing) }
-    private var nextDue: Int64? { serving.compactMap(\.window.first?.at).min() }
+    private var serving: [SchedulesPartition] { stage.member.owned.values.filter(\.isServing) }
+    private var nextDue: Int64? { serving.compactMap(\.upcoming.first?.dueAt).min() }
 
     /// Fires the due timers in one transaction, the oldest first over all partitions.
     func work(at now: Instant) throws -> Wake? {
@@ -36,7 +36,7 @@ extension SchedulerDecider {
         stage.metrics.oldestSeconds.set(Double(max(0, time - next)) / 1000)
         try askForEnds(at: now, time: time)
         let budget = budget.available(at: now)
-        var firing = FiredTimers(time: time, countMax: min(settings.firesMax, budget))
+        var firing = FiringBatch(time: time, countMax: min(settings.firesMax, budget))
         if next <= time, firing.countMax > 0 {
             guard try take(into: &firing) else { return nil }
             try commit(&firing)
@@ -56,8 +56,8 @@ extension SchedulerDecider {
     }
 
     private func fillWindow(_ partition: Int32) throws -> Bool {
-        while let part = stage.member.owned[partition], part.isServing, part.window.needsPage {
-            guard try fill(partition, from: part.window.pageBegin) else { return false }
+        while let part = stage.member.owned[partition], part.isServing, part.upcoming.needsPage {
+            guard try fill(partition, from: part.upcoming.nextPageStart) else { return false }
         }
         return true
     }
@@ -65,20 +65,20 @@ extension SchedulerDecider {
     private func fill(_ partition: Int32, from begin: DueEntry?) throws -> Bool {
         guard let view = stage.views[partition] else { return false }
         var range = KeyRange(prefix: DueEntry.prefix)
-        if let begin { range.advance(behind: begin.stored.span) }
+        if let begin { range.advance(past: begin.storedKey.span) }
         var page: [DueEntry] = []
         let isMore: Bool
         do throws(StoreError) {
-            isMore = try view.page(&range, rows: DueWindow.pageRows) { key, _ in
-                if let entry = DueEntry(stored: key) { page.append(entry) }
+            isMore = try view.readPage(of: &range, rows: UpcomingTimers.pageRows) { key, _ in
+                if let entry = DueEntry(storedKey: key) { page.append(entry) }
             }
         } catch {
-            try stage.views.rebuild(partition, error)
+            try stage.views.rebuild(partition, after: error)
             return false
         }
-        stage.member.owned[partition]?.window.take(page: page, isLast: !isMore)
+        stage.member.owned[partition]?.upcoming.add(page: page, isLast: !isMore)
         let overlay = stage.views.overlays[partition]
-        stage.member.owned[partition]?.window.settle { overlay?[$0] != nil }
+        stage.member.owned[partition]?.upcoming.retainUnwritten { overlay?[$0] != nil }
         stage.reached(.pageRead)
         return true
     }
@@ -93,11 +93,11 @@ extension SchedulerDecider {
         else { return }
         nextQuestion = now.advanced(byMilliseconds: Self.betweenQuestionsMilliseconds)
         var headers = RecordHeaders(capacity: 0)
-        let bytes = ScheduleRequest.questionBytes
+        let bytes = ScheduleRequest.timeProbeBytes
         stage.writer.send(
-            to: stage.layout.name(.schedules), partition: partition, key: nil, value: bytes.span,
+            to: stage.layout.name(of: .schedules), partition: partition, key: nil, value: bytes.span,
             headers: &headers)
-        stage.reached(.timeAsked)
+        stage.reached(.timeRequested)
     }
 
     /// Asks for the end of the orders in partitions that have a timer due. A timer fires only when all
@@ -106,17 +106,18 @@ extension SchedulerDecider {
         for (question, answer) in stage.writer.takeAnswers() {
             for found in ends.take(answer, to: question, at: now) {
                 let partition = found.partition.partition
-                let position = stage.member.owned[partition]?.next(in: ScheduledTopic.schedules.index) ?? 0
-                stage.member.owned[partition]?.heard.ends(
-                    at: found.ends.high, asked: stage.clock.dueTime(at: found.askedAt) ?? 0,
+                let position =
+                    stage.member.owned[partition]?.next(in: SchedulerInputTopic.schedules.index) ?? 0
+                stage.member.owned[partition]?.orderProgress.recordEnd(
+                    at: found.ends.high, requestedAt: stage.clock.dueTime(at: found.askedAt) ?? 0,
                     position: max(position, found.ends.low))
-                stage.reached(.endsAsked)
+                stage.reached(.endsReceived)
             }
         }
         for part in serving {
             let place = stage.place(.schedules, part.partition)
-            guard let first = part.window.first, first.at <= time + Self.aheadMilliseconds,
-                part.heard.mustAsk(at: time), !ends.contains(place)
+            guard let first = part.upcoming.first, first.dueAt <= time + Self.aheadMilliseconds,
+                part.orderProgress.mustRequestEnd(at: time), !ends.contains(place)
             else { continue }
             ends.want([place], at: now)
         }
@@ -134,7 +135,7 @@ extension SchedulerDecider {
     }
 
     /// Takes the due timers into the transaction. Returns false if a view is unusable.
-    private func take(into firing: inout FiredTimers) throws -> Bool {
+    private func take(into firing: inout FiringBatch) throws -> Bool {
         beginTransaction()
         var heads = MinHeap<Head>()
         var rows: [Int32: CommittedRows] = [:]
@@ -144,11 +145,11 @@ extension SchedulerDecider {
         }
         while firing.count < firing.countMax, !output.isFull, let head = heads.pop() {
             guard let rows = rows[head.partition] else { preconditionFailure("a head is of a partition") }
-            _ = stage.member.owned[head.partition]?.window.takeFirst()
+            _ = stage.member.owned[head.partition]?.upcoming.takeFirst()
             do throws(StoreError) {
-                try firing.take(head.entry, from: rows, into: &output)
+                try firing.add(head.entry, from: rows, to: &output)
             } catch {
-                try stage.views.rebuild(head.partition, error)
+                try stage.views.rebuild(head.partition, after: error)
                 return false
             }
             if let newer = rows.newerRecord { throw StageFailure.newerRecord(newer.description) }
@@ -160,21 +161,21 @@ extension SchedulerDecider {
 
     /// Returns nil if no timer of the partition may fire yet.
     private func head(of partition: Int32, at time: Int64) -> Head? {
-        guard let part = stage.member.owned[partition], let entry = part.window.first, entry.at <= time,
-            part.heard.mayFire(dueAt: entry.at)
+        guard let part = stage.member.owned[partition], let entry = part.upcoming.first, entry.dueAt <= time,
+            part.orderProgress.mayFire(dueAt: entry.dueAt)
         else { return nil }
         return Head(entry: entry, partition: partition)
     }
 
-    private func commit(_ firing: inout FiredTimers) throws {
-        if firing.isEmpty { return firing.dropOutdated(in: stage.views) }
+    private func commit(_ firing: inout FiringBatch) throws {
+        if firing.isEmpty { return firing.removeOutdatedEntries(from: stage.views) }
         stage.reached(.firing)
         guard try commitAlone(of: firing.partitions) else { return }
-        firing.dropOutdated(in: stage.views)
-        budget.use(firing.count)
+        firing.removeOutdatedEntries(from: stage.views)
+        budget.consume(firing.count)
         let time = stage.clock.dueTime(at: stage.time.now()) ?? firing.time
         for (partition, dueAt, timer) in firing.fired {
-            if let timer { stage.member.owned[partition]?.lately.add(timer, at: time) }
+            if let timer { stage.member.owned[partition]?.recentlyFired.add(timer, at: time) }
             metrics.lateness.observe(Double(max(0, time - dueAt)) / 1000)
         }
         metrics.fired.add(firing.fired.count)

@@ -10,7 +10,7 @@ internal import Topics
 /// The content of one record of the two topics.
 private enum ReadRecord {
     case request(ScheduleRequest)
-    case end(EndSchedule)
+    case end(AutomaticEnd)
 }
 
 extension SchedulerDecider {
@@ -41,57 +41,60 @@ extension SchedulerDecider {
         output.send(by: producer, to: topics, onStep: stage.reached)
     }
 
-    func committed(at now: Instant) { output.eachChange { take($0, at: now) } }
+    func committed(at now: Instant) { output.forEachChange { take($0, at: now) } }
 
     func conclude() { for (outcome, count) in outcomes { stage.metrics.records(outcome).add(count) } }
 
-    private func take(_ change: TimerOutput.Change, at now: Instant) {
-        stage.views.overlays[change.partition]?.committed(change.key, change.record, at: now)
+    private func take(_ change: SchedulerOutput.RowChange, at now: Instant) {
+        stage.views.overlays[change.partition]?.recordCommit(of: change.key, as: change.record, at: now)
         // The transaction is committed, so the old entry is not needed any more, even after a crash.
-        if let outdated = change.outdated { stage.views[change.partition]?.drop(outdated.stored.span) }
+        if let outdated = change.outdated {
+            stage.views[change.partition]?.remove(key: outdated.storedKey.span)
+        }
         if let entry = change.entry {
-            stage.member.owned[change.partition]?.window.add(entry)
+            stage.member.owned[change.partition]?.upcoming.add(entry)
             stage.member.owned[change.partition]?.unread.add(change.key)
         } else {
-            stage.member.owned[change.partition]?.window.remove(change.key)
+            stage.member.owned[change.partition]?.upcoming.remove(change.key)
         }
     }
 
     // MARK: Reading
 
-    private func makeTable(_ partition: Int32) -> PartitionTimers {
+    private func makeTable(_ partition: Int32) -> TransactionTimers {
         let part = stage.member.owned[partition]
-        return PartitionTimers(
-            over: committedRows(of: partition),
-            unread: part?.unread ?? UnreadTimers(), lately: part?.lately ?? LatelyFired())
+        return TransactionTimers(
+            committed: committedRows(of: partition),
+            unread: part?.unread ?? UnreadTimers(),
+            recentlyFired: part?.recentlyFired ?? RecentlyFiredTimers())
     }
 
     func committedRows(of partition: Int32) -> CommittedRows {
         CommittedRows(
-            of: partition, in: stage.views, reader: reader, log: stage.log,
-            complaint: "a record of timers cannot be read; its timer does not fire")
+            partition: partition, views: stage.views, reader: reader, log: stage.log,
+            unreadableRowMessage: "a record of timers cannot be read; its timer does not fire")
     }
 
     private func read(
-        _ record: borrowing Kafka.Record, of topic: ScheduledTopic
-    ) throws(Misfit) -> (record: ReadRecord, stamp: Int64) {
-        guard let value = record.value else { throw .empty("an order") }
-        guard let stamp = record.timestamp else { throw .timeless }
+        _ record: borrowing Kafka.Record, of topic: SchedulerInputTopic
+    ) throws(RejectedRecord) -> (record: ReadRecord, stamp: Int64) {
+        guard let value = record.value else { throw .emptyValue(expected: "an order") }
+        guard let stamp = record.timestamp else { throw .missingTimestamp }
         let read: ReadRecord
-        do throws(RecordError) {
-            read = try unsafe value.withUnsafeBytes { bytes throws(RecordError) in
+        do throws(RecordDecodingError) {
+            read = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 switch topic {
                 case .schedules: .request(try unsafe ScheduleRequest.decode(bytes, with: reader))
-                case .auto: .end(try unsafe EndSchedule.decode(bytes, with: reader))
+                case .auto: .end(try unsafe AutomaticEnd.decode(bytes, with: reader))
                 }
             }
         } catch {
-            throw Misfit(error)
+            throw RejectedRecord(error)
         }
         let key: [UInt8]
         switch read {
-        case .request(.question): return (read, stamp)
-        case .request(.order(let order)): key = order.key
+        case .request(.timeProbe): return (read, stamp)
+        case .request(.command(let order)): key = order.key
         case .end(let end): key = end.key
         }
         let home = lanes.partition(of: key)
@@ -106,18 +109,19 @@ extension SchedulerDecider {
         tables[part.partition] = table
         let first = part.taken
         while !part.isTaken, part.taken - first < recordsMax, !output.isFull, table.count < Self.rowsMax {
-            try decide(part.next, of: batch, from: ScheduledTopic(index: part.topic), in: table)
+            try decide(part.next, of: batch, from: SchedulerInputTopic(index: part.topic), in: table)
             part.takeNext()
         }
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
     }
 
     private func decide(
-        _ index: Int, of batch: borrowing RecordBatch, from topic: ScheduledTopic, in table: PartitionTimers
+        _ index: Int, of batch: borrowing RecordBatch, from topic: SchedulerInputTopic,
+        in table: TransactionTimers
     ) throws(StoreError) {
         let read: ReadRecord
         let stamp: Int64
-        do throws(Misfit) {
+        do throws(RejectedRecord) {
             (read, stamp) = try self.read(batch[index], of: topic)
         } catch {
             outcomes["rejected", default: 0] += 1
@@ -127,8 +131,8 @@ extension SchedulerDecider {
         let offset = batch[index].offset
         var table = table
         switch read {
-        case .request(.question): break
-        case .request(.order(let order)):
+        case .request(.timeProbe): break
+        case .request(.command(let order)):
             let decision = try desk.decide(order, stamp: stamp, offset: offset, in: &table)
             outcomes[decision.outcome.rawValue, default: 0] += 1
             if let replyTo = order.replyTo { output.add(decision.answer, to: replyTo) }
@@ -140,11 +144,12 @@ extension SchedulerDecider {
     }
 }
 
-extension Misfit {
-    fileprivate static func astray(_ home: Int32) -> Misfit {
-        Misfit(
-            "wrong_partition",
-            "the record belongs in partition \(home), with its owner's other orders; only the gateway writes orders"
+extension RejectedRecord {
+    fileprivate static func astray(_ home: Int32) -> RejectedRecord {
+        RejectedRecord(
+            code: "wrong_partition",
+            reason:
+                "the record belongs in partition \(home), with its owner's other orders; only the gateway writes orders"
         )
     }
 }

@@ -14,7 +14,7 @@ internal import Topics
 /// this process.
 final class SchedulerDecider: RecordDecider {
     typealias Step = SchedulerStep
-    typealias Part = ScheduledPartition
+    typealias Part = SchedulesPartition
 
     /// The version of the layout of the views' files. Files with another version are rebuilt.
     static let viewSchema = 1
@@ -24,14 +24,14 @@ final class SchedulerDecider: RecordDecider {
     let settings: SchedulerSettings
     let metrics: SchedulerMetrics
     let stage: StageClients<SchedulerDecider>
-    let desk = OrderDesk()
+    let desk = ScheduleProcessor()
     let reader = JSONReader()
-    let lanes: Lanes
+    let lanes: KeyPartitioner
 
-    var output: TimerOutput
+    var output: SchedulerOutput
     var budget: FiringBudget
     /// The rows of the current transaction, by partition.
-    var tables: [Int32: PartitionTimers] = [:]
+    var tables: [Int32: TransactionTimers] = [:]
     /// The orders of the current transaction, by outcome.
     var outcomes: [String: Int] = [:]
     /// The partitions of orders whose ends are asked for.
@@ -46,14 +46,16 @@ final class SchedulerDecider: RecordDecider {
         self.settings = settings
         metrics = SchedulerMetrics(context.metrics)
         let layout = environment.layout
-        lanes = Lanes(count: layout.lanes)
-        output = TimerOutput(lanes: lanes, repliesPartitions: layout.partitions(.replies))
+        lanes = KeyPartitioner(partitionCount: layout.lanes)
+        output = SchedulerOutput(partitioner: lanes, replyPartitionCount: layout.partitions(of: .replies))
         budget = FiringBudget(perSecond: settings.firesPerSecond)
-        var view = TopicViewForm(topic: layout.name(.timers), table: "timers", schema: Self.viewSchema)
+        var view = TopicViewDefinition(
+            topic: layout.name(of: .timers), table: "timers", schema: Self.viewSchema)
         view.derive = Self.writeDue
         var form = StageForm(
             stage: SchedulerService.name, group: "scheduler", input: "orders",
-            topics: ScheduledTopic.allCases.map(\.name), outputs: TimerOutput.Target.allCases.map(\.topic),
+            topics: SchedulerInputTopic.allCases.map(\.name),
+            outputs: SchedulerOutput.OutputTopic.allCases.map(\.topic),
             view: view)
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchOrdersMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
@@ -68,8 +70,8 @@ final class SchedulerDecider: RecordDecider {
     /// Writes the second row that the view stores for each row: its entry in due order.
     @Sendable
     private static func writeDue(_ key: Span<UInt8>, _ row: Span<UInt8>, to due: inout DerivedRow) -> Bool {
-        guard let entry = DueEntry(of: key, row) else { return false }
-        due.key = entry.stored
+        guard let entry = DueEntry(rowKey: key, row: row) else { return false }
+        due.key = entry.storedKey
         return true
     }
 
@@ -99,7 +101,7 @@ final class SchedulerDecider: RecordDecider {
     func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) {
         // The orders are read again, so an answer to an earlier question proves nothing about them.
         ends.forgetAll()
-        for partition in numbers { stage.member.owned[partition]?.forgetTimers() }
+        for partition in numbers { stage.member.owned[partition]?.resetTimers() }
     }
 
     // MARK: Upkeep
@@ -112,10 +114,11 @@ final class SchedulerDecider: RecordDecider {
 
     /// Drops rows and keys from memory that are now in the view.
     private func settleWindows() {
-        for (partition, part) in stage.member.owned where part.window.freshCount > 0 || !part.unread.isEmpty {
+        for (partition, part) in stage.member.owned
+        where part.upcoming.unwrittenCount > 0 || !part.unread.isEmpty {
             let overlay = stage.views.overlays[partition]
-            stage.member.owned[partition]?.window.settle { overlay?[$0] != nil }
-            stage.member.owned[partition]?.unread.settle { overlay?[$0] != nil }
+            stage.member.owned[partition]?.upcoming.retainUnwritten { overlay?[$0] != nil }
+            stage.member.owned[partition]?.unread.retain { overlay?[$0] != nil }
         }
     }
 
@@ -125,7 +128,7 @@ final class SchedulerDecider: RecordDecider {
             do throws(StoreError) {
                 rows += try stage.views[partition]?.count() ?? 0
             } catch {
-                return try stage.views.rebuild(partition, error)
+                return try stage.views.rebuild(partition, after: error)
             }
         }
         // Each row has a second row, its entry in due order.

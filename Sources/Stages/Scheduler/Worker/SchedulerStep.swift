@@ -4,8 +4,8 @@ internal import StageSupport
 /// may end the process there.
 package enum SchedulerStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
-    case lettersSent
-    case lettersAcknowledged
+    case deadLettersSent
+    case deadLettersAcknowledged
     case decided
     case transactionBegun
     case timersSent
@@ -14,14 +14,14 @@ package enum SchedulerStep: Int, RecordStep, CaseIterable {
     case repliesSent
     case offsetsSent
     case committed
-    case overlaid
-    case viewSettled
-    case endsAsked
+    case overlayUpdated
+    case viewWritten
+    case endsReceived
     case firing
     case fired
     case assigned
     case viewOpened
     case restored
     case pageRead
-    case timeAsked
+    case timeRequested
 }

@@ -5,22 +5,22 @@ internal import StageSupport
 struct UnreadTimers {
     private static let separator = UInt8(ascii: "/")
 
-    private var keys: [KeyBytes: Set<KeyBytes>] = [:]
+    private var keys: [HashedKey: Set<HashedKey>] = [:]
 
     var isEmpty: Bool { keys.isEmpty }
 
     /// Adds the key of a committed row.
-    mutating func add(_ key: KeyBytes) {
+    mutating func add(_ key: HashedKey) {
         if let owner = Self.owner(of: key.bytes) { keys[owner, default: []].insert(key) }
     }
 
     /// - Parameter prefix: the prefix of the owner's keys.
-    subscript(prefix: KeyBytes) -> Set<KeyBytes> { keys[prefix] ?? [] }
+    subscript(prefix: HashedKey) -> Set<HashedKey> { keys[prefix] ?? [] }
 
     /// Forgets the keys that the view has now.
     ///
     /// - Parameter isUnread: whether a row is not on disk yet.
-    mutating func settle(_ isUnread: (KeyBytes) -> Bool) {
+    mutating func retain(where isUnread: (HashedKey) -> Bool) {
         keys = keys.compactMapValues { keys in
             let left = keys.filter(isUnread)
             return left.isEmpty ? nil : left
@@ -28,10 +28,10 @@ struct UnreadTimers {
     }
 
     /// Returns `app/owner/` of a timer's key, and nil for the key of a seen order.
-    private static func owner(of key: [UInt8]) -> KeyBytes? {
+    private static func owner(of key: [UInt8]) -> HashedKey? {
         guard let first = key.firstIndex(of: separator), first > 0,
             let second = key[(first + 1)...].firstIndex(of: separator)
         else { return nil }
-        return KeyBytes(Array(key[...second]))
+        return HashedKey(Array(key[...second]))
     }
 }

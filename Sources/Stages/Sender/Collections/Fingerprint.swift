@@ -30,8 +30,8 @@ struct FingerprintBuilder {
     private var low: UInt64
 
     init(seed: UInt64) {
-        high = SplitMix64.mixed(seed)
-        low = SplitMix64.mixed(seed ^ 0x5851_F42D_4C95_7F2D)
+        high = SplitMix64.number(forState: seed)
+        low = SplitMix64.number(forState: seed ^ 0x5851_F42D_4C95_7F2D)
     }
 
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
@@ -56,5 +56,7 @@ struct FingerprintBuilder {
         low = second.high ^ second.low ^ high
     }
 
-    var made: Fingerprint { Fingerprint(high: SplitMix64.mixed(high), low: SplitMix64.mixed(low)) }
+    var made: Fingerprint {
+        Fingerprint(high: SplitMix64.number(forState: high), low: SplitMix64.number(forState: low))
+    }
 }

@@ -52,17 +52,17 @@ final class Lane {
     /// Takes over a receipt of an earlier owner.
     func found(_ receipt: Receipt) {
         hasFoundReceipts = true
-        if isPast(receipt) { return ledger.recordPast(receipt.parts, of: receipt.place) }
-        ledger.record(receipt.parts, of: receipt.place, attempt: receipt.attempt, isNews: true)
+        if isPast(receipt) { return ledger.recordPast(receipt.parts, of: receipt.position) }
+        ledger.record(receipt.parts, of: receipt.position, attempt: receipt.attempt, isNews: true)
     }
 
     /// Whether a receipt is about a first attempt of a sheet below the committed offset. Only a duplicate of
     /// its jobs can need it.
     private func isPast(_ receipt: Receipt) -> Bool {
-        guard receipt.attempt == 1, receipt.place.partition == number,
-            let topic = JobTopic.allCases.first(where: { $0.word == receipt.place.topic })
+        guard receipt.attempt == 1, receipt.position.partition == number,
+            let topic = JobTopic.allCases.first(where: { $0.word == receipt.position.topic })
         else { return false }
-        return receipt.place.offset < self[topic].committed
+        return receipt.position.offset < self[topic].committed
     }
 
     func readReceipts(until end: Int64) {

@@ -4,10 +4,10 @@ internal import LiveActivity
 /// jobs that moved to a tier, and starts that were about to leave.
 struct ReceiptLedger: Sendable {
     fileprivate struct SheetEntry: Sendable {
-        var done = LineBits()
+        var done = LineBitmap()
         /// Lines by the attempts that moved to a tier, or that were about to leave.
-        var moved: [Int: LineBits] = [:]
-        var intended: [Int: LineBits] = [:]
+        var moved: [Int: LineBitmap] = [:]
+        var intended: [Int: LineBitmap] = [:]
     }
 
     /// The known state of one job.
@@ -19,9 +19,9 @@ struct ReceiptLedger: Sendable {
         case intentStored
     }
 
-    private var entries: BoundedTable<JobPlace, SheetEntry>
+    private var entries: BoundedTable<JobPosition, SheetEntry>
     /// Lines that are done of committed sheets. Only a job that is also in a tier needs them.
-    private var past: BoundedTable<JobPlace, LineBits>
+    private var past: BoundedTable<JobPosition, LineBitmap>
 
     /// Divisor for the number of committed sheets that are remembered. Fewer are enough, because a duplicate comes
     /// within the minutes of a tier.
@@ -37,9 +37,9 @@ struct ReceiptLedger: Sendable {
     /// Number of changes from other sources: an earlier owner, or the duplicate of a sheet.
     private(set) var revision = 0
 
-    func knows(_ place: JobPlace) -> Bool { entries[place] != nil || past[place] != nil }
+    func knows(_ place: JobPosition) -> Bool { entries[place] != nil || past[place] != nil }
 
-    func progress(of line: Int, at place: JobPlace, attempt: Int) -> RecordedProgress {
+    func progress(of line: Int, at place: JobPosition, attempt: Int) -> RecordedProgress {
         if past[place]?.contains(line) == true { return .done }
         guard let entry = entries[place] else { return .notRecorded }
         if entry.done.contains(line) { return .done }
@@ -48,9 +48,9 @@ struct ReceiptLedger: Sendable {
     }
 
     /// Records a receipt about a committed sheet.
-    mutating func recordPast(_ parts: [Receipt.Part], of place: JobPlace) {
+    mutating func recordPast(_ parts: [Receipt.Part], of place: JobPosition) {
         for part in parts where part.outcome.isFinal {
-            past.update(place, otherwise: LineBits()) { done in
+            past.update(place, otherwise: LineBitmap()) { done in
                 part.lines.forEachLine { done.insert($0) }
             }
         }
@@ -59,7 +59,7 @@ struct ReceiptLedger: Sendable {
     /// Records a receipt.
     ///
     /// - Parameter isNews: whether another source than the sheet itself wrote it.
-    mutating func record(_ parts: [Receipt.Part], of place: JobPlace, attempt: Int, isNews: Bool) {
+    mutating func record(_ parts: [Receipt.Part], of place: JobPosition, attempt: Int, isNews: Bool) {
         if isNews { revision += 1 }
         entries.update(place, otherwise: SheetEntry()) { entry in
             for part in parts { entry.record(part, attempt: attempt) }
@@ -72,8 +72,8 @@ extension ReceiptLedger.SheetEntry {
         part.lines.forEachLine { line in
             switch part.outcome {
             case .accepted, .rejected, .superseded, .expired, .unknown: done.insert(line)
-            case .moved: moved[attempt, default: LineBits()].insert(line)
-            case .intent: intended[attempt, default: LineBits()].insert(line)
+            case .moved: moved[attempt, default: LineBitmap()].insert(line)
+            case .intent: intended[attempt, default: LineBitmap()].insert(line)
             case .released: intended[attempt]?.remove(line)
             }
         }

@@ -10,10 +10,10 @@ package struct PushDestination {
     package let apns: APNsSettings
     package let keys: ProviderKeySource
 
-    package init(_ settings: SenderSettings, standIn: APNsStandIn.Served? = nil) {
+    package init(_ settings: SenderSettings, standIn: EmbeddedAPNsSimulator.AccessDetails? = nil) {
         var apns = APNsSettings()
         // Each loop opens its first connection at once.
-        apns.connectsBurst = settings.loops
+        apns.connectBurst = settings.loops
         if let standIn {
             apns.production = Self.hosts(HostPort(host: standIn.host, port: standIn.productionPort))
             apns.sandbox = Self.hosts(HostPort(host: standIn.host, port: standIn.sandboxPort))

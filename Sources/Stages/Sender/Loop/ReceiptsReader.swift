@@ -20,7 +20,7 @@ final class ReceiptsReader {
     private var reading = ReceiptReadPlan()
     private var nextQuestion = Instant(nanoseconds: 0)
     /// The unanswered question.
-    private var question: QuestionID?
+    private var question: OffsetQueryID?
     /// The lanes for which its answer counts.
     private var askedLanes: Set<Int32> = []
 
@@ -75,7 +75,7 @@ final class ReceiptsReader {
 
     private func handle(_ event: ConsumerEvent, at now: Instant) throws {
         switch event {
-        case .end(let partition, let offset): reading.reachedEnd(lane: partition.partition, at: offset)
+        case .reachedEnd(let partition, let offset): reading.reachedEnd(lane: partition.partition, at: offset)
         case .failed(.outOfRange(let partition, _)):
             guard reading.receiptsWereDeleted(lane: partition.partition) else { return }
             nextQuestion = now.advanced(byMilliseconds: Self.againMilliseconds)
@@ -85,8 +85,8 @@ final class ReceiptsReader {
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("receipts cannot be read now", .field("error", error))
         case .failed(.rebuild(let error)): throw error
-        case .answered(let id, let answer) where id == question: try endsAnswered(answer, at: now)
-        case .offered, .revoked, .lost, .suspended, .committed, .answered: break
+        case .queryCompleted(let id, let answer) where id == question: try endsAnswered(answer, at: now)
+        case .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
         }
     }
 
@@ -95,18 +95,20 @@ final class ReceiptsReader {
         guard !lanes.isEmpty, now >= nextQuestion else { return }
         // A question covers every lane without an end, so that one question waits for its answer at a time.
         askedLanes = Set(reading.lanesWithoutEnd)
-        question = consumer.ask(.ends(askedLanes.map { TopicPartition(topic, $0) }))
+        question = consumer.submit(.watermarks(askedLanes.map { TopicPartition(topic, $0) }))
     }
 
-    private func endsAnswered(_ answer: KafkaAnswer, at now: Instant) throws {
+    private func endsAnswered(_ answer: OffsetQueryResult, at now: Instant) throws {
         switch answer {
-        case .ends(let found):
+        case .watermarks(let found):
             for (partition, ends) in found where askedLanes.remove(partition.partition) != nil {
                 reading.begin(lane: partition.partition, low: ends.low, high: ends.high)
             }
             // The new assignment has the new lanes too, and the others continue at their positions.
             try consumer.assign(
-                reading.starts.map { PartitionStart(TopicPartition(topic, $0.lane), .offset($0.offset)) })
+                startingAt: reading.starts.map {
+                    PartitionStart(partition: TopicPartition(topic, $0.lane), position: .offset($0.offset))
+                })
         case .failed(let partitions, let error):
             if error.code.isAccessRefused { throw error }
             for partition in partitions { askedLanes.remove(partition.partition) }
@@ -114,7 +116,7 @@ final class ReceiptsReader {
             log.warning(
                 "the end of receipts cannot be asked for now; lanes wait for it",
                 .field("lanes", partitions.count), .field("error", error))
-        case .committed, .records: break
+        case .committedOffsets, .firstRecords: break
         }
     }
 

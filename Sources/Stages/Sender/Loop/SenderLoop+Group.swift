@@ -63,12 +63,12 @@ extension SenderLoop {
             guard let number = commitsOut.first else { preconditionFailure("an answer to no commit") }
             commitsOut.removeFirst()
             plan.committed(number, isDone: outcome == .committed, at: time)
-        case .end(let place, let offset):
+        case .reachedEnd(let place, let offset):
             if let topic = topics[place.topic] {
                 plan.reachedEnd(of: topic, lane: place.partition, at: offset)
             }
-        case .failed(.outOfRange(let place, _)): gaps[consumer.ask(.ends([place]))] = place
-        case .answered(let id, let answer):
+        case .failed(.outOfRange(let place, _)): gaps[consumer.submit(.watermarks([place]))] = place
+        case .queryCompleted(let id, let answer):
             if id == offsetsQuestion { try offsetsAnswered(answer) } else { endsAnswered(answer, to: id) }
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("jobs cannot be read now", .field("error", error))
@@ -79,17 +79,17 @@ extension SenderLoop {
     /// Asks from where the offered partitions are read. The answer takes the offer.
     private func takeOffer() {
         guard let partitions = offered, offsetsQuestion == nil, loop.now >= nextOffer else { return }
-        offsetsQuestion = consumer.ask(.committed(partitions))
+        offsetsQuestion = consumer.submit(.committedOffsets(partitions))
     }
 
-    private func offsetsAnswered(_ answer: KafkaAnswer) throws {
+    private func offsetsAnswered(_ answer: OffsetQueryResult) throws {
         offsetsQuestion = nil
         guard let partitions = offered else { return }
         do throws(KafkaError) {
             switch answer {
-            case .committed(let offsets): try begin(partitions, from: offsets)
+            case .committedOffsets(let offsets): try begin(partitions, from: offsets)
             case .failed(_, let error): throw error
-            case .ends, .records: break
+            case .watermarks, .firstRecords: break
             }
         } catch {
             if error.code.isAccessRefused { throw error }
@@ -105,11 +105,12 @@ extension SenderLoop {
         let offer = laneOffer(committed)
         let starts = offer.starts
         try consumer.assign(
-            committed.compactMap { place in
+            startingAt: committed.compactMap { place in
                 guard let topic = topics[place.partition.topic],
                     let lane = starts[place.partition.partition]
                 else { return nil }
-                return PartitionStart(place.partition, .offset(lane.partitions[topic.rawValue].base))
+                return PartitionStart(
+                    partition: place.partition, position: .offset(lane.partitions[topic.rawValue].base))
             })
         consumer.pause(partitions)
         offered = nil
@@ -122,7 +123,7 @@ extension SenderLoop {
     }
 
     private func reportMissing(_ topic: JobTopic, in lanes: Int) {
-        let name = layout.name(topic.topic)
+        let name = layout.name(of: topic.topic)
         unreadable.append("\(name) was not offered for \(lanes) lanes")
         log.error(
             "lanes wait: the group offers them without a partition of a topic; check that the topic exists",
@@ -146,10 +147,10 @@ extension SenderLoop {
     // MARK: Gaps
 
     /// Judges a partition whose next offset is out of range.
-    private func endsAnswered(_ answer: KafkaAnswer, to id: QuestionID) {
+    private func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
         guard let place = gaps.removeValue(forKey: id), let topic = topics[place.topic] else { return }
-        guard case .ends(let found) = answer, let ends = found[place] else {
-            gaps[consumer.ask(.ends([place]))] = place
+        guard case .watermarks(let found) = answer, let ends = found[place] else {
+            gaps[consumer.submit(.watermarks([place]))] = place
             return
         }
         guard let position = plan.position(of: topic, lane: place.partition) else { return }
@@ -157,17 +158,17 @@ extension SenderLoop {
             plan.skipped(to: ends.low, of: topic, lane: place.partition)
             return readOn()
         }
-        let gap = OffsetGap(place, committed: position, ends: ends)
-        switch gap.verdict(of: topic.topic) {
+        let gap = OffsetGap(partition: place, committed: position, watermarks: ends)
+        switch gap.assessment(for: topic.topic) {
         case .inRange: readOn()
-        case .marker:
+        case .transactionMarker:
             plan.skipped(to: ends.low, of: topic, lane: place.partition)
             readOn()
         case .expired:
             log.error(
                 "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
                 .field("partition", place.description), .field("from", position), .field("to", ends.low))
-            consumer.countSkipped(gap.missing)
+            consumer.countSkippedOffsets(gap.missingCount)
             plan.skipped(to: ends.low, of: topic, lane: place.partition)
             readOn()
         case .recordsLost, .logIsShorter:
@@ -184,10 +185,10 @@ extension SenderLoop {
             guard let topic = topics[place.topic],
                 let position = plan.position(of: topic, lane: place.partition)
             else { return nil }
-            return PartitionStart(place, .offset(position))
+            return PartitionStart(partition: place, position: .offset(position))
         }
         do throws(KafkaError) {
-            try consumer.begin(starts)
+            try consumer.startReading(at: starts)
         } catch {
             // The membership has ended; the lanes are lost and come anew.
             log.warning("partitions of jobs cannot be read on now", .field("error", error))
@@ -200,7 +201,8 @@ extension SenderLoop {
         guard !actions.commits.isEmpty || actions.isLastCommit else { return }
         let offsets = actions.commits.map { commit in
             OffsetToCommit(
-                TopicPartition(layout.name(commit.topic.topic), commit.lane), offset: commit.offset,
+                partition: TopicPartition(layout.name(of: commit.topic.topic), commit.lane),
+                offset: commit.offset,
                 metadata: commit.metadata.text)
         }
         if actions.isLastCommit {
@@ -209,7 +211,7 @@ extension SenderLoop {
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
-        } else if let outcome = consumer.commitLater(offsets) {
+        } else if let outcome = consumer.commitAsynchronously(offsets) {
             plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
         } else {
             commitsOut.append(actions.commitNumber)

@@ -30,7 +30,7 @@ extension SenderLoop {
     private func availability(of template: PushTemplate, isSuspect: Bool, by client: APNsClient)
         -> PushAvailability
     {
-        let capacity = client.room(for: template, isSuspect: isSuspect)
+        let capacity = client.capacity(for: template, isSuspect: isSuspect)
         return client.isConnecting(for: template)
             ? .connecting(capacity: capacity) : .open(capacity: capacity)
     }
@@ -80,7 +80,8 @@ extension SenderLoop {
     }
 
     private func push(
-        _ pushes: ArraySlice<DeliveryActions.Push>, of sheet: Sheet, by client: APNsClient, limits: PushLimits
+        _ pushes: ArraySlice<DeliveryActions.Push>, of sheet: Sheet, by client: APNsClient,
+        limits: PushDeadlines
     ) {
         guard let template = sheet.template else {
             for push in pushes { refused(push.tag, as: .stopped) }
@@ -100,7 +101,7 @@ extension SenderLoop {
 
     private func push(
         line: Int, of sheet: Sheet, in to: [UInt8], _ template: PushTemplate, isSuspect: Bool,
-        by client: APNsClient, limits: PushLimits
+        by client: APNsClient, limits: PushDeadlines
     ) {
         let tag = sheet.tag(of: line)
         // The buffer is reused. A new one would cost an allocation for each push.
@@ -112,7 +113,7 @@ extension SenderLoop {
         }
         do {
             try client.push(
-                template, token: bytes.span, id: sheet.pushID(of: line), tag: tag, limits: limits,
+                template, token: bytes.span, id: sheet.pushID(of: line), tag: tag, deadlines: limits,
                 isSuspect: isSuspect)
         } catch {
             refused(tag, as: error)
@@ -130,12 +131,14 @@ extension SenderLoop {
     }
 
     /// Pushes to a channel. Each channel needs a separate request.
-    private func broadcast(_ push: DeliveryActions.Push, first: PushTemplate, limits: PushLimits) {
+    private func broadcast(_ push: DeliveryActions.Push, first: PushTemplate, limits: PushDeadlines) {
         do {
             let template =
-                push.line == 0 ? first : try template(of: push.sheet, line: push.line, for: first.profile)
+                push.line == 0
+                ? first : try template(of: push.sheet, line: push.line, for: first.appEnvironment)
             try client?.push(
-                template, token: Span(), id: push.sheet.pushID(of: push.line), tag: push.tag, limits: limits)
+                template, token: Span(), id: push.sheet.pushID(of: push.line), tag: push.tag,
+                deadlines: limits)
         } catch let refusal as PushRefusal {
             refused(push.tag, as: refusal)
         } catch {
@@ -154,9 +157,9 @@ extension SenderLoop {
     }
 
     /// The deadlines of a push that leaves now.
-    var limits: PushLimits {
+    var limits: PushDeadlines {
         let deadline = loop.now.advanced(byMilliseconds: settings.answerMilliseconds)
-        return PushLimits(leaveBy: plan.leasedUntil, deadline: deadline)
+        return PushDeadlines(sendBy: plan.leasedUntil, deadline: deadline)
     }
 
     private func token(of sheet: Sheet, line: Int) -> PushToken? {
@@ -180,7 +183,7 @@ extension SenderLoop {
             }
         }
         // Pushes that leave now are written together with this turn's bytes.
-        do { try turn() } catch { return context.fail(error) }
+        do { try turn() } catch { return context.fail(with: error) }
         schedule()
     }
 
@@ -190,8 +193,8 @@ extension SenderLoop {
         }
         let details = outcomes.details(of: outcome)
         return PushAnswer(
-            answered: disposition, status: Int(outcome.status), reason: details?.answer.reasonText,
-            timestamp: details?.answer.timestamp, retryAfterSeconds: details?.retryAfterSeconds,
+            answered: disposition, status: Int(outcome.status), reason: details?.response.reasonText,
+            timestamp: details?.response.timestamp, retryAfterSeconds: details?.retryAfterSeconds,
             isLate: outcome.isLate)
     }
 
@@ -206,7 +209,8 @@ extension SenderLoop {
             installation: sheet.text(place.installation), kind: .deadToken)
         report.refusal = Maybe(
             Report.TokenRefusal(
-                tokenHash: Hex.text(seal.hash(token)), entry: sheet.text(place.entry), reason: dead.reason,
+                tokenHash: Hex.text(of: seal.hash(of: token)), entry: sheet.text(place.entry),
+                reason: dead.reason,
                 invalidatedAt: dead.invalidatedAt, dispatchedAt: time.unixMilliseconds))
         writer.report(report)
     }

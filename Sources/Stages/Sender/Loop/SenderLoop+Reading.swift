@@ -30,10 +30,10 @@ extension SenderLoop {
     func seek() {
         guard !toResume.isEmpty, loop.now >= nextSeek else { return }
         let starts = toResume.compactMap { partition in
-            toSeek[partition].map { PartitionStart(partition, .offset($0)) }
+            toSeek[partition].map { PartitionStart(partition: partition, position: .offset($0)) }
         }
         do {
-            try consumer.seek(starts, withinMilliseconds: Self.seekMilliseconds)
+            try consumer.seek(to: starts, withinMilliseconds: Self.seekMilliseconds)
         } catch {
             nextSeek = loop.now.advanced(byMilliseconds: Self.seekMilliseconds)
             log.warning(
@@ -52,6 +52,6 @@ extension SenderLoop {
     }
 
     private func partition(of topic: JobTopic, lane: Int32) -> TopicPartition {
-        TopicPartition(layout.name(topic.topic), lane)
+        TopicPartition(layout.name(of: topic.topic), lane)
     }
 }

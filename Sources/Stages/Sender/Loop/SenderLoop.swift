@@ -14,7 +14,7 @@ internal import Topics
 /// push crosses a thread.
 ///
 /// It calls the cluster and waits for the answer only while lanes come or go.
-final class SenderLoop: TurnHook {
+final class SenderLoop: IterationHook {
     static let group = "sender"
     /// Longest time between two polls of the member. The lease can be this old.
     private static let pollMilliseconds = 250
@@ -66,11 +66,11 @@ final class SenderLoop: TurnHook {
     /// Partitions that cannot be read, as text.
     var unreadable: [String] = []
     /// The question for the offsets of an offer.
-    var offsetsQuestion: QuestionID?
+    var offsetsQuestion: OffsetQueryID?
     /// Partitions that began without a committed offset.
     var withoutOffset: Set<TopicPartition> = []
     /// Partitions whose offset is out of range, by the question for their ends.
-    var gaps: [QuestionID: TopicPartition] = [:]
+    var gaps: [OffsetQueryID: TopicPartition] = [:]
     private let receiver = OutcomeReceiver()
     /// Signals of the queues of jobs, receipts and superseded versions, and of the producer.
     private var wakeups: WakeupSignals?
@@ -87,7 +87,7 @@ final class SenderLoop: TurnHook {
     private var hasFailed = false
 
     init(
-        _ number: Int, _ settings: SenderSettings, in environment: StageEnvironment, provider: Provider,
+        _ number: Int, _ settings: SenderSettings, in environment: StageEnvironment, provider: APNsProvider,
         on loop: EventLoop, shared: SharedSenderState, context: ServiceContext
     ) throws {
         (self.number, self.settings, self.environment) = (number, settings, environment)
@@ -95,31 +95,34 @@ final class SenderLoop: TurnHook {
         log = context.log
         layout = environment.layout
         metrics = SenderMetrics(context.metrics)
-        seal = TokenSeal(environment.sealingKeys)
+        seal = TokenSeal(keys: environment.sealingKeys)
         plan = DeliveryPlan(settings.limitsOfLoop, seed: .random(in: .min ... .max))
         let layout = layout
-        topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name($0.topic), $0) })
+        topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name(of: $0.topic), $0) })
         let kafka = environment.cluster.settings
         let (log, all) = (context.log, context.metrics)
         let member = settings.options(
             .group(
                 layout.prefix + Self.group,
                 instanceID: environment.identity(of: SenderService.name, loop: number),
-                topics: JobTopic.allCases.map { layout.name($0.topic) }))
-        consumer = try Consumer(kafka, member, name: "sender-jobs-\(number)", log: log, metrics: all)
-        let manual = ConsumerOptions(.manual)
+                topics: JobTopic.allCases.map { layout.name(of: $0.topic) }))
+        consumer = try Consumer(
+            settings: kafka, options: member, name: "sender-jobs-\(number)", log: log, metrics: all)
+        let manual = ConsumerOptions(membership: .manual)
         receipts = ReceiptsReader(
-            try Consumer(kafka, manual, name: "sender-receipts-\(number)", log: log, metrics: all),
-            topic: layout.name(.receipts), log: log)
+            try Consumer(
+                settings: kafka, options: manual, name: "sender-receipts-\(number)", log: log, metrics: all),
+            topic: layout.name(of: .receipts), log: log)
         var state = manual
         state.outOfRange = .earliest
         superseded = try SupersededReader(
-            Consumer(kafka, state, name: "sender-superseded-\(number)", log: log, metrics: all),
-            topic: layout.name(.superseded))
+            Consumer(
+                settings: kafka, options: state, name: "sender-superseded-\(number)", log: log, metrics: all),
+            topic: layout.name(of: .superseded))
         writer = try SenderWriter(layout, metrics: metrics) {
-            try Producer(kafka, name: "sender-\(number)", log: log, metrics: all)
+            try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: all)
         }
-        client = APNsClient(provider, on: loop, receiver: receiver)
+        client = APNsClient(provider: provider, on: loop, receiver: receiver)
         // Neither reference is weak, because a weak reference makes every other reference to the object
         // slower.
         timer = LoopTimer(on: loop) { [unowned self] in hook() }
@@ -145,12 +148,12 @@ final class SenderLoop: TurnHook {
     func hook() {
         guard !isHooked else { return }
         isHooked = true
-        loop.atEndOfTurn(self)
+        loop.callAtEndOfIteration(self)
     }
 
     var time: CurrentTime { shared.time(at: loop.now) }
 
-    func endOfTurn() {
+    func iterationWillEnd() {
         isHooked = false
         guard !hasFailed else { return }
         let began = Instant.now()
@@ -158,7 +161,7 @@ final class SenderLoop: TurnHook {
             try serve()
         } catch {
             hasFailed = true
-            context.fail(error)
+            context.fail(with: error)
             whenStopped?()
             whenStopped = nil
             return
@@ -197,8 +200,8 @@ final class SenderLoop: TurnHook {
     /// Runs the plan and carries out its actions.
     func turn() throws {
         plan.leased(
-            until: consumer.isSurelyOurs(at: loop.now)
-                ? consumer.lastPoll.advanced(
+            until: consumer.isAssignmentCertain(at: loop.now)
+                ? consumer.lastPolledAt.advanced(
                     byMilliseconds: settings.sessionMilliseconds - Consumer.leaseMarginMilliseconds)
                 : Instant(nanoseconds: 0))
         plan.turn(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
@@ -354,7 +357,7 @@ final class SenderLoop: TurnHook {
 
     /// Whether several apps or environments share the lanes. Pushes of each environment wait for APNs
     /// separately.
-    private static func isShared(_ catalog: KnownCatalog) -> Bool {
+    private static func isShared(_ catalog: CatalogSnapshot) -> Bool {
         catalog.apps.count > 1 || catalog.apps.values.contains { $0.environments.count > 1 }
     }
 
@@ -405,7 +408,7 @@ final class SenderLoop: TurnHook {
 private final class OutcomeReceiver: PushReceiver {
     unowned(safe) var sender: SenderLoop?
 
-    func ended(_ outcomes: PushOutcomes) { sender?.ended(outcomes) }
+    func receive(_ outcomes: PushOutcomes) { sender?.ended(outcomes) }
 }
 
 extension DeliveryActions {

@@ -31,8 +31,8 @@ struct SenderMetrics {
                         labels: ["outcome": outcome.rawValue])
                 )
             })
-        answered = SendAge(metrics, at: .answered)
-        pushed = SendAge(metrics, at: .pushed)
+        answered = SendAge(metrics: metrics, step: .answered)
+        pushed = SendAge(metrics: metrics, step: .pushed)
         batchSeconds = metrics.histogram(
             "flotilla_sender_batch_seconds",
             help: "one turn of a loop: sheets taken, pushes sent, records written")
@@ -63,7 +63,7 @@ struct SenderMetrics {
         for part in receipt.parts {
             outcomes[part.outcome]?.add(part.lines.count)
             guard part.outcome == .accepted else { continue }
-            answered.observe(acceptedAt: receipt.acceptedAt, now: receipt.at, jobs: part.lines.count)
+            answered.observe(acceptedAt: receipt.acceptedAt, now: receipt.writtenAt, jobs: part.lines.count)
         }
     }
 

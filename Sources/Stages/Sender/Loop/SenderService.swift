@@ -8,7 +8,7 @@ package import Topics
 package final class SenderService: Stage {
     package static let name = "sender"
     package static let summary = "pushes jobs to APNs, and writes a receipt for each"
-    package static let descriptors = StageDescriptors(clients: 4)
+    package static let fileDescriptors = StageFileDescriptors(clients: 4)
     package static let topics: [TopicName] = [
         .catalog, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m, .receipts, .superseded, .reports,
         .deadLetters,
@@ -16,13 +16,13 @@ package final class SenderService: Stage {
 
     private struct Parts: Sendable {
         var loops: [LoopOwned<SenderLoop>] = []
-        var keys: ProviderKeyWatch
+        var keys: ProviderKeyWatcher
     }
 
     private let settings: SenderSettings
     private let environment: StageEnvironment
     private let shared = SharedSenderState()
-    private let started = Started<Parts>()
+    private let started = StartedParts<Parts>()
 
     package init(_ settings: SenderSettings, in environment: StageEnvironment) {
         self.settings = settings
@@ -30,22 +30,22 @@ package final class SenderService: Stage {
         shared.set(["it is starting"], of: 0)
     }
 
-    package var obstacles: [String] { shared.obstacles }
+    package var readinessProblems: [String] { shared.obstacles }
 
     package func start(_ context: ServiceContext) async throws {
-        FreedMemory.keep()
-        let destination = PushDestination(settings, standIn: environment.standIn?.served)
+        AllocatorSettings.keepFreedMemory()
+        let destination = PushDestination(settings, standIn: environment.embeddedSimulator?.accessDetails)
         let shared = shared
-        let tokens = ProviderTokens(destination.keys, metrics: context.metrics) {
+        let tokens = ProviderTokens(source: destination.keys, metrics: context.metrics) {
             shared.providerClocks(at: $0)
         }
         for problem in tokens.reload() {
             context.log.error(
                 "provider key cannot be used; correct its file", .field("problem", problem.description))
         }
-        let provider = try Provider(
-            destination.apns, tokens: tokens, metrics: context.metrics, log: context.log)
-        var parts = Parts(keys: ProviderKeyWatch(tokens))
+        let provider = try APNsProvider(
+            settings: destination.apns, tokens: tokens, metrics: context.metrics, log: context.log)
+        var parts = Parts(keys: ProviderKeyWatcher(tokens: tokens))
         try await parts.keys.start(context)
         do {
             for number in 0..<settings.loops {
@@ -56,11 +56,11 @@ package final class SenderService: Stage {
             await parts.keys.stop(by: .now())
             throw error
         }
-        started.put(parts)
+        started.set(parts)
     }
 
     private func startLoop(
-        _ number: Int, with provider: Provider, in context: ServiceContext
+        _ number: Int, with provider: APNsProvider, in context: ServiceContext
     ) throws -> LoopOwned<SenderLoop> {
         let (settings, environment, shared) = (settings, environment, shared)
         return try LoopOwned(thread: "sender-\(number)") {

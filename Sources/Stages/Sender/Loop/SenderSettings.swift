@@ -29,14 +29,14 @@ package struct SenderSettings: OperatorSettings {
 
     package init() {}
 
-    package static let declared = SettingsGroup("sender", defaults: SenderSettings()) { declare in
+    package static let declared = SettingsGroup(prefix: "sender", defaults: SenderSettings()) { declare in
         declare(
             "loops", sets: \.loops, in: 1...64, "event loops of a process, one for each core that it may use")
         declare(
             "permits", sets: \.limits.permitsMax, in: 1...1_000_000,
             "pushes of a process whose outcome is not stored yet; a SIGKILL can duplicate this many")
         declare(
-            "hand", sets: \.limits.sheetBytesMax, as: Bytes.self, in: 1 << 20...16 << 30,
+            "hand", sets: \.limits.sheetBytesMax, as: ByteSize.self, in: 1 << 20...16 << 30,
             "memory of the sheets that a process has in hand; at the limit reading pauses")
         declare(
             "answer-limit", sets: \.answerMilliseconds, as: Milliseconds.self, in: 500...60_000,
@@ -70,7 +70,7 @@ package struct SenderSettings: OperatorSettings {
     }
 
     private static func problem(_ text: String) -> String? {
-        text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.kind)"
+        text.isEmpty || HostPort(settingText: text) != nil ? nil : "must be \(HostPort.typeDescription)"
     }
 
     /// Limit of sheets with their headers that a loop takes at once, in bytes.
@@ -78,7 +78,7 @@ package struct SenderSettings: OperatorSettings {
 
     /// Returns the options for the consumer of jobs of one loop.
     func options(_ membership: ConsumerOptions.Membership) -> ConsumerOptions {
-        var options = ConsumerOptions(membership)
+        var options = ConsumerOptions(membership: membership)
         options.sessionMilliseconds = sessionMilliseconds
         options.prefetchKibibytesMax = prefetchKibibytesMax
         options.prefetchRecordsMax = prefetchSheetsMax

@@ -30,7 +30,7 @@ final class SenderWriter {
     }
 
     private func open() throws {
-        for name in Self.targets { topics[name] = try producer.topic(layout.name(name)) }
+        for name in Self.targets { topics[name] = try producer.topic(named: layout.name(of: name)) }
     }
 
     var descriptor: Int32 { producer.descriptor }
@@ -58,7 +58,7 @@ final class SenderWriter {
             receipt.encode(to: &json)
             var headers = RecordHeaders(capacity: 1)
             let addressees = write.addressees
-            if !addressees.isEmpty { headers.add(ReceiptLines.header, addressees.span) }
+            if !addressees.isEmpty { headers.add(ReceiptLines.header, value: addressees.span) }
             let isSent = unsafe json.withBytes { bytes in
                 unsafe send(
                     to: .receipts, partition: write.lane, value: bytes.bindMemory(to: UInt8.self).span,
@@ -78,8 +78,8 @@ final class SenderWriter {
                 of: sheet, lines: write.lines, origin: sheet.origin(of: write.lines, reason: write.reason))
             let letter = DeadLetter(
                 stage: SenderService.name, code: code, reason: Self.reason(of: write, code: code),
-                topic: layout.name(sheet.topic.topic), partition: write.lane, offset: sheet.offset,
-                writtenAt: sheet.head.acceptedAt, at: write.writtenAt)
+                topic: layout.name(of: sheet.topic.topic), partition: write.lane, offset: sheet.offset,
+                writtenAt: sheet.head.acceptedAt, rejectedAt: write.writtenAt)
             headers.add(letter)
             let isSent = send(
                 to: .deadLetters, partition: write.lane, value: sheet.content.body.span, headers: &headers,
@@ -88,12 +88,12 @@ final class SenderWriter {
             return isSent
         case .malformed(let record):
             var headers = RecordHeaders(capacity: record.headers.count + 9)
-            for header in record.headers { headers.add(named: header.name.span, header.value?.span) }
+            for header in record.headers { headers.add(named: header.name.span, value: header.value?.span) }
             headers.add(
                 DeadLetter(
                     stage: SenderService.name, code: record.error.code, reason: record.error.description,
-                    topic: layout.name(record.topic.topic), partition: write.lane, offset: record.offset,
-                    writtenAt: record.writtenAt, at: write.writtenAt))
+                    topic: layout.name(of: record.topic.topic), partition: write.lane, offset: record.offset,
+                    writtenAt: record.writtenAt, rejectedAt: write.writtenAt))
             let isSent = send(
                 to: .deadLetters, partition: write.lane, key: record.key?.span, value: record.value?.span,
                 headers: &headers, id: id)
@@ -104,10 +104,10 @@ final class SenderWriter {
 
     private func headers(of sheet: Sheet, lines: LineSet, origin: SheetOrigin) -> RecordHeaders {
         var headers = RecordHeaders(capacity: 16)
-        headers.add(SheetHeader.apns, sheet.content.apns.span)
-        headers.add(SheetHeader.flotilla, sheet.content.flotilla.span)
-        headers.add(SheetHeader.to, sheet.content.lines(lines, by: sheet.index).span)
-        headers.add(SheetHeader.origin, origin.headerLines.span)
+        headers.add(SheetHeaderName.apns, value: sheet.content.apns.span)
+        headers.add(SheetHeaderName.flotilla, value: sheet.content.flotilla.span)
+        headers.add(SheetHeaderName.to, value: sheet.content.lines(lines, by: sheet.index).span)
+        headers.add(SheetHeaderName.origin, value: origin.headerValue.span)
         return headers
     }
 
@@ -157,8 +157,8 @@ final class SenderWriter {
     func collect(
         stamped: (Int64) -> Void, stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void
     ) {
-        _ = producer.collect(into: &deliveries)
-        if let stamp = deliveries.lazy.compactMap(\.stamp).max() { stamped(stamp) }
+        _ = producer.collectDeliveries(into: &deliveries)
+        if let stamp = deliveries.lazy.compactMap(\.brokerTimestamp).max() { stamped(stamp) }
         for delivery in deliveries where delivery.tag != Self.unawaited {
             switch delivery.outcome {
             case .stored(let offset):
@@ -188,7 +188,7 @@ extension RecordHeaders {
     fileprivate mutating func add(_ letter: DeadLetter) {
         for (name, value) in letter.headers {
             let (name, value) = (Array(name.rawValue.utf8), Array(value.utf8))
-            add(named: name.span, value.span)
+            add(named: name.span, value: value.span)
         }
     }
 }

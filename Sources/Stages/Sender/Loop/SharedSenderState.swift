@@ -26,8 +26,8 @@ final class SharedSenderState: Sendable {
         return clock.withLock { clock in
             let time = clock.time(by: machine.milliseconds, at: now)
             return ProviderClocks(
-                WallTime(milliseconds: time),
-                else: WallTime(milliseconds: clock.least(at: now) ?? time), machine)
+                trusted: WallTime(milliseconds: time),
+                others: WallTime(milliseconds: clock.least(at: now) ?? time), machine)
         }
     }
 

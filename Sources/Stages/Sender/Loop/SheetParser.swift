@@ -14,11 +14,13 @@ enum SheetParser {
             guard let value = record.value else { throw .noJobs }
             let content = SheetContent(
                 body: [UInt8](copying: value),
-                apns: try bytes(of: SheetHeader.apns, in: headers, for: .topic),
-                flotilla: try bytes(of: SheetHeader.flotilla, in: headers, for: .version),
-                to: try bytes(of: SheetHeader.to, in: headers, for: .lines))
+                apns: try bytes(of: SheetHeaderName.apns, in: headers, for: .topic),
+                flotilla: try bytes(of: SheetHeaderName.flotilla, in: headers, for: .version),
+                to: try bytes(of: SheetHeaderName.to, in: headers, for: .lines))
             var origin: [UInt8]?
-            if let header = headers.last(SheetHeader.origin) { origin = [UInt8](copying: header.value) }
+            if let header = headers.last(named: SheetHeaderName.origin) {
+                origin = [UInt8](copying: header.value)
+            }
             return .sheet(try SheetRecord(content, origin: origin))
         } catch {
             return .malformed(copy(record, from: topic, error: error))
@@ -26,9 +28,9 @@ enum SheetParser {
     }
 
     private static func bytes(
-        of name: StaticString, in headers: borrowing HeaderList, for line: SheetLine
+        of name: StaticString, in headers: borrowing RecordHeaderList, for line: SheetLineName
     ) throws(SheetError) -> [UInt8] {
-        guard let found = headers.last(name), let bytes = [UInt8](copying: found.value) else {
+        guard let found = headers.last(named: name), let bytes = [UInt8](copying: found.value) else {
             throw .missing(line)
         }
         return bytes

@@ -13,18 +13,18 @@ final class SupersededReader {
     init(_ consumer: Consumer, topic: String) throws {
         self.consumer = consumer
         partition = TopicPartition(topic, 0)
-        try consumer.assign([PartitionStart(partition, .beginning)])
+        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
     }
 
     var descriptor: Int32 { consumer.descriptor }
 
     /// Passes new notes on. Returns whether there may be more at once.
-    func poll(_ note: (SupersededNote) -> Void) throws -> Bool {
+    func poll(_ note: (SupersededVersions) -> Void) throws -> Bool {
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
             // A record that is not a note is skipped. Only the planner writes this topic.
             guard let bytes = [UInt8](copying: batch[index].value),
-                let read = try? SupersededNote.decode(bytes, with: reader)
+                let read = try? SupersededVersions.decode(bytes, with: reader)
             else { continue }
             note(read)
         }
@@ -32,9 +32,9 @@ final class SupersededReader {
         batch.clear()
         for event in events {
             switch event {
-            case .end: isComplete = true
+            case .reachedEnd: isComplete = true
             case .failed(.rebuild(let error)): throw error
-            case .failed, .offered, .revoked, .lost, .suspended, .committed, .answered: break
+            case .failed, .offered, .revoked, .lost, .suspended, .committed, .queryCompleted: break
             }
         }
         return isFull

@@ -14,7 +14,7 @@ final class WakeupSignal: EventHandler {
         self.sender = sender
     }
 
-    func register(on loop: EventLoop) throws { try loop.register(descriptor, for: .readable, self) }
+    func register(on loop: EventLoop) throws { try loop.register(descriptor, for: .readable, handler: self) }
 
     func deregister(from loop: EventLoop) {
         loop.deregister(descriptor)
@@ -33,8 +33,8 @@ final class WakeupSignal: EventHandler {
         return isRaised
     }
 
-    func ready(_ readiness: Readiness) { raise() }
-    func loopEnds() {}
+    func didBecomeReady(_ readiness: Readiness) { raise() }
+    func loopWillEnd() {}
 }
 
 /// The signals of a loop, one for each queue.

@@ -71,10 +71,12 @@ struct OutcomeRecords {
         _ sheet: Sheet, transfers: TransferTiming, at time: CurrentTime, into actions: inout DeliveryActions
     ) -> LineSet {
         var parts: [Receipt.Part] = []
-        var forgotten = LineBits()
+        var forgotten = LineBitmap()
         let (accepted, others) = sheet.takeOutcomes()
         var inReceipt = accepted
-        if !accepted.isEmpty { parts.append(Receipt.Part(.accepted, sheet.originLines(of: accepted.set))) }
+        if !accepted.isEmpty {
+            parts.append(Receipt.Part(.accepted, lines: sheet.originLines(of: accepted.lineSet)))
+        }
         for (outcome, lines) in others {
             switch (outcome, outcome.isTransfer ? transfers : .now) {
             case (_, .never): lines.forEachLine { forgotten.insert($0) }
@@ -83,29 +85,30 @@ struct OutcomeRecords {
                 if !sheet.awaitsRecord { sheetsWithoutLease.append(sheet) }
                 sheet.awaitsRecord = true
             case (.final(let result, let status, let reason), .now):
-                let numbers = sheet.originLines(of: lines.set)
-                parts.append(Receipt.Part(result, numbers, status: status, reason: reason))
+                let numbers = sheet.originLines(of: lines.lineSet)
+                parts.append(Receipt.Part(result, lines: numbers, status: status, reason: reason))
                 lines.forEachLine { inReceipt.insert($0) }
             case (.released, .now):
-                parts.append(Receipt.Part(.released, sheet.originLines(of: lines.set)))
+                parts.append(Receipt.Part(.released, lines: sheet.originLines(of: lines.lineSet)))
                 lines.forEachLine { inReceipt.insert($0) }
             case (.later(let tier, let tries, let status, let reason), .now):
-                let set = lines.set
+                let set = lines.lineSet
                 let origin = sheet.origin(of: set, in: tier, tries: tries, reason: reason, at: time)
                 order(
                     .tier(tier, origin), of: sheet, lines: set, in: sheet.lane, status: status,
                     reason: reason, at: time, into: &actions)
             case (.deadLetter(let code, let status, let reason), .now):
                 order(
-                    .deadLetter(code: code), of: sheet, lines: lines.set, in: sheet.lane, status: status,
+                    .deadLetter(code: code), of: sheet, lines: lines.lineSet, in: sheet.lane, status: status,
                     reason: reason, at: time, into: &actions)
             }
         }
         if !parts.isEmpty {
             order(
-                .receipt(parts), of: sheet, lines: inReceipt.set, in: sheet.lane, at: time, into: &actions)
+                .receipt(parts), of: sheet, lines: inReceipt.lineSet, in: sheet.lane, at: time, into: &actions
+            )
         }
-        return forgotten.set
+        return forgotten.lineSet
     }
 
     // MARK: Records

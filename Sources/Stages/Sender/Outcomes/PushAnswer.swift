@@ -6,7 +6,7 @@ package struct PushAnswer: Sendable, Hashable {
     /// The answer of APNs; nil if it did not answer.
     package var status: Int?
     package var reason: String?
-    package var disposition: Disposition?
+    package var disposition: ResponseDisposition?
     /// The time since which the token is dead, in milliseconds since 1970, if APNs gives one.
     package var timestamp: Int64?
     package var retryAfterSeconds: Int?
@@ -19,7 +19,8 @@ package struct PushAnswer: Sendable, Hashable {
     }
 
     package init(
-        answered disposition: Disposition, status: Int, reason: String? = nil, timestamp: Int64? = nil,
+        answered disposition: ResponseDisposition, status: Int, reason: String? = nil,
+        timestamp: Int64? = nil,
         retryAfterSeconds: Int? = nil, isLate: Bool = false
     ) {
         end = .answered

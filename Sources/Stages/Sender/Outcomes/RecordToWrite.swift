@@ -54,7 +54,8 @@ package struct RecordToWrite {
     /// The receipt; nil for other records.
     package var receipt: Receipt? {
         guard case .receipt(let parts) = content, let sheet else { return nil }
-        return Receipt(sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: writtenAt, parts)
+        return Receipt(
+            sheet.head, at: sheet.place, attempt: sheet.attempt, writtenAt: writtenAt, parts: parts)
     }
 
     /// The value of the header `to`. It is empty for marks on the way of a push, but not for moves, because

@@ -47,7 +47,7 @@ enum RetryRule {
         case .notProcessed(.overdue): return .again(milliseconds: againMilliseconds[0])
         case .notProcessed: return .again(milliseconds: againMilliseconds[min(repeats, againMax - 1)])
         case .unknown:
-            if head.event == .start, head.onUnknownStart == .skip { return .unknown }
+            if head.event == .start, head.unknownStartPolicy == .skip { return .unknown }
             return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
         case .answered: break
         }
@@ -57,9 +57,9 @@ enum RetryRule {
         case .tokenGone: return .rejected(isDead: true)
         case .tokenSuspect: return tokenRefused(of: head, history: history)
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
-        case .appMisconfigured, .providerTokenExpired, .providerTokenTooMany:
+        case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             return .later(.minutes2, isTry: false)
-        case .connectionOver: return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
+        case .connectionUnusable: return retry(of: head, tries: tries, repeats: repeats, orIn: .seconds5)
         case .tokenThrottled, .serverTrouble:
             let isLong = tries > 2 || (answer.retryAfterSeconds ?? 0) > 5
             return move(of: head, to: isLong ? .minutes2 : .seconds5, tries: tries)

@@ -68,7 +68,7 @@ extension DeliveryPlan {
         case .tokenSuspect:
             suspects.refused(sheet.subjects[line])
             isOpened = app.breaker.wrongToken(because: word, at: time.now)
-        case .appMisconfigured, .providerTokenExpired, .providerTokenTooMany:
+        case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             isOpened = app.breaker.misconfigured(because: word, at: time.now)
         case nil:
             if answer.end == .notProcessed(.noProviderKey) {
@@ -78,7 +78,7 @@ extension DeliveryPlan {
             // A late answer describes an earlier time, so it does not count in the breaker's window.
             isMended = true
             suspects.accepted(sheet.subjects[line])
-        case .tokenGone, .tokenThrottled, .connectionOver, .serverTrouble, .requestFaulty, .channelGone,
+        case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
             app.breaker.other(at: time.now)
             isMended = answer.disposition == .tokenGone

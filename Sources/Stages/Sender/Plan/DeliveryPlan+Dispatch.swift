@@ -206,7 +206,7 @@ extension DeliveryPlan {
         turn.permits -= lines.count
         sheet.isBegun = true
         records.order(
-            .receipt([Receipt.Part(.intent, sheet.originLines(of: lines))]), of: sheet, lines: lines,
+            .receipt([Receipt.Part(.intent, lines: sheet.originLines(of: lines))]), of: sheet, lines: lines,
             in: sheet.lane, at: time, into: &actions)
     }
 

@@ -81,7 +81,8 @@ extension DeliveryPlan {
     ) {
         guard let sheet = write.sheet else { return }
         let part = Receipt.Part(
-            outcome, sheet.originLines(of: write.lines), status: write.status, reason: reason, dueAt: dueAt)
+            outcome, lines: sheet.originLines(of: write.lines), status: write.status, reason: reason,
+            dueAt: dueAt)
         records.order(
             .receipt([part]), of: sheet, lines: write.lines, in: write.laneInHand, at: time, into: &actions)
     }

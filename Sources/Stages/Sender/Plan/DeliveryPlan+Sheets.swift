@@ -57,7 +57,7 @@ extension DeliveryPlan {
             case .notRecorded: break
             case .done: skip(sheet, line: line)
             case .intentStored:
-                if sheet.head.event == .start, sheet.head.onUnknownStart == .skip {
+                if sheet.head.event == .start, sheet.head.unknownStartPolicy == .skip {
                     decide(sheet, line: line, as: .final(.unknown, status: nil, reason: "interrupted"))
                 }
             }

@@ -133,7 +133,7 @@ package struct DeliveryPlan {
     // MARK: Versions
 
     /// Handles a record of `superseded`.
-    package mutating func superseded(_ note: SupersededNote, at time: CurrentTime) {
+    package mutating func superseded(_ note: SupersededVersions, at time: CurrentTime) {
         self.time = time
         if let group = versions.merge(note) { dropStaleSheets(of: group) }
     }

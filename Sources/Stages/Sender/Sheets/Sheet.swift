@@ -16,7 +16,7 @@ package final class Sheet {
     let lane: Lane
     package let app: AppQueues
     /// The position where its jobs were first stored.
-    package let place: JobPlace
+    package let place: JobPosition
     /// The line numbers of its jobs at that position; nil if the sheet is still there.
     let originLines: [Int]?
     package let attempt: Int
@@ -52,9 +52,9 @@ package final class Sheet {
     // MARK: Outcomes
 
     /// Lines that APNs accepted, and whose outcome is not written yet.
-    @safe @exclusivity(unchecked) private var accepted = LineBits()
+    @safe @exclusivity(unchecked) private var accepted = LineBitmap()
     /// The other lines that are decided and not written yet.
-    private var otherOutcomes: [(outcome: LineOutcome, lines: LineBits)] = []
+    private var otherOutcomes: [(outcome: LineOutcome, lines: LineBitmap)] = []
 
     // MARK: Its place in the plan
 
@@ -85,13 +85,13 @@ package final class Sheet {
         (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
         (head, index, content) = (record.head, record.index, record.content)
         if let origin = record.origin {
-            place = JobPlace(topic: origin.topic, partition: origin.partition, offset: origin.offset)
+            place = JobPosition(topic: origin.topic, partition: origin.partition, offset: origin.offset)
             var lines: [Int] = []
             origin.lines.forEachLine { lines.append($0) }
             originLines = lines
-            (attempt, tries, reason) = (origin.attempt, origin.tries, origin.reason)
+            (attempt, tries, reason) = (origin.attempt, origin.countedPushes, origin.reason)
         } else {
-            place = JobPlace(topic: topic.word, partition: lane.number, offset: offset)
+            place = JobPosition(topic: topic.word, partition: lane.number, offset: offset)
             originLines = nil
             (attempt, tries, reason) = (1, 0, nil)
         }
@@ -153,7 +153,7 @@ package final class Sheet {
     package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
         SheetOrigin(
             topic: place.topic, partition: place.partition, offset: place.offset,
-            lines: originLines(of: lines), attempt: attempt, tries: tries, dueAt: 0, reason: reason)
+            lines: originLines(of: lines), attempt: attempt, countedPushes: tries, dueAt: 0, reason: reason)
     }
 
     /// Returns the origin of its jobs in a tier.
@@ -162,7 +162,8 @@ package final class Sheet {
     ) -> SheetOrigin {
         SheetOrigin(
             topic: place.topic, partition: place.partition, offset: place.offset,
-            lines: originLines(of: lines), attempt: min(attempt + 1, SheetOrigin.attemptMax), tries: tries,
+            lines: originLines(of: lines), attempt: min(attempt + 1, SheetOrigin.attemptMax),
+            countedPushes: tries,
             dueAt: time.unixMilliseconds + Int64(tier.waitMilliseconds), reason: reason)
     }
 
@@ -175,7 +176,7 @@ package final class Sheet {
         unsafe content.to.withUnsafeBytes { bytes in
             for line in index.lines {
                 var builder = FingerprintBuilder(seed: seed)
-                let place = head.event == .start ? line.installation : line.subject
+                let place = head.event == .start ? line.installation : line.target
                 unsafe builder.add(
                     UnsafeRawBufferPointer(
                         rebasing: bytes[Int(place.lowerBound)..<Int(place.upperBound)]))
@@ -194,7 +195,7 @@ package final class Sheet {
                 var builder = FingerprintBuilder(seed: group.high ^ app.number)
                 unsafe builder.add(
                     UnsafeRawBufferPointer(
-                        rebasing: bytes[Int(line.subject.lowerBound)..<Int(line.subject.upperBound)]))
+                        rebasing: bytes[Int(line.target.lowerBound)..<Int(line.target.upperBound)]))
                 activities.append(builder.made)
             }
         }
@@ -284,13 +285,13 @@ extension Sheet {
             otherOutcomes[index].lines.insert(line)
             return
         }
-        var lines = LineBits()
+        var lines = LineBitmap()
         lines.insert(line)
         otherOutcomes.append((outcome, lines))
     }
 
     /// Takes out all lines that wait to be written.
-    func takeOutcomes() -> (accepted: LineBits, others: [(outcome: LineOutcome, lines: LineBits)]) {
+    func takeOutcomes() -> (accepted: LineBitmap, others: [(outcome: LineOutcome, lines: LineBitmap)]) {
         defer {
             accepted.removeAll()
             otherOutcomes.removeAll(keepingCapacity: true)
@@ -299,7 +300,7 @@ extension Sheet {
     }
 
     /// Puts lines back whose record may not be written yet.
-    func putBack(_ outcome: LineOutcome, of lines: LineBits) { otherOutcomes.append((outcome, lines)) }
+    func putBack(_ outcome: LineOutcome, of lines: LineBitmap) { otherOutcomes.append((outcome, lines)) }
 
     // MARK: Order
 
@@ -308,7 +309,7 @@ extension Sheet {
     var isPlain: Bool { head.event != .start && originLines == nil }
 
     /// Whether it is a part of an update to a whole group that the next update replaces.
-    var isOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.conflate }
+    var isOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
 
     /// Lets the pass continue ahead of earlier sheets of the same update.
     func continuePass(_ continues: Bool) { continuesPass = continues }
@@ -339,7 +340,7 @@ extension Sheet {
 
     /// The tier in which the sheet waited after that refusal.
     var refusedBefore: LaterTier? {
-        guard reason.flatMap(Reason.init(text:))?.disposition == .tokenSuspect else { return nil }
+        guard reason.flatMap(APNsReason.init(text:))?.disposition == .tokenSuspect else { return nil }
         return topic.tier
     }
 }

@@ -17,7 +17,9 @@ package struct SheetContent: Sendable, Hashable {
     var bytes: Int { body.count + apns.count + flotilla.count + to.count }
 
     /// Returns the lines of some jobs, in the form of a separate sheet.
-    package func lines(_ wanted: LineSet, by index: SheetIndex) -> [UInt8] { index.lines(wanted, of: to) }
+    package func lines(_ wanted: LineSet, by index: SheetIndex) -> [UInt8] {
+        index.encodedLines(wanted, from: to)
+    }
 
     /// Returns the lines of some jobs without the tokens.
     func addressees(_ wanted: LineSet, by index: SheetIndex) -> [UInt8] {
@@ -47,13 +49,13 @@ package struct SheetRecord: Sendable {
     package init(_ content: SheetContent, origin: [UInt8]?) throws(SheetError) {
         self.content = content
         head = try SheetHead(apns: content.apns.span, flotilla: content.flotilla.span)
-        index = try SheetIndex(content.to)
+        index = try SheetIndex(parsing: content.to)
         guard let bytes = origin else {
             self.origin = nil
             return
         }
-        let read = try SheetOrigin(bytes.span)
-        guard read.lines.count == index.lines.count else { throw .wrong(.lines) }
+        let read = try SheetOrigin(parsing: bytes.span)
+        guard read.lines.count == index.lines.count else { throw .invalid(.lines) }
         self.origin = read
     }
 }

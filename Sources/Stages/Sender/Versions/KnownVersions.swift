@@ -17,7 +17,7 @@ struct KnownVersions {
     mutating func complete() { isComplete = true }
 
     /// Merges a record of `superseded`. Returns the group if something is new.
-    mutating func merge(_ note: SupersededNote) -> Fingerprint? { superseded.merge(note) }
+    mutating func merge(_ note: SupersededVersions) -> Fingerprint? { superseded.merge(note) }
 
     /// Merges the versions of a sheet. Returns the group if its version is new.
     mutating func merge(_ sheet: Sheet) -> Fingerprint? {
@@ -31,7 +31,7 @@ struct KnownVersions {
 
     /// Whether a newer version of the line's activity is known, within a recipient's scope.
     func isOutdated(_ sheet: Sheet, line: Int) -> Bool {
-        guard sheet.head.event == .update, sheet.head.conflate, !sheet.activities.isEmpty else {
+        guard sheet.head.event == .update, sheet.head.isConflatable, !sheet.activities.isEmpty else {
             return false
         }
         return activities.isOlder(sheet.head.version, of: sheet.activities[line])

@@ -29,15 +29,15 @@ struct SupersededView: Sendable {
     private func fingerprint(app: String, send: String) -> Fingerprint { Fingerprint(seed: ~seed, app, send) }
 
     /// Merges a note. Returns the group's fingerprint if something is new.
-    mutating func merge(_ note: SupersededNote) -> Fingerprint? {
+    mutating func merge(_ note: SupersededVersions) -> Fingerprint? {
         var isNew = false
-        for send in note.cancelled {
+        for send in note.cancelledSends {
             let key = fingerprint(app: note.app, send: send)
             if cancelled[key] == nil { isNew = true }
             cancelled.set(true, for: key)
         }
         let group = fingerprint(app: note.app, group: note.group)
-        if raise(group, to: GroupVersions(update: note.update, end: note.end)) { isNew = true }
+        if raise(group, to: GroupVersions(update: note.updateVersion, end: note.endVersion)) { isNew = true }
         if isNew { revision += 1 }
         return isNew ? group : nil
     }
@@ -80,7 +80,7 @@ struct SupersededView: Sendable {
         case .end: return nil
         case .start: return known.end > head.version ? .ended : nil
         case .update:
-            guard head.scope == .group, head.conflate else { return nil }
+            guard head.scope == .group, head.isConflatable else { return nil }
             if known.end > head.version { return .ended }
             return known.update > head.version ? .newer : nil
         }

@@ -11,19 +11,23 @@ extension GroupMember {
         for part in owned.values where part.isServing {
             for topic in topics.indices {
                 let place = place(topics[topic], part.partition)
-                let committed = part.committed(in: topic)
-                if !part.hasWaiting(in: topic), let end = ends.end(of: place, committed: committed) {
-                    offsets.append(OffsetToCommit(place, offset: end))
+                let committed = part.committedOffset(in: topic)
+                if !part.hasUncommittedRecords(in: topic), let end = ends.end(of: place, committed: committed)
+                {
+                    offsets.append(OffsetToCommit(partition: place, offset: end))
                     reached.append((part.partition, topic, end))
                 } else if renews, let committed {
-                    offsets.append(OffsetToCommit(place, offset: committed))
+                    offsets.append(OffsetToCommit(partition: place, offset: committed))
                 }
-                ends.forget(place)
+                ends.removeEnd(of: place)
             }
         }
         if renews { offsets += owner?.followedOffsets ?? [] }
-        guard !offsets.isEmpty, let group = consumer.captureGroup(forEpoch: consumer.epoch) else { return }
-        let outcome = try transaction.run(offsets, group, onStep: { _ in }, send: { _, _ in true })
+        guard !offsets.isEmpty, let group = consumer.captureGroupMetadata(forEpoch: consumer.epoch) else {
+            return
+        }
+        let outcome = try transaction.run(
+            committing: offsets, for: group, onStep: { _ in }, send: { _, _ in true })
         guard outcome == .committed else {
             // The offsets are as good as before. Without a producer, only starting over makes another one.
             if !transaction.isReady { startOverLater() }

@@ -10,7 +10,7 @@ struct OpenGaps {
 
     struct Gap {
         /// The question that is out.
-        var question: QuestionID?
+        var question: OffsetQueryID?
         /// The gap that was found last; it is reported once.
         var found: OffsetGap?
         var nextLook: Instant
@@ -18,7 +18,7 @@ struct OpenGaps {
 
     var open: [TopicPartition: Gap] = [:]
 
-    func partition(askedBy id: QuestionID) -> TopicPartition? {
+    func partition(askedBy id: OffsetQueryID) -> TopicPartition? {
         open.first { $0.value.question == id }?.key
     }
 }
@@ -33,56 +33,56 @@ extension GroupMember {
 
     /// Asks where a stopped partition begins and ends.
     func lookAt(_ partition: TopicPartition) {
-        owned[partition.partition]?.condition = .outOfRange("\(partition) is asked for its ends")
+        owned[partition.partition]?.state = .outOfRange("\(partition) is asked for its ends")
         consumer.pause(partitions([partition.partition]))
         // Records below an end that was reached before may be read again.
-        for place in partitions([partition.partition]) { ends.forget(place) }
+        for place in partitions([partition.partition]) { ends.removeEnd(of: place) }
         gaps.open[partition] = OpenGaps.Gap(
-            question: consumer.ask(.ends([partition])), found: gaps.open[partition]?.found,
+            question: consumer.submit(.watermarks([partition])), found: gaps.open[partition]?.found,
             nextLook: time.now().advanced(byMilliseconds: OpenGaps.againMilliseconds))
     }
 
     /// Looks again at the partitions that wait: the operator may have set an offset, or records may be back.
     func lookAtGaps(at now: Instant) {
         for (partition, gap) in gaps.open where now >= gap.nextLook {
-            gaps.open[partition]?.question = consumer.ask(.committed([partition]))
+            gaps.open[partition]?.question = consumer.submit(.committedOffsets([partition]))
             gaps.open[partition]?.nextLook = now.advanced(byMilliseconds: OpenGaps.againMilliseconds)
         }
     }
 
-    func hearGap(_ answer: KafkaAnswer, to id: QuestionID) throws {
+    func hearGap(_ answer: OffsetQueryResult, to id: OffsetQueryID) throws {
         guard let partition = gaps.partition(askedBy: id), let topic = index(of: partition) else { return }
         gaps.open[partition]?.question = nil
         switch answer {
-        case .committed(let offsets):
+        case .committedOffsets(let offsets):
             guard let offset = offsets.first?.offset else { return }
             owned[partition.partition]?.begin(at: offset, in: topic)
-            gaps.open[partition]?.question = consumer.ask(.ends([partition]))
-        case .ends(let ends):
+            gaps.open[partition]?.question = consumer.submit(.watermarks([partition]))
+        case .watermarks(let ends):
             guard let ends = ends[partition], let part = owned[partition.partition] else { return }
             let committed = part.next(in: topic) ?? ends.low
-            judge(OffsetGap(partition, committed: committed, ends: ends), in: topic)
+            judge(OffsetGap(partition: partition, committed: committed, watermarks: ends), in: topic)
         case .failed(_, let error):
             log.warning("a partition cannot be asked for its ends now", .field("error", error))
-        case .records: break
+        case .firstRecords: break
         }
     }
 
     private func judge(_ gap: OffsetGap, in topic: Int) {
-        switch gap.verdict(of: topics[topic]) {
+        switch gap.assessment(for: topics[topic]) {
         case .inRange: goOn(gap, in: topic, at: gap.committed)
-        case .marker:
+        case .transactionMarker:
             log.info(
                 "only the end of a transaction was deleted before it was read",
                 .field("partition", gap.partition.description), .field("offset", gap.committed))
-            goOn(gap, in: topic, at: gap.ends.low)
+            goOn(gap, in: topic, at: gap.watermarks.low)
         case .expired:
             log.error(
                 "records expired before they were read; the partition continues behind them: find out why the stage stood still",
                 .field("partition", gap.partition.description), .field("from", gap.committed),
-                .field("to", gap.ends.low))
-            consumer.countSkipped(gap.missing)
-            goOn(gap, in: topic, at: gap.ends.low)
+                .field("to", gap.watermarks.low))
+            consumer.countSkippedOffsets(gap.missingCount)
+            goOn(gap, in: topic, at: gap.watermarks.low)
         case .recordsLost, .logIsShorter: wait(for: gap, in: topic)
         }
     }
@@ -103,7 +103,7 @@ extension GroupMember {
     private func wait(for gap: OffsetGap, in topic: Int) {
         let advice =
             "\(gap.description); stop every process of this stage, then continue with: flotilla replay offset --topic \(topics[topic].rawValue) --partition \(gap.partition.partition) --to beginning"
-        owned[gap.partition.partition]?.condition = .outOfRange(advice)
+        owned[gap.partition.partition]?.state = .outOfRange(advice)
         if gaps.open[gap.partition]?.found == gap { return }
         gaps.open[gap.partition]?.found = gap
         log.error(

@@ -13,13 +13,13 @@ package import Topics
 /// One repair serves everything that goes wrong, and every beginning: the loop starts over. It reads again from the
 /// committed offsets, after it has read what the records need to its end. No call waits for Kafka: questions are asked,
 /// and their answers come as events.
-package final class GroupMember<Part: OwnedPart> {
+package final class GroupMember<Part: AssignedPartition> {
     /// The progress of a start-over.
     enum Start {
         /// The next try is due at this time.
         case due(Instant)
         /// The committed offsets of these partitions are asked for.
-        case asked(QuestionID, [Int32])
+        case asked(OffsetQueryID, [Int32])
         /// Every partition restores or flows.
         case done
     }
@@ -33,7 +33,7 @@ package final class GroupMember<Part: OwnedPart> {
     /// The consumer's subscription. All topics have the same partitions.
     let topics: [TopicName]
     let followed: [TopicName]
-    let transaction: StageTransaction
+    let transaction: TransactionRunner
     let log: Log
     let time: StageTime
     private let startedOver: Counter
@@ -57,7 +57,7 @@ package final class GroupMember<Part: OwnedPart> {
     /// The first offsets of partitions of which the group has committed nothing yet, and the partitions that wait for theirs.
     private var beginnings: [TopicPartition: Int64] = [:]
     private var awaited = AwaitedEnds()
-    var ends: ReachedEnds
+    var ends: UncommittedEnds
     var gaps = OpenGaps()
     /// Whether records are in hand that are not committed. Then no end is committed, because they lie below it.
     package var isHoldingRecords = false
@@ -66,7 +66,7 @@ package final class GroupMember<Part: OwnedPart> {
     ///   are committed in this group.
     package init(
         _ consumer: Consumer, layout: TopicLayout, topics: [TopicName], followed: [TopicName] = [],
-        transaction: StageTransaction, log: Log, time: StageTime, startedOver: Counter,
+        transaction: TransactionRunner, log: Log, time: StageTime, startedOver: Counter,
         restoreSeconds: Histogram
     ) {
         self.consumer = consumer
@@ -76,13 +76,13 @@ package final class GroupMember<Part: OwnedPart> {
         self.transaction = transaction
         self.log = log
         self.time = time
-        ends = ReachedEnds(now: time.now())
+        ends = UncommittedEnds(now: time.now())
         self.startedOver = startedOver
         self.restoreSeconds = restoreSeconds
     }
 
     func place(_ topic: TopicName, _ partition: Int32) -> TopicPartition {
-        TopicPartition(layout.name(topic), partition)
+        TopicPartition(layout.name(of: topic), partition)
     }
 
     func partitions(_ numbers: some Sequence<Int32>) -> [TopicPartition] {
@@ -91,7 +91,7 @@ package final class GroupMember<Part: OwnedPart> {
 
     /// The index of a partition's topic in the subscription.
     func index(of partition: TopicPartition) -> Int? {
-        topics.firstIndex { layout.name($0) == partition.topic }
+        topics.firstIndex { layout.name(of: $0) == partition.topic }
     }
 
     var names: String { topics.map(layout.name).joined(separator: ", ") }
@@ -103,7 +103,7 @@ package final class GroupMember<Part: OwnedPart> {
         if case .done = start { false } else { true }
     }
 
-    package var isRestoring: Bool { owned.values.contains { $0.condition == .restoring } }
+    package var isRestoring: Bool { owned.values.contains { $0.state == .restoring } }
 
     /// Whether records of the partition may be worked on. Others are read again when the partition flows.
     package func serves(_ partition: Int32) -> Bool { owned[partition]?.isServing == true }
@@ -111,7 +111,7 @@ package final class GroupMember<Part: OwnedPart> {
     /// The reasons why records wait, for a person.
     package var obstacles: [String] {
         if let problem = membership.problem { return [problem] }
-        return owned.values.sorted { $0.partition < $1.partition }.compactMap(\.obstacle)
+        return owned.values.sorted { $0.partition < $1.partition }.compactMap(\.readinessProblem)
     }
 
     /// The number of partitions that wait and do not continue by themselves.
@@ -143,8 +143,9 @@ package final class GroupMember<Part: OwnedPart> {
             log.warning(
                 "this process was stopped for a while; it commits nothing of partitions that it has lost",
                 .field("milliseconds", milliseconds))
-        case .end(let partition, let offset): ends.reached(partition, at: offset, now: time.now())
-        case .answered(let id, let answer): try hear(answer, to: id)
+        case .reachedEnd(let partition, let offset):
+            ends.recordEnd(of: partition, at: offset, now: time.now())
+        case .queryCompleted(let id, let answer): try hear(answer, to: id)
         case .committed: break
         case .failed(let failure): try hear(failure)
         }
@@ -159,7 +160,7 @@ package final class GroupMember<Part: OwnedPart> {
         }
     }
 
-    private func hear(_ answer: KafkaAnswer, to id: QuestionID) throws {
+    private func hear(_ answer: OffsetQueryResult, to id: OffsetQueryID) throws {
         if case .asked(id, let numbers) = start { return try hearCommitted(answer, of: numbers) }
         let found = awaited.take(answer, to: id, at: time.now())
         for end in found { beginnings[end.partition] = end.ends.low }
@@ -177,7 +178,7 @@ package final class GroupMember<Part: OwnedPart> {
         let now = time.now()
         let parts = Dictionary(grouping: partitions, by: \.partition)
         for (partition, offered) in parts where offered.count == topics.count {
-            owned[partition] = Part(partition, at: now)
+            owned[partition] = Part(partition: partition, assignedAt: now)
         }
         if owned.count != parts.count {
             log.error(
@@ -203,7 +204,7 @@ package final class GroupMember<Part: OwnedPart> {
         mustBegin = false
         beginnings = [:]
         awaited.forgetAll()
-        ends.forgetAll()
+        ends.removeAll()
         gaps = OpenGaps()
     }
 
@@ -221,7 +222,7 @@ package final class GroupMember<Part: OwnedPart> {
         beginLater()
         let flowing = owned.values.filter(\.isServing).map(\.partition)
         consumer.pause(partitions(flowing))
-        for partition in owned.keys { owned[partition]?.condition = .restoring }
+        for partition in owned.keys { owned[partition]?.state = .restoring }
         forgetPositions()
     }
 
@@ -248,7 +249,7 @@ package final class GroupMember<Part: OwnedPart> {
     private func askForOffsets() throws {
         guard let owner else { return }
         do throws(KafkaError) {
-            if let partitions = offered { try consumer.hold(partitions) }
+            if let partitions = offered { try consumer.assignPaused(partitions) }
             offered = nil
         } catch {
             if error.code.isAccessRefused { throw error }
@@ -264,11 +265,11 @@ package final class GroupMember<Part: OwnedPart> {
             return startOverAgain(obstacle)
         }
         let asked = partitions(numbers) + followed.flatMap { name in numbers.map { place(name, $0) } }
-        start = .asked(consumer.ask(.committed(asked)), numbers)
+        start = .asked(consumer.submit(.committedOffsets(asked)), numbers)
     }
 
-    private func hearCommitted(_ answer: KafkaAnswer, of numbers: [Int32]) throws {
-        guard case .committed(let offsets) = answer else {
+    private func hearCommitted(_ answer: OffsetQueryResult, of numbers: [Int32]) throws {
+        guard case .committedOffsets(let offsets) = answer else {
             guard case .failed(_, let error) = answer else { return }
             if error.code.isAccessRefused { throw error }
             return startOverAgain(error.description)
@@ -279,7 +280,7 @@ package final class GroupMember<Part: OwnedPart> {
         try owner?.begin(numbers, followed: others)
         let now = time.now()
         for partition in numbers {
-            owned[partition]?.condition = .restoring
+            owned[partition]?.state = .restoring
             owned[partition]?.restoringSince = now
         }
         start = .done
@@ -298,13 +299,13 @@ package final class GroupMember<Part: OwnedPart> {
             if offset.offset == nil { withoutOffset.insert(offset.partition) }
         }
         awaited.want(withoutOffset, at: time.now())
-        awaited.ask(at: time.now(), consumer.ask)
+        awaited.ask(at: time.now(), consumer.submit)
         return others
     }
 
     /// Lets the records of a partition flow from its new position, in the next turn.
     func flowAgain(_ partition: Int32) {
-        owned[partition]?.condition = .restoring
+        owned[partition]?.state = .restoring
         complete.insert(partition)
         mustBegin = true
     }
@@ -314,10 +315,12 @@ package final class GroupMember<Part: OwnedPart> {
     private func beginAll() {
         var starts: [PartitionStart] = []
         for partition in partitions(owned.keys.sorted()) {
-            if let next = position(of: partition) { starts.append(PartitionStart(partition, .offset(next))) }
+            if let next = position(of: partition) {
+                starts.append(PartitionStart(partition: partition, position: .offset(next)))
+            }
         }
         do throws(KafkaError) {
-            try consumer.begin(starts)
+            try consumer.startReading(at: starts)
         } catch {
             return startOverAgain(error.description)
         }
@@ -341,14 +344,14 @@ package final class GroupMember<Part: OwnedPart> {
     /// Lets the records of a partition flow, because everything that they need is there. If the partition's beginning
     /// is not known yet, they flow as soon as it is.
     package func serve(_ partition: Int32) {
-        guard !mustStartOver, let part = owned[partition], part.condition == .restoring else { return }
+        guard !mustStartOver, let part = owned[partition], part.state == .restoring else { return }
         if let gap = stopped.first(where: { $0.partition == partition }) { return lookAt(gap) }
         guard !mustBegin, resume(Array(topics.indices), of: partition) else {
             if !mustStartOver { complete.insert(partition) }
             return
         }
         complete.remove(partition)
-        owned[partition]?.condition = .serving
+        owned[partition]?.state = .serving
         pauseMilliseconds = 0
         restoreSeconds.observe(time.now().seconds(since: part.restoringSince))
         owner?.flows(partition)
@@ -363,12 +366,12 @@ package final class GroupMember<Part: OwnedPart> {
         for index in indices {
             let place = place(topics[index], partition)
             guard let next = position(of: place) else { return false }
-            starts.append(PartitionStart(place, .offset(next)))
+            starts.append(PartitionStart(partition: place, position: .offset(next)))
         }
         do {
             // A pause remembers the position, and a resume goes back to it. The seek therefore comes last.
             consumer.resume(starts.map(\.partition))
-            try consumer.seek(starts, withinMilliseconds: GroupQuestion.millisecondsMax)
+            try consumer.seek(to: starts, withinMilliseconds: GroupQuestion.millisecondsMax)
             return true
         } catch {
             log.warning(
@@ -382,7 +385,7 @@ package final class GroupMember<Part: OwnedPart> {
         let now = time.now()
         if mustBegin { beginAll() }
         if mustStartOver { return }
-        awaited.ask(at: now, consumer.ask)
+        awaited.ask(at: now, consumer.submit)
         for partition in complete.sorted() { serve(partition) }
         lookAtGaps(at: now)
         if !isHoldingRecords, ends.isDue(at: now) { try commitEnds() }

@@ -13,7 +13,7 @@ package enum Membership: Sendable {
         switch event {
         case .offered: self = .joined
         case .lost: self = .lost
-        case .revoked, .suspended, .end, .committed, .answered, .failed: break
+        case .revoked, .suspended, .reachedEnd, .committed, .queryCompleted, .failed: break
         }
     }
 

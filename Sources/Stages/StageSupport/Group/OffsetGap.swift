@@ -3,11 +3,11 @@ package import Topics
 
 /// A committed offset that its partition no longer holds.
 package struct OffsetGap: Equatable, Sendable {
-    package enum Verdict: Equatable, Sendable {
+    package enum Assessment: Equatable, Sendable {
         /// The offset is in range. The partition continues there.
         case inRange
         /// Only the marker of a transaction was deleted. The partition continues at the first record.
-        case marker
+        case transactionMarker
         /// Every deleted record had expired before its topic deleted it. The partition continues at the first record.
         case expired
         /// Records that still matter may be gone. The partition waits for the operator.
@@ -20,30 +20,30 @@ package struct OffsetGap: Equatable, Sendable {
     /// The offset that the group has committed.
     package let committed: Int64
     /// The first offset that the partition holds, and its end.
-    package let ends: Watermarks
+    package let watermarks: Watermarks
 
-    package init(_ partition: TopicPartition, committed: Int64, ends: Watermarks) {
+    package init(partition: TopicPartition, committed: Int64, watermarks: Watermarks) {
         self.partition = partition
         self.committed = committed
-        self.ends = ends
+        self.watermarks = watermarks
     }
 
     /// Offsets that were deleted before they were read.
-    package var missing: Int64 { max(0, ends.low - committed) }
+    package var missingCount: Int64 { max(0, watermarks.low - committed) }
 
     /// - Parameter topic: the partition's topic, without its prefix.
-    package func verdict(of topic: TopicName) -> Verdict {
-        if committed > ends.high { return .logIsShorter }
-        if committed >= ends.low { return .inRange }
-        if missing == 1, topic.hasTransactions { return .marker }
+    package func assessment(for topic: TopicName) -> Assessment {
+        if committed > watermarks.high { return .logIsShorter }
+        if committed >= watermarks.low { return .inRange }
+        if missingCount == 1, topic.hasTransactions { return .transactionMarker }
         // Only the topic's retention deletes records by itself, and it is longer than the life of these records.
         return topic.expiresBeforeRetention ? .expired : .recordsLost
     }
 
     /// The operator's explanation: the offsets, and the way out.
     package var description: String {
-        committed > ends.high
-            ? "\(partition) ends at \(ends.high), before the committed offset \(committed): the topic was created again or has lost records"
-            : "\(partition) begins at \(ends.low), behind the committed offset \(committed): \(missing) offsets were deleted before they were read"
+        committed > watermarks.high
+            ? "\(partition) ends at \(watermarks.high), before the committed offset \(committed): the topic was created again or has lost records"
+            : "\(partition) begins at \(watermarks.low), behind the committed offset \(committed): \(missingCount) offsets were deleted before they were read"
     }
 }

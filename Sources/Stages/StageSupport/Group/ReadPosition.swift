@@ -9,13 +9,13 @@ package struct ReadPosition {
     package init() {}
 
     /// Everything below the offset is committed.
-    package mutating func reached(_ offset: Int64) {
+    package mutating func markCommitted(below offset: Int64) {
         committed = offset
         if !knownGaps.isEmpty { knownGaps = knownGaps.filter { $0 >= offset } }
     }
 
     /// Continues at the offset that the group has committed. Known gaps stay known.
-    package mutating func begin(at offset: Int64?) { committed = offset }
+    package mutating func resume(at offset: Int64?) { committed = offset }
 
     /// Notes the gaps in a batch. Plain writers leave no gaps, so a new gap means that records were skipped on the way.
     /// A second read finds them, or shows that the topic itself has the gap.
@@ -24,12 +24,12 @@ package struct ReadPosition {
     /// in turns for ever.
     ///
     /// - Returns: the first gap that was not known before.
-    package mutating func newGap(in offsets: some Sequence<Int64>) -> Int64? {
-        var wanted = committed
+    package mutating func firstNewGap(in offsets: some Sequence<Int64>) -> Int64? {
+        var expected = committed
         var found: Int64?
         for offset in offsets {
-            if let wanted, offset != wanted, knownGaps.insert(offset).inserted { found = found ?? offset }
-            wanted = offset + 1
+            if let expected, offset != expected, knownGaps.insert(offset).inserted { found = found ?? offset }
+            expected = offset + 1
         }
         return found
     }

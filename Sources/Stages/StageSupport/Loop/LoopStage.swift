@@ -7,7 +7,7 @@ package protocol LoopStage: Stage {
 }
 
 extension LoopStage {
-    package var obstacles: [String] { threads.obstacles }
+    package var readinessProblems: [String] { threads.obstacles }
 
     package func start(_ context: ServiceContext) async throws { try await threads.start(context) }
 
@@ -44,23 +44,25 @@ package final class StageThreads: Sendable {
     private let keepMemory: @Sendable () -> Void
 
     /// - Parameter keepMemory: sets the allocator for the stage's process.
-    package init(_ loops: [Loop], keepMemory: @escaping @Sendable () -> Void = { FreedMemory.keep() }) {
+    package init(
+        _ loops: [Loop], keepMemory: @escaping @Sendable () -> Void = { AllocatorSettings.keepFreedMemory() }
+    ) {
         self.loops = loops.map { (StageThread(name: $0.name), $0) }
         self.keepMemory = keepMemory
     }
 
-    package var obstacles: [String] { loops.flatMap(\.thread.obstacles) }
+    package var obstacles: [String] { loops.flatMap(\.thread.readinessProblems) }
 
     package func start(_ context: ServiceContext) async throws {
         keepMemory()
         for (thread, loop) in loops {
-            try await thread.start(context) { state in try loop.make(context, state) }
+            try await thread.start(in: context) { state in try loop.make(context, state) }
         }
     }
 
     /// Asks all loops to stop before it joins the first.
     package func stop() {
-        for (thread, _) in loops { thread.askToStop() }
+        for (thread, _) in loops { thread.requestStop() }
         for (thread, _) in loops { thread.join() }
     }
 }

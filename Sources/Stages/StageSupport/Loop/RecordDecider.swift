@@ -35,20 +35,20 @@ extension RecordDecider {
         let began = stage.time.now()
         beginTransaction()
         guard let taken = try decide(&hand) else { return }
-        stage.reached(.lettersSent)
-        if let problem = stage.writer.acknowledge() {
+        stage.reached(.deadLettersSent)
+        if let problem = stage.writer.waitForAcknowledgements() {
             return stage.member.giveUp("records could not be written to the dead letters", problem)
         }
-        stage.reached(.lettersAcknowledged)
+        stage.reached(.deadLettersAcknowledged)
         finishTransaction()
         stage.reached(.decided)
         guard try stage.commit(taken.offsets, readIn: hand.epoch, send: send) else {
-            return stage.bound.failed(taken.records)
+            return stage.bound.shrink(afterFailureOf: taken.records)
         }
         committed(at: stage.time.now())
         for end in taken.ends { stage.member.owned[end.partition]?.reached(end.offset, in: end.topic) }
-        stage.reached(.overlaid)
-        stage.bound.committed()
+        stage.reached(.overlayUpdated)
+        stage.bound.grow()
         conclude()
         stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
     }
@@ -58,7 +58,7 @@ extension RecordDecider {
     package func commitAlone(of partitions: some Sequence<Int32>) throws -> Bool {
         guard try stage.commitAlone(of: partitions, send: send) else { return false }
         committed(at: stage.time.now())
-        stage.reached(.overlaid)
+        stage.reached(.overlayUpdated)
         conclude()
         return true
     }
@@ -79,7 +79,7 @@ extension RecordDecider {
         var first: String?
         for part in hand.parts where !stage.form.topics[part.topic].hasTransactions {
             let offsets = part.offsets(in: hand.batch)
-            if let gap = stage.member.owned[part.partition]?.positions[part.topic].newGap(in: offsets) {
+            if let gap = stage.member.owned[part.partition]?.positions[part.topic].firstNewGap(in: offsets) {
                 first = first ?? "before \(part.partition)/\(gap)"
             }
         }
@@ -97,7 +97,7 @@ extension RecordDecider {
             do {
                 try decide(&hand.parts[index], of: hand.batch, recordsMax: left)
             } catch let error as StoreError {
-                try stage.views.rebuild(partition, error)
+                try stage.views.rebuild(partition, after: error)
                 return nil
             }
             guard hand.parts[index].taken > before else { continue }
@@ -105,7 +105,7 @@ extension RecordDecider {
             let end = hand.parts[index].end(in: hand.batch)
             taken.ends.append((partition, topic, end))
             taken.offsets.append(
-                OffsetToCommit(stage.place(stage.form.topics[topic], partition), offset: end))
+                OffsetToCommit(partition: stage.place(stage.form.topics[topic], partition), offset: end))
         }
         return taken
     }

@@ -17,17 +17,17 @@ package final class StageClients<Decider: StageDecider> {
     package let consumer: Consumer
     package let member: GroupMember<Decider.Part>
     package let views: TopicViews
-    package let writer: PlainWriter
-    package let transaction: StageTransaction
+    package let writer: NonTransactionalWriter
+    package let transaction: TransactionRunner
     package var clock: ClusterClock
     /// The records that one transaction takes.
-    package internal(set) var bound: TransactionBound
+    package internal(set) var bound: TransactionSizeLimit
 
     /// Takes clients that exist. A simulation makes its own.
     package init(
         _ form: StageForm, layout: TopicLayout, _ context: StageContext<Decider.Step>, metrics: StageMetrics,
-        clock: ClusterClock, consumer: Consumer, views: TopicViews, writer: PlainWriter,
-        transaction: StageTransaction
+        clock: ClusterClock, consumer: Consumer, views: TopicViews, writer: NonTransactionalWriter,
+        transaction: TransactionRunner
     ) {
         self.form = form
         self.layout = layout
@@ -38,7 +38,7 @@ package final class StageClients<Decider: StageDecider> {
         self.views = views
         self.writer = writer
         self.transaction = transaction
-        bound = TransactionBound(recordsMax: form.batchRecordsMax)
+        bound = TransactionSizeLimit(recordsMax: form.batchRecordsMax)
         member = GroupMember(
             consumer, layout: layout, topics: form.topics, followed: form.followed, transaction: transaction,
             log: context.log, time: context.time, startedOver: metrics.startedOver,
@@ -59,7 +59,7 @@ package final class StageClients<Decider: StageDecider> {
         let kafka = environment.cluster.settings
         let identity = environment.identity(of: form.stage, loop: form.loop)
         var options = ConsumerOptions(
-            .group(
+            membership: .group(
                 layout.prefix + form.group, instanceID: identity, topics: form.topics.map(layout.name)))
         options.sessionMilliseconds = form.sessionMilliseconds
         form.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
@@ -70,18 +70,21 @@ package final class StageClients<Decider: StageDecider> {
                 now: context.time.now(), settleMilliseconds: settleMilliseconds,
                 beliefMilliseconds: beliefMilliseconds),
             consumer: try Consumer(
-                kafka, options, name: "\(form.group)-\(form.input)", log: log, metrics: all),
+                settings: kafka, options: options, name: "\(form.group)-\(form.input)", log: log, metrics: all
+            ),
             views: try TopicViews(
                 form.view, directory: environment.stateDirectory(of: form.stage), limits: form.viewLimits,
                 kafka: kafka, name: "\(form.group)-\(form.view.table)", log: log, metrics: all,
                 numbers: metrics.views, time: context.time),
-            writer: PlainWriter(kafka, layout, name: "\(form.group)-plain", log: log, metrics: all),
-            transaction: StageTransaction(topics: form.outputs.map(layout.name), log: log) {
+            writer: NonTransactionalWriter(
+                kafka: kafka, layout: layout, name: "\(form.group)-plain", log: log, metrics: all),
+            transaction: TransactionRunner(topics: form.outputs.map(layout.name), log: log) {
                 try TransactionalProducer(
-                    kafka, form.producer, transactionalID: identity, name: "\(form.group)-transactions",
+                    settings: kafka, options: form.producer, transactionalID: identity,
+                    name: "\(form.group)-transactions",
                     log: log, metrics: all)
             })
-        if let obstacle = try transaction.prepare(withinMilliseconds: StageTransaction.startMilliseconds) {
+        if let obstacle = try transaction.prepare(withinMilliseconds: TransactionRunner.startMilliseconds) {
             throw StageFailure.client(obstacle)
         }
     }
@@ -90,10 +93,10 @@ package final class StageClients<Decider: StageDecider> {
     package func reached(_ step: Decider.Step) { onStep(step) }
 
     /// Whether records may be decided now: nothing has to be read again, and the views can be written.
-    package var isSettled: Bool { !member.mustStartOver && views.blockage == nil }
+    package var isSettled: Bool { !member.mustStartOver && views.diskFull == nil }
 
     package func place(_ topic: TopicName, _ partition: Int32) -> TopicPartition {
-        TopicPartition(layout.name(topic), partition)
+        TopicPartition(layout.name(of: topic), partition)
     }
 
     /// Sends an unchanged record to the dead letters.
@@ -102,16 +105,16 @@ package final class StageClients<Decider: StageDecider> {
     ///   - sealed: replaces the value if the value must not be stored in plain text.
     ///   - time: milliseconds since 1970.
     package func sendToDeadLetters(
-        _ index: Int, of batch: borrowing RecordBatch, as misfit: Misfit, sealed: [UInt8]? = nil,
+        _ index: Int, of batch: borrowing RecordBatch, as misfit: RejectedRecord, sealed: [UInt8]? = nil,
         at time: Int64
     ) {
         let record = batch[index]
         metrics.deadLetters(misfit.code).add()
         let letter = DeadLetter(
             stage: form.stage, code: misfit.code, reason: misfit.reason,
-            topic: layout.name(form.topics[record.topic]), partition: record.partition,
-            offset: record.offset, writtenAt: record.timestamp ?? 0, at: time)
-        writer.bury(record, sealed: sealed, as: letter)
+            topic: layout.name(of: form.topics[record.topic]), partition: record.partition,
+            offset: record.offset, writtenAt: record.timestamp ?? 0, rejectedAt: time)
+        writer.sendToDeadLetters(record, sealed: sealed, as: letter)
     }
 
     // MARK: Transactions
@@ -128,15 +131,15 @@ package final class StageClients<Decider: StageDecider> {
         _ offsets: [OffsetToCommit], readIn epoch: Int, meanwhile: () throws -> Bool = { false },
         send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> Bool {
-        guard let group = consumer.captureGroup(forEpoch: epoch) else {
+        guard let group = consumer.captureGroupMetadata(forEpoch: epoch) else {
             member.giveUp("the partitions were reassigned", "")
             return false
         }
-        func onTransactionStep(_ step: StageTransaction.Step) {
+        func onTransactionStep(_ step: TransactionRunner.TransactionStep) {
             onStep(step == .begun ? .transactionBegun : .offsetsSent)
         }
         let outcome = try transaction.run(
-            offsets, group, onStep: onTransactionStep, meanwhile: meanwhile, send: send)
+            committing: offsets, for: group, onStep: onTransactionStep, meanwhile: meanwhile, send: send)
         guard outcome == .committed else {
             member.startOverLater()
             return false
@@ -153,8 +156,9 @@ package final class StageClients<Decider: StageDecider> {
         var offsets: [OffsetToCommit] = []
         for part in partitions.compactMap({ member.owned[$0] }) {
             for topic in form.topics.indices {
-                guard let offset = part.committed(in: topic) else { continue }
-                offsets.append(OffsetToCommit(place(form.topics[topic], part.partition), offset: offset))
+                guard let offset = part.committedOffset(in: topic) else { continue }
+                offsets.append(
+                    OffsetToCommit(partition: place(form.topics[topic], part.partition), offset: offset))
             }
         }
         return try commit(offsets, readIn: consumer.epoch, send: send)

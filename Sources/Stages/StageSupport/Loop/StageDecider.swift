@@ -6,7 +6,7 @@ package import Lifecycle
 /// The loop reads, keeps the membership and the views, and starts over. The decider decides about the records and
 /// about the work that is due without records.
 package protocol StageDecider: AnyObject, SendableMetatype {
-    associatedtype Part: OwnedPart
+    associatedtype Part: AssignedPartition
     associatedtype Step: StageStep
 
     var stage: StageClients<Self> { get }
@@ -18,7 +18,7 @@ package protocol StageDecider: AnyObject, SendableMetatype {
     /// The reasons why it does not work now, for `/readyz`.
     var problems: [String] { get }
     /// The reason why the decider's own files cannot be written.
-    var blockage: Blockage? { get }
+    var blockage: DiskFullState? { get }
     /// Whether it has no room for what records lead to. Then the loop takes no records for a while.
     var isFull: Bool { get }
 
@@ -68,7 +68,7 @@ package protocol StageDecider: AnyObject, SendableMetatype {
 extension StageDecider {
     package var isReady: Bool { true }
     package var problems: [String] { [] }
-    package var blockage: Blockage? { nil }
+    package var blockage: DiskFullState? { nil }
     package var isFull: Bool { false }
     package static var measuresWaiting: Bool { false }
     package func machineClockStepped() {}

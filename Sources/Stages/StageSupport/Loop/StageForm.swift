@@ -18,12 +18,12 @@ package struct StageForm {
     package var followed: [TopicName] = []
     /// The topics of the transactions, in the order in which `send` receives them.
     package let outputs: [TopicName]
-    package let view: TopicViewForm
-    package var viewLimits = Limits()
+    package let view: TopicViewDefinition
+    package var viewLimits = EnvironmentLimits()
     package var producer = ProducerOptions()
 
-    package var batchRecordsMax = RecordBatch.recordsMaxUsual
-    package var batchBytesMax = RecordBatch.bytesMaxUsual
+    package var batchRecordsMax = RecordBatch.recordsMaxDefault
+    package var batchBytesMax = RecordBatch.bytesMaxDefault
     /// The most rows and bytes that are committed and not read back. Above either of them the loop takes no records.
     package var overlayRowsMax = Int.max
     package var overlayBytesMax = Int.max
@@ -33,7 +33,7 @@ package struct StageForm {
 
     package init(
         stage: String, group: String, input: String, topics: [TopicName], outputs: [TopicName],
-        view: TopicViewForm
+        view: TopicViewDefinition
     ) {
         self.stage = stage
         self.group = group

@@ -102,7 +102,7 @@ package final class StageLoop<Decider: StageDecider> {
     private func poll() throws {
         gathersUntil = nil
         hand.drop()
-        let polledBefore = stage.consumer.lastPoll
+        let polledBefore = stage.consumer.lastPolledAt
         let events = stage.consumer.poll(into: &hand.batch)
         for event in events {
             decider.hear(event)
@@ -193,28 +193,28 @@ package final class StageLoop<Decider: StageDecider> {
     // MARK: Upkeep
 
     private func upkeep(at now: Instant) throws {
-        try stage.views.retryBlocked(now, opening: stage.member.owned.keys)
-        stage.transaction.serve()
-        stage.writer.serve()
-        if stage.writer.isRuined {
+        try stage.views.retryFullDisk(at: now, opening: stage.member.owned.keys)
+        stage.transaction.pollEvents()
+        stage.writer.poll()
+        if stage.writer.hasFatalError {
             throw StageFailure.client("the producer of dead letters of the \(stage.form.group) is unusable")
         }
         if hand.isTaken, !Decider.measuresWaiting { stage.metrics.oldestSeconds.set(0) }
         try decider.upkeep(at: now)
-        let blockages = [stage.views.blockage, decider.blockage].compactMap(\.self)
-        stage.state.setObstacles(blockages.map(\.why) + decider.problems + stage.member.obstacles)
+        let blockages = [stage.views.diskFull, decider.blockage].compactMap(\.self)
+        stage.state.setReadinessProblems(blockages.map(\.reason) + decider.problems + stage.member.obstacles)
         stage.metrics.overlay.set(Double(stage.views.overlayRows))
         stage.metrics.blocked.set(Double(stage.member.stuck(isBlocked: !blockages.isEmpty)))
         guard isSettled, now >= nextAsOf else { return }
         nextAsOf = now.advanced(byMilliseconds: Self.asOfMilliseconds)
-        stage.views.refreshAsOf()
+        stage.views.confirmFreshness()
     }
 }
 
 extension StageLoop: ThreadLoop {
     /// Runs until it is asked to stop or cannot continue.
     package func run() throws {
-        defer { stage.state.setObstacles(["stopped"]) }
+        defer { stage.state.setReadinessProblems(["stopped"]) }
         while !stage.state.mustStop { wait(try turn(at: stage.time.now())) }
         try finish()
     }
@@ -225,7 +225,7 @@ extension StageLoop: ThreadLoop {
         drop()
         // The rows that have come back since the last turn need not be read at the next start.
         _ = try stage.views.read()
-        try stage.views.keepRepeated()
+        try stage.views.writeRepeatedRows()
         decider.finish()
         try stage.member.leave()
         try stage.views.finish()
@@ -234,26 +234,26 @@ extension StageLoop: ThreadLoop {
 
 extension StageLoop: GroupMemberOwner {
     package func assigned(_ numbers: [Int32]) {
-        stage.views.keep(numbers)
+        stage.views.closeFiles(except: numbers)
         decider.assigned(numbers)
         stage.reached(.assigned)
     }
 
     package func letGo() throws {
-        try stage.views.letGo()
+        try stage.views.releaseAll()
         decider.letGo()
     }
 
     package func isReadyToBegin(_ numbers: [Int32]) throws -> Bool {
-        guard stage.views.blockage == nil, decider.blockage == nil, decider.isReady,
-            try stage.views.openNext(of: numbers)
+        guard stage.views.diskFull == nil, decider.blockage == nil, decider.isReady,
+            try stage.views.openNextFile(of: numbers)
         else { return false }
         return try decider.openNext(of: numbers)
     }
 
     package func begin(_ numbers: [Int32], followed offsets: [CommittedOffset]) throws {
         try decider.begin(numbers, followed: offsets)
-        try stage.views.begin(numbers)
+        try stage.views.startReading(numbers)
     }
 
     package func flows(_ partition: Int32) {
@@ -272,7 +272,7 @@ extension StageLoop: TopicViewsOwner {
 
     package func startOverLater() { stage.member.startOverLater() }
 
-    package func reached(_ step: TopicViews.Step) {
-        stage.reached(step == .opened ? .viewOpened : .viewSettled)
+    package func viewsDidReach(_ step: TopicViews.Step) {
+        stage.reached(step == .opened ? .viewOpened : .viewWritten)
     }
 }

@@ -68,7 +68,7 @@ package struct StageMetrics {
         views = TopicViewMetrics(
             metrics, of: names.view, views: prefix + "views_total", applied: prefix + "applied_offset")
         // The series exists from the start, because `increase` does not count the first value of a new series.
-        _ = deadLetters(Misfit.empty("").code)
+        _ = deadLetters(RejectedRecord.emptyValue(expected: "").code)
     }
 
     package func records(_ outcome: String) -> Counter {

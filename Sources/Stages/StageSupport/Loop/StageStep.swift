@@ -4,7 +4,7 @@ package protocol StageStep: Sendable {
     static var transactionBegun: Self { get }
     static var offsetsSent: Self { get }
     static var committed: Self { get }
-    static var viewSettled: Self { get }
+    static var viewWritten: Self { get }
     static var viewOpened: Self { get }
     static var assigned: Self { get }
     static var restored: Self { get }
@@ -13,8 +13,8 @@ package protocol StageStep: Sendable {
 /// The steps of a stage whose transactions take the records of one batch.
 package protocol RecordStep: StageStep {
     static var batchRead: Self { get }
-    static var lettersSent: Self { get }
-    static var lettersAcknowledged: Self { get }
+    static var deadLettersSent: Self { get }
+    static var deadLettersAcknowledged: Self { get }
     static var decided: Self { get }
-    static var overlaid: Self { get }
+    static var overlayUpdated: Self { get }
 }

@@ -11,27 +11,27 @@ package final class CommittedRows {
     private let views: TopicViews
     private let reader: JSONReader
     private let log: Log
-    private let complaint: StaticString
+    private let unreadableRowMessage: StaticString
     /// The error of a row that a newer program version wrote, if there was one.
-    package private(set) var newerRecord: RecordError?
+    package private(set) var newerRecord: RecordDecodingError?
 
     /// - Parameter complaint: the log message for a row that cannot be read, with the consequence.
     package init(
-        of partition: Int32, in views: TopicViews, reader: JSONReader, log: Log, complaint: StaticString
+        partition: Int32, views: TopicViews, reader: JSONReader, log: Log, unreadableRowMessage: StaticString
     ) {
         self.partition = partition
         self.views = views
         self.reader = reader
         self.log = log
-        self.complaint = complaint
+        self.unreadableRowMessage = unreadableRowMessage
     }
 
-    package func row<Row: LiveActivity.Record>(_ key: KeyBytes) throws(StoreError) -> Row? {
+    package func row<Row: LiveActivity.JSONRecord>(for key: HashedKey) throws(StoreError) -> Row? {
         if let record = views.overlays[partition]?[key] { return decode(record) }
         guard let view = views[partition] else { return nil }
         var found: Row?
         try view.read { picture throws(StoreError) in
-            try view.look(key.bytes.span, in: picture) { value in
+            try view.lookUp(key.bytes.span, in: picture) { value in
                 found = unsafe value.withUnsafeBytes { unsafe decode($0) }
             }
         }
@@ -43,16 +43,17 @@ package final class CommittedRows {
     /// - Parameters:
     ///   - unread: the keys with this prefix that the view may not have yet.
     /// - pageRows: the number of rows that are read from the view at a time.
-    package func rows<Row: LiveActivity.Record>(
-        _ prefix: [UInt8], unread: some Sequence<KeyBytes>, pageRows: Int, _ each: (KeyBytes, Row?) -> Void
+    package func readRows<Row: LiveActivity.JSONRecord>(
+        withPrefix prefix: [UInt8], unread: some Sequence<HashedKey>, pageRows: Int,
+        forEach each: (HashedKey, Row?) -> Void
     ) throws(StoreError) {
         let overlay = views.overlays[partition]
         if let view = views[partition] {
             var range = KeyRange(prefix: prefix)
-            var isMore = true
-            while isMore {
-                isMore = try view.page(&range, rows: pageRows) { key, value in
-                    let key = KeyBytes([UInt8](copying: key))
+            var hasMore = true
+            while hasMore {
+                hasMore = try view.readPage(of: &range, rows: pageRows) { key, value in
+                    let key = HashedKey([UInt8](copying: key))
                     if overlay?[key] == nil { each(key, unsafe value.withUnsafeBytes { unsafe decode($0) }) }
                 }
             }
@@ -62,17 +63,17 @@ package final class CommittedRows {
         }
     }
 
-    private func decode<Row: LiveActivity.Record>(_ record: [UInt8]) -> Row? {
+    private func decode<Row: LiveActivity.JSONRecord>(_ record: [UInt8]) -> Row? {
         record.isEmpty ? nil : unsafe record.withUnsafeBytes { unsafe decode($0) }
     }
 
-    private func decode<Row: LiveActivity.Record>(_ bytes: UnsafeRawBufferPointer) -> Row? {
-        do throws(RecordError) {
+    private func decode<Row: LiveActivity.JSONRecord>(_ bytes: UnsafeRawBufferPointer) -> Row? {
+        do throws(RecordDecodingError) {
             return try unsafe Row.decode(bytes, with: reader)
         } catch {
             // The row's checksum is right, so the topic holds exactly this value.
             if case .unknownVersion = error { newerRecord = error }
-            log.error(complaint, .field("partition", partition), .field("error", error))
+            log.error(unreadableRowMessage, .field("partition", partition), .field("error", error))
             return nil
         }
     }

@@ -13,16 +13,16 @@ package import Lifecycle
 package struct Overlay {
     /// The age at which an outstanding row is forgotten. If the topic compacted its record away before it
     /// was read, the record never returns. The view has read to the end since then, so the view is right.
-    package static let forgottenAfterMilliseconds = 60_000
+    package static let outstandingMillisecondsMax = 60_000
     /// The interval between two searches for such rows.
-    package static let lookMilliseconds = 1000
+    package static let searchIntervalMilliseconds = 1000
 
     /// The largest capacity that is kept when all rows have left, in rows. A loop has an overlay for each
     /// partition.
-    private static let roomMax = 4096
+    private static let keptCapacityMax = 4096
 
     private struct Row {
-        let key: KeyBytes
+        let key: HashedKey
         var record: [UInt8]
         var since: Instant
         /// The number of its records that the view has not read yet.
@@ -38,24 +38,24 @@ package struct Overlay {
 
     /// The rows, indexed by number without gaps. If a row is removed, the last row takes its number.
     private var rows: [Row] = []
-    private var numbers = KeyIndex()
+    private var keyIndex = KeyIndex()
     /// The keys of rows whose times are newer than in their newest record.
-    private var repeatedKeys: Set<KeyBytes> = []
+    private var repeatedKeys: Set<HashedKey> = []
     /// The number of rows that the view has not read back yet.
     package private(set) var count = 0
     /// The size of all keys and records.
     package private(set) var bytes = 0
-    private var nextLook: Instant?
+    private var nextSearch: Instant?
 
     package init() {}
 
     package var repeatedCount: Int { repeatedKeys.count }
 
-    package subscript(key: KeyBytes) -> [UInt8]? { number(of: key).map { rows[$0].record } }
+    package subscript(key: HashedKey) -> [UInt8]? { index(of: key).map { rows[$0].record } }
 
     /// - Parameter record: the row with the exact times of the repetition.
-    package mutating func repeated(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        let number = number(ofNew: key, at: now)
+    package mutating func recordRepetition(of key: HashedKey, as record: [UInt8], at now: Instant) {
+        let number = insertIfNeeded(key, at: now)
         bytes += record.count - rows[number].record.count
         rows[number].record = record
         repeatedKeys.insert(key)
@@ -63,24 +63,24 @@ package struct Overlay {
 
     /// Hands out the repeated rows and removes them. A row with outstanding records stays, because such a
     /// record would overwrite the repeated times in the view.
-    package mutating func takeRepeated(_ each: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
+    package mutating func takeRepeated(_ each: (_ key: HashedKey, _ record: [UInt8]) -> Void) {
         repeatedKeys = repeatedKeys.filter { key in
-            guard let number = number(of: key), rows[number].outstanding == 0 else { return true }
+            guard let number = index(of: key), rows[number].outstanding == 0 else { return true }
             each(key, rows[number].record)
-            forget(number)
+            removeRow(at: number)
             return false
         }
     }
 
-    package mutating func committed(_ key: KeyBytes, _ record: [UInt8], at now: Instant) {
-        let number = number(ofNew: key, at: now)
+    package mutating func recordCommit(of key: HashedKey, as record: [UInt8], at now: Instant) {
+        let number = insertIfNeeded(key, at: now)
         bytes += record.count - rows[number].record.count
         if rows[number].commit(record, at: now) == 1 { count += 1 }
         if !repeatedKeys.isEmpty { repeatedKeys.remove(key) }
     }
 
     /// Calls `body` with every row, in no order.
-    package func each(_ body: (_ key: KeyBytes, _ record: [UInt8]) -> Void) {
+    package func forEachRow(_ body: (_ key: HashedKey, _ record: [UInt8]) -> Void) {
         for row in rows { body(row.key, row.record) }
     }
 
@@ -89,72 +89,72 @@ package struct Overlay {
     /// If the record is not outstanding, it comes from a transaction whose outcome was unknown to this loop.
     /// That transaction is committed. Earlier repeated times are older than the row in the view, so they are
     /// dropped.
-    package mutating func applied(_ key: Span<UInt8>) {
-        guard let number = number(of: key) else { return }
+    package mutating func markRead(_ key: Span<UInt8>) {
+        guard let number = index(of: key) else { return }
         guard rows[number].outstanding > 0 else {
             repeatedKeys.remove(rows[number].key)
-            return forget(number)
+            return removeRow(at: number)
         }
         rows[number].outstanding -= 1
         guard rows[number].outstanding == 0 else { return }
         count -= 1
-        if !isRepeated(number) { forget(number) }
+        if !isRepeated(at: number) { removeRow(at: number) }
     }
 
     /// Forgets old outstanding rows, after the view has read to the end of its partition.
-    package mutating func reachedEnd(at now: Instant) {
+    package mutating func forgetLostRows(at now: Instant) {
         if count == 0 { return }
-        if let nextLook, now < nextLook { return }
-        nextLook = now.advanced(byMilliseconds: Self.lookMilliseconds)
+        if let nextSearch, now < nextSearch { return }
+        nextSearch = now.advanced(byMilliseconds: Self.searchIntervalMilliseconds)
         for number in rows.indices.reversed() where rows[number].outstanding > 0 {
             let age = now.milliseconds(since: rows[number].since)
-            guard age >= Self.forgottenAfterMilliseconds else { continue }
+            guard age >= Self.outstandingMillisecondsMax else { continue }
             count -= 1
             rows[number].outstanding = 0
-            if !isRepeated(number) { forget(number) }
+            if !isRepeated(at: number) { removeRow(at: number) }
         }
     }
 
     package mutating func removeAll() {
-        (rows, numbers) = ([], KeyIndex())
+        (rows, keyIndex) = ([], KeyIndex())
         repeatedKeys.removeAll()
-        (count, bytes, nextLook) = (0, 0, nil)
+        (count, bytes, nextSearch) = (0, 0, nil)
     }
 
     // MARK: Numbers
 
-    private func number(of key: KeyBytes) -> Int? { numbers.number(key.hash) { rows[$0].key == key } }
+    private func index(of key: HashedKey) -> Int? { keyIndex.number(hash: key.hash) { rows[$0].key == key } }
 
-    private func number(of key: Span<UInt8>) -> Int? {
+    private func index(of key: Span<UInt8>) -> Int? {
         if rows.isEmpty { return nil }
-        let hash = KeyBytes.hash(of: key)
+        let hash = HashedKey.hash(of: key)
         return unsafe key.withUnsafeBytes { key in
-            numbers.number(hash) { unsafe rows[$0].key.holds(key) }
+            keyIndex.number(hash: hash) { unsafe rows[$0].key.equals(key) }
         }
     }
 
     /// Returns the number of the key's row. A new key gets an empty row.
-    private mutating func number(ofNew key: KeyBytes, at now: Instant) -> Int {
-        if let number = number(of: key) { return number }
-        numbers.insert(rows.count, key.hash)
+    private mutating func insertIfNeeded(_ key: HashedKey, at now: Instant) -> Int {
+        if let number = index(of: key) { return number }
+        keyIndex.insert(rows.count, hash: key.hash)
         rows.append(Row(key: key, record: [], since: now))
         bytes += key.bytes.count
         return rows.count - 1
     }
 
-    private func isRepeated(_ number: Int) -> Bool {
+    private func isRepeated(at number: Int) -> Bool {
         !repeatedKeys.isEmpty && repeatedKeys.contains(rows[number].key)
     }
 
-    private mutating func forget(_ number: Int) {
+    private mutating func removeRow(at number: Int) {
         let last = rows.count - 1
-        numbers.remove(number, rows[number].key.hash)
+        keyIndex.remove(number, hash: rows[number].key.hash)
         if number < last {
-            numbers.renumber(last, to: number, rows[last].key.hash)
+            keyIndex.renumber(last, to: number, hash: rows[last].key.hash)
             rows.swapAt(number, last)
         }
         let row = rows.removeLast()
         bytes -= row.key.bytes.count + row.record.count
-        if rows.isEmpty, rows.capacity > Self.roomMax { (rows, numbers) = ([], KeyIndex()) }
+        if rows.isEmpty, rows.capacity > Self.keptCapacityMax { (rows, keyIndex) = ([], KeyIndex()) }
     }
 }

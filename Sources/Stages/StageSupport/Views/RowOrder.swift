@@ -2,7 +2,7 @@
 /// together should lie together. Otherwise each row costs a page of the file.
 package protocol RowOrder: SendableMetatype {
     /// Writes the file's key for a key of the topic. Different keys have different stored keys.
-    static func write(stored key: Span<UInt8>, to stored: inout [UInt8])
+    static func writeStoredKey(for key: Span<UInt8>, to stored: inout [UInt8])
     /// Writes the topic's key for a stored key.
-    static func write(key stored: Span<UInt8>, to key: inout [UInt8])
+    static func writeTopicKey(for stored: Span<UInt8>, to key: inout [UInt8])
 }

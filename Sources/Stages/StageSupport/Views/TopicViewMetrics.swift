@@ -18,7 +18,7 @@ package struct TopicViewMetrics {
         self.table = table
     }
 
-    func opened(_ beginning: Beginning) {
+    func opened(_ beginning: OpeningState) {
         let label =
             switch beginning {
             case .empty: "empty"

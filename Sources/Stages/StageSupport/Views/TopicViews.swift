@@ -5,13 +5,13 @@ package import Telemetry
 internal import Topics
 
 /// A full disk. All views wait, because they share it.
-package struct Blockage: Sendable {
+package struct DiskFullState: Sendable {
     package var retryAt: Instant
-    package var why: String
+    package var reason: String
 
-    package init(retryAt: Instant, why: String) {
+    package init(retryAt: Instant, reason: String) {
         self.retryAt = retryAt
-        self.why = why
+        self.reason = reason
     }
 }
 
@@ -21,7 +21,7 @@ package protocol TopicViewsOwner: AnyObject {
     var decisionTime: Int64 { get }
     /// Makes the loop read its current batch and all prefetched records again.
     func startOverLater()
-    func reached(_ step: TopicViews.Step)
+    func viewsDidReach(_ step: TopicViews.Step)
 }
 
 /// The views of a loop's partitions of one compacted topic. Each view has an overlay with the rows that
@@ -30,7 +30,7 @@ package protocol TopicViewsOwner: AnyObject {
 /// Every failure here has one repair, in the loop: it starts over from the committed offsets, after the views
 /// have read everything that was written.
 package final class TopicViews {
-    package enum Step: Sendable { case opened, settled }
+    package enum Step: Sendable { case opened, written }
 
     /// The pause before a full disk is tried again.
     private static let retryMilliseconds = 1000
@@ -47,11 +47,11 @@ package final class TopicViews {
     private static let recordsMax = 3000
     /// The number of rows that one file transaction writes. A file keeps the memory of its largest
     /// transaction, and each row can take separate pages.
-    private static let enteredMax = 250
+    private static let writtenRowsMax = 250
 
-    private let form: TopicViewForm
+    private let definition: TopicViewDefinition
     private let directory: String
-    private let limits: Limits
+    private let limits: EnvironmentLimits
     private let boot: BootID
     private let cluster: String
     private let consumer: Consumer
@@ -65,11 +65,11 @@ package final class TopicViews {
     private var files: [Int32: TopicView] = [:]
     /// The overlays of the assigned partitions.
     package var overlays: [Int32: Overlay] = [:]
-    package private(set) var blockage: Blockage?
+    package private(set) var diskFull: DiskFullState?
     /// The number of records in the last read.
     package private(set) var readCount = 0
-    /// The newest question that `refreshAsOf` asked.
-    private var endsQuestion: QuestionID?
+    /// The newest question that `confirmFreshness` asked.
+    private var endsQuestion: OffsetQueryID?
     /// Whether a view was opened and the next iteration must open another one.
     package private(set) var isOpening = false
 
@@ -78,23 +78,24 @@ package final class TopicViews {
     ///     partition's number.
     ///   - name: the consumer's name in metrics.
     package init(
-        _ form: TopicViewForm, directory: String, limits: Limits, kafka: KafkaSettings, name: String,
+        _ form: TopicViewDefinition, directory: String, limits: EnvironmentLimits, kafka: KafkaSettings,
+        name: String,
         log: Log, metrics: Metrics, numbers: TopicViewMetrics, time: StageTime
     ) throws {
-        self.form = form
+        self.definition = form
         self.directory = directory
         self.limits = limits
         self.log = log
         self.time = time
         self.metrics = numbers
         boot = try BootID.current()
-        var options = ConsumerOptions(.manual)
+        var options = ConsumerOptions(membership: .manual)
         options.prefetchKibibytesMax = Self.prefetchKibibytesMax
         options.partitionKibibytesMax = Self.partitionKibibytesMax
         // An empty partition reports its end after one fetch wait, and a start waits for these ends.
         options.fetchWaitMilliseconds = Self.fetchMilliseconds
-        consumer = try Consumer(kafka, options, name: name, log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: StageTransaction.startMilliseconds)
+        consumer = try Consumer(settings: kafka, options: options, name: name, log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMilliseconds)
         else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
@@ -111,12 +112,12 @@ package final class TopicViews {
     /// The number of repeated rows that are only in memory.
     package var repeatedRows: Int { overlays.values.reduce(0) { $0 + $1.repeatedCount } }
 
-    private var now: WallTime { WallTime(milliseconds: owner?.decisionTime ?? 0) }
+    private var decisionTime: WallTime { WallTime(milliseconds: owner?.decisionTime ?? 0) }
 
     // MARK: Opening
 
     /// Closes the files of all other partitions.
-    package func keep(_ numbers: some Collection<Int32>) {
+    package func closeFiles(except numbers: some Collection<Int32>) {
         overlays = overlays.filter { numbers.contains($0.key) }
         for partition in files.keys where !numbers.contains(partition) {
             if let view = files.removeValue(forKey: partition) { close(view) }
@@ -127,7 +128,7 @@ package final class TopicViews {
     /// group member must poll in between.
     ///
     /// - Returns: whether all files are open.
-    package func openNext(of numbers: some Collection<Int32>) throws -> Bool {
+    package func openNextFile(of numbers: some Collection<Int32>) throws -> Bool {
         let closed = numbers.filter { files[$0] == nil }.sorted()
         isOpening = false
         guard let partition = closed.first else { return true }
@@ -139,27 +140,27 @@ package final class TopicViews {
 
     private func open(_ partition: Int32) throws -> TopicView? {
         do throws(StoreError) {
-            let view = try makeView(partition)
-            tell(view)
-            owner?.reached(.opened)
+            let view = try makeView(for: partition)
+            logOpening(of: view)
+            owner?.viewsDidReach(.opened)
             return view
         } catch {
-            guard error.passes else { throw error }
-            block(error)
+            guard error.isTransient else { throw error }
+            waitForDiskSpace(after: error)
             return nil
         }
     }
 
-    private func makeView(_ partition: Int32) throws(StoreError) -> TopicView {
+    private func makeView(for partition: Int32) throws(StoreError) -> TopicView {
         try TopicView(
-            form, partition: partition, directory: "\(directory)/\(form.table)-\(partition)",
+            definition, partition: partition, directory: "\(directory)/\(definition.table)-\(partition)",
             cluster: cluster,
             deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits,
-            now: now,
+            now: decisionTime,
             boot: boot)
     }
 
-    private func tell(_ view: TopicView) {
+    private func logOpening(of view: TopicView) {
         metrics.opened(view.beginning)
         switch view.beginning {
         case .discarded(let reason):
@@ -187,15 +188,15 @@ package final class TopicViews {
 
     /// Starts to read each topic after the file's offset. Earlier commits are in the topic, so the views
     /// read them back.
-    package func begin(_ numbers: some Collection<Int32>) throws {
-        try keepRepeated()
+    package func startReading(_ numbers: some Collection<Int32>) throws {
+        try writeRepeatedRows()
         overlays = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Overlay()) })
-        try consumer.assign(numbers.compactMap { files[$0]?.start })
+        try consumer.assign(startingAt: numbers.compactMap { files[$0]?.startPosition })
     }
 
     /// Releases all partitions.
-    package func letGo() throws {
-        try keepRepeated()
+    package func releaseAll() throws {
+        try writeRepeatedRows()
         overlays = [:]
         try? consumer.release()
     }
@@ -205,7 +206,7 @@ package final class TopicViews {
     /// - Returns: the partitions whose views have read everything that was written.
     package func read(waitMilliseconds: Int32 = 0) throws -> [Int32] {
         readCount = 0
-        if blockage != nil { return [] }
+        if diskFull != nil { return [] }
         let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         readCount = batch.count
         var touched = Set<Int32>()
@@ -218,9 +219,9 @@ package final class TopicViews {
                 if view != nil { touched.insert(partition) }
             }
             guard let heard = view else { continue }
-            heard.hear(batch[index])
-            guard heard.pending >= Self.enteredMax else { continue }
-            try settle(partition)
+            heard.buffer(batch[index])
+            guard heard.pendingRowCount >= Self.writtenRowsMax else { continue }
+            try writePendingRows(of: partition)
             // The view is gone if its file was damaged.
             view = files[partition]
         }
@@ -229,11 +230,12 @@ package final class TopicViews {
         var outdated: [(place: TopicPartition, text: String)] = []
         for event in events {
             switch event {
-            case .end(let place, let offset):
-                files[place.partition]?.reached(offset, now: now)
+            case .reachedEnd(let place, let offset):
+                files[place.partition]?.advance(to: offset, now: decisionTime)
                 touched.insert(place.partition)
                 ended.append(place.partition)
-            case .answered(let id, .ends(let ends)) where id == endsQuestion: try refresh(ends)
+            case .queryCompleted(let id, .watermarks(let ends)) where id == endsQuestion:
+                try confirmFreshness(from: ends)
             // The offset is out of range: the topic was created again, or retention deleted the records
             // after the file's offset.
             case .failed(.outOfRange(let place, let text)): outdated.append((place, text))
@@ -248,7 +250,7 @@ package final class TopicViews {
             try discard(outdated)
             return []
         }
-        for partition in touched { try settle(partition) }
+        for partition in touched { try writePendingRows(of: partition) }
         return ended.filter(isComplete)
     }
 
@@ -256,35 +258,35 @@ package final class TopicViews {
     /// owner of the partition committed can lie behind that point, if their commit marker is late. So the
     /// view is complete only at the end of everything that was written.
     private func isComplete(_ partition: Int32) -> Bool {
-        guard overlays[partition] != nil, let view = files[partition], view.pending == 0,
+        guard overlays[partition] != nil, let view = files[partition], view.pendingRowCount == 0,
             let ends = consumer.knownWatermarks(of: view.place), view.applied >= ends.high
         else { return false }
-        overlays[partition]?.reachedEnd(at: time.now())
+        overlays[partition]?.forgetLostRows(at: time.now())
         return true
     }
 
     /// Writes the pending rows of a view to its file.
-    package func settle(_ partition: Int32) throws {
-        guard let view = files[partition], blockage == nil else { return }
+    package func writePendingRows(of partition: Int32) throws {
+        guard let view = files[partition], diskFull == nil else { return }
         do throws(StoreError) {
-            try enter(into: view)
+            try writePendingRows(to: view)
             metrics.applied(partition).set(Double(view.applied))
-            owner?.reached(.settled)
+            owner?.viewsDidReach(.written)
         } catch {
-            if error.passes { return block(error) }
-            try rebuild(partition, error)
+            if error.isTransient { return waitForDiskSpace(after: error) }
+            try rebuild(partition, after: error)
         }
     }
 
-    private func enter(into view: TopicView) throws(StoreError) {
+    private func writePendingRows(to view: TopicView) throws(StoreError) {
         // The overlay is taken out first, so that it is looked up once and not for each row.
         var overlay = overlays.removeValue(forKey: view.place.partition)
         defer { overlays[view.place.partition] = overlay }
-        try view.settle { overlay?.applied($0) }
+        try view.writePendingRows { overlay?.markRead($0) }
     }
 
     /// Changes many rows of one overlay.
-    package func change(_ partition: Int32, _ body: (inout Overlay) -> Void) {
+    package func changeOverlay(of partition: Int32, body: (inout Overlay) -> Void) {
         guard var overlay = overlays.removeValue(forKey: partition) else { return }
         defer { overlays[partition] = overlay }
         body(&overlay)
@@ -293,28 +295,30 @@ package final class TopicViews {
     /// Gives the repeated rows to the views. A repetition follows from records that the view has read. So
     /// it stays right if the partition moves: later commits of other owners have higher offsets and overwrite
     /// it.
-    package func keepRepeated() throws {
+    package func writeRepeatedRows() throws {
         for partition in overlays.keys {
-            guard let view = files[partition], blockage == nil, overlays[partition]?.repeatedCount != 0 else {
+            guard let view = files[partition], diskFull == nil, overlays[partition]?.repeatedCount != 0 else {
                 continue
             }
-            overlays[partition]?.takeRepeated { key, record in view.keep(key.bytes.span, record.span) }
-            if view.pending > 0 { try settle(partition) }
+            overlays[partition]?.takeRepeated { key, record in
+                view.put(key: key.bytes.span, value: record.span)
+            }
+            if view.pendingRowCount > 0 { try writePendingRows(of: partition) }
         }
     }
 
     /// Asks for the ends of the partitions, to confirm that the files of quiet partitions are up to date.
     /// Otherwise such a file looks as old as its last record and is rebuilt for nothing.
-    package func refreshAsOf() {
+    package func confirmFreshness() {
         let places = overlays.keys.compactMap { files[$0]?.place }
-        if !places.isEmpty { endsQuestion = consumer.ask(.ends(places)) }
+        if !places.isEmpty { endsQuestion = consumer.submit(.watermarks(places)) }
     }
 
-    private func refresh(_ ends: [TopicPartition: Watermarks]) throws {
+    private func confirmFreshness(from ends: [TopicPartition: Watermarks]) throws {
         for (place, ends) in ends where overlays[place.partition] != nil {
             guard let view = files[place.partition], ends.high <= view.applied else { continue }
-            view.reached(view.applied, now: now)
-            try settle(place.partition)
+            view.advance(to: view.applied, now: decisionTime)
+            try writePendingRows(of: place.partition)
         }
     }
 
@@ -322,32 +326,34 @@ package final class TopicViews {
 
     /// Waits for disk space and stays in the group. If the member left, its partitions would go to
     /// another process whose disk may be as full.
-    private func block(_ error: StoreError) {
+    private func waitForDiskSpace(after error: StoreError) {
         log.error("no room for the state of this process; its work waits", .field("error", error))
-        blockage = Blockage(
+        diskFull = DiskFullState(
             retryAt: time.now().advanced(byMilliseconds: Self.retryMilliseconds),
-            why: error.description)
+            reason: error.description)
         owner?.startOverLater()
     }
 
     /// Tries a full disk again. The loop calls it once a second.
     ///
     /// - Parameter numbers: the assigned partitions. Some of their files may not be open yet.
-    package func retryBlocked(_ now: Instant, opening numbers: some Collection<Int32>) throws {
-        guard let blocked = blockage, now >= blocked.retryAt else { return }
-        blockage = nil
-        for partition in files.keys.sorted() where blockage == nil { try settle(partition) }
-        if blockage == nil { _ = try openNext(of: numbers) }
-        if blockage == nil { log.info("there is room again; work goes on") }
+    package func retryFullDisk(at now: Instant, opening numbers: some Collection<Int32>) throws {
+        guard let blocked = diskFull, now >= blocked.retryAt else { return }
+        diskFull = nil
+        for partition in files.keys.sorted() where diskFull == nil { try writePendingRows(of: partition) }
+        if diskFull == nil { _ = try openNextFile(of: numbers) }
+        if diskFull == nil { log.info("there is room again; work goes on") }
     }
 
     /// Discards a damaged file. The file is a cache, so the view reads its topic again.
-    package func rebuild(_ partition: Int32, _ error: StoreError) throws {
+    package func rebuild(_ partition: Int32, after error: StoreError) throws {
         guard error.isCorruption else { throw error }
         log.warning(
             "a view is damaged and is rebuilt from its topic", .field("partition", partition),
             .field("error", error))
-        if let view = files.removeValue(forKey: partition) { try view.condemn(error.description) }
+        if let view = files.removeValue(forKey: partition) {
+            try view.markUnusable(reason: error.description)
+        }
         owner?.startOverLater()
     }
 
@@ -358,14 +364,14 @@ package final class TopicViews {
             log.warning(
                 "a view does not fit its topic and is rebuilt from it", .field("partition", place.partition),
                 .field("reason", text))
-            try view.condemn("\(place): \(text)")
+            try view.markUnusable(reason: "\(place): \(text)")
         }
         owner?.startOverLater()
     }
 
     /// Closes the consumer and all files.
     package func finish() throws {
-        try keepRepeated()
+        try writeRepeatedRows()
         batch.clear()
         _ = consumer.close()
         for view in files.values { close(view) }

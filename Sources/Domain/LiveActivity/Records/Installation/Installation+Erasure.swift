@@ -1,10 +1,13 @@
 extension Installation {
     /// Returns the record after the erasure of these users up to the given times, or nil if nothing changes.
-    package func erased(of users: [Recipient: ReportTime]) -> Installation? {
+    package func erasing(users: [Recipient: ReportTime]) -> Installation? {
         guard case .installation = subject else { return nil }
         var left = self
-        left.moved.removeAll { moved in users[moved.recipient].map { moved.at <= $0.received } ?? false }
-        if let time = users[recipient], wasItsRecipients(at: time), erasedAt.map({ $0 < time }) ?? true {
+        left.formerRecipients.removeAll { moved in
+            users[moved.recipient].map { moved.at <= $0.received } ?? false
+        }
+        if let time = users[recipient], belongedToCurrentUser(at: time), erasedUpTo.map({ $0 < time }) ?? true
+        {
             left.erase(upTo: time)
         }
         return left == self ? nil : left
@@ -12,7 +15,7 @@ extension Installation {
 
     /// Whether the older facts belong to the present user. If the installation moved to this user after
     /// `time`, the facts before the move describe another user.
-    private func wasItsRecipients(at time: ReportTime) -> Bool {
+    private func belongedToCurrentUser(at time: ReportTime) -> Bool {
         guard let user, user.at > time, let movedAt else { return true }
         return movedAt <= time.received
     }
@@ -24,7 +27,7 @@ extension Installation {
     /// first report of an end counts, and an erasure must not change which report was first.
     package mutating func erase(upTo time: ReportTime) {
         let old = recipient
-        func erase<Value: Sayable>(_ said: inout Said<Value>?) {
+        func erase<Value: Mergeable>(_ said: inout Timestamped<Value>?) {
             if let at = said?.at, at <= time { said = nil }
         }
         erase(&environment)
@@ -37,28 +40,28 @@ extension Installation {
         erase(&attributes)
         erase(&locale)
         erase(&timeZone)
-        erase(&running)
-        starts = starts.compactMap { $0.since(time) }
-        activities = activities.compactMap { $0.since(time) }
+        erase(&runningActivities)
+        startTokens = startTokens.compactMap { $0.keepingReports(after: time) }
+        activities = activities.compactMap { $0.keepingReports(after: time) }
         // A refusal before the erasure cannot match a token that was reported after it, even in the same
         // millisecond.
-        refused.removeAll { $0.at < time.event }
-        moved.removeAll { $0.at <= time.received }
+        refusedTokens.removeAll { $0.at < time.event }
+        formerRecipients.removeAll { $0.at <= time.received }
         if let movedAt, movedAt <= time.received { self.movedAt = nil }
         taps.removeAll { $0.at <= time.event }
-        if let tappedAt, tappedAt <= time.event { self.tappedAt = nil }
-        erasedAt = time
+        if let tapsPrunedUpTo, tapsPrunedUpTo <= time.event { self.tapsPrunedUpTo = nil }
+        erasedUpTo = time
         let present = recipient
         guard present != old else { return }
         // The login was erased, so the installation returns to its previous recipient. Nothing has moved away
         // from there.
-        moved.removeAll { $0.recipient == present }
+        formerRecipients.removeAll { $0.recipient == present }
         movedAt = nil
     }
 }
 
-extension Installation.Start {
-    fileprivate func since(_ time: ReportTime) -> Installation.Start? {
+extension Installation.StartToken {
+    fileprivate func keepingReports(after time: ReportTime) -> Installation.StartToken? {
         var left = self
         if let at = token?.at, at <= time { left.token = nil }
         if let at = unregisteredAt, at <= time { left.unregisteredAt = nil }
@@ -67,9 +70,9 @@ extension Installation.Start {
 }
 
 extension Installation.Activity {
-    fileprivate func since(_ time: ReportTime) -> Installation.Activity? {
+    fileprivate func keepingReports(after time: ReportTime) -> Installation.Activity? {
         var left = self
-        func erase<Value: Sayable>(_ said: inout Said<Value>?) {
+        func erase<Value: Mergeable>(_ said: inout Timestamped<Value>?) {
             if let at = said?.at, at <= time { said = nil }
         }
         erase(&left.type)
@@ -77,10 +80,10 @@ extension Installation.Activity {
         erase(&left.channel)
         erase(&left.state)
         if let at = token?.at, at <= time { left.token = nil }
-        if let at = heardAt, at <= time { left.heardAt = nil }
+        if let at = lastSeenAt, at <= time { left.lastSeenAt = nil }
         let isBare =
             left.type == nil && left.group == nil && left.channel == nil && left.state == nil
-            && left.token == nil && left.heardAt == nil
+            && left.token == nil && left.lastSeenAt == nil
         return isBare && closing == nil ? nil : left
     }
 }

@@ -14,73 +14,75 @@ extension Installation {
         writer.field("attributes", attributes)
         writer.field("locale", locale)
         writer.field("timeZone", timeZone)
-        writer.objects("starts", unlessEmpty: starts) { start, writer in start.write(to: &writer) }
+        writer.objects("starts", unlessEmpty: startTokens) { start, writer in start.write(to: &writer) }
         writer.objects("activities", unlessEmpty: activities) { activity, writer in
             activity.write(to: &writer)
         }
-        writer.field("running", running)
-        writer.objects("refused", unlessEmpty: refused) { refused, writer in
+        writer.field("running", runningActivities)
+        writer.objects("refused", unlessEmpty: refusedTokens) { refused, writer in
             writer.field("tokenHash", refused.hash)
             writer.field("at", refused.at)
         }
-        writer.objects("moved", unlessEmpty: moved) { moved, writer in
+        writer.objects("moved", unlessEmpty: formerRecipients) { moved, writer in
             writer.field("from", moved.recipient)
-            writer.field("since", moved.since)
+            writer.field("since", moved.joinedAt)
             writer.field("at", moved.at)
-            writer.field("until", moved.until)
+            writer.field("until", moved.rowsKeptUntil)
         }
         writer.field("movedAt", movedAt)
         writer.objects("taps", unlessEmpty: taps) { tap, writer in
             writer.field("at", tap.at)
             writer.field("reportId", tap.id)
         }
-        writer.field("tappedAt", tappedAt)
-        writer.field("erasedAt", erasedAt)
+        writer.field("tappedAt", tapsPrunedUpTo)
+        writer.field("erasedAt", erasedUpTo)
     }
 
     package init(from record: JSONObject) {
         app = record["app"].appID()
         subject = record["subject"].recipient()
-        facts = [Facts(from: record)]
+        fields = [Fields(from: record)]
     }
 
     package static func decode(
         _ bytes: UnsafeRawBufferPointer, with reader: JSONReader
-    ) throws(RecordError) -> Installation {
+    ) throws(RecordDecodingError) -> Installation {
         try unsafe read(bytes, with: reader) { Installation(from: $0) }
     }
 }
 
-extension Installation.Facts {
+extension Installation.Fields {
     fileprivate init(from record: JSONObject) {
-        environment = record["environment"].optional?.said()
-        user = record["recipient"].optional?.said()
-        os = record["os"].optional?.said()
-        appBuild = record["appBuild"].optional?.said()
-        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.said()
-        activitiesEnabled = record["activitiesEnabled"].optional?.said()
-        tags = record["tags"].optional?.said()
-        attributes = record["attributes"].optional?.said()
-        locale = record["locale"].optional?.said()
-        timeZone = record["timeZone"].optional?.said()
-        starts = record["starts"].objects(countMax: Installation.startsMax, Installation.Start.init(from:))
+        environment = record["environment"].optional?.timestamped()
+        user = record["recipient"].optional?.timestamped()
+        os = record["os"].optional?.timestamped()
+        appBuild = record["appBuild"].optional?.timestamped()
+        frequentPushesEnabled = record["frequentPushesEnabled"].optional?.timestamped()
+        activitiesEnabled = record["activitiesEnabled"].optional?.timestamped()
+        tags = record["tags"].optional?.timestamped()
+        attributes = record["attributes"].optional?.timestamped()
+        locale = record["locale"].optional?.timestamped()
+        timeZone = record["timeZone"].optional?.timestamped()
+        startTokens = record["starts"].objects(
+            countMax: Installation.startTokensMax, read: Installation.StartToken.init(from:))
         activities = record["activities"].objects(
-            countMax: Installation.activitiesMax, Installation.Activity.init(from:))
-        running = record["running"].optional?.said()
-        refused = record["refused"].objects(countMax: Installation.refusedMax) {
-            Installation.RefusedToken(hash: $0["tokenHash"].name(), at: $0["at"].time())
+            countMax: Installation.activitiesMax, read: Installation.Activity.init(from:))
+        runningActivities = record["running"].optional?.timestamped()
+        refusedTokens = record["refused"].objects(countMax: Installation.refusedTokensMax) {
+            Installation.RefusedToken(hash: $0["tokenHash"].name(), at: $0["at"].timeMilliseconds())
         }
-        moved = record["moved"].objects(countMax: Installation.movedMax) {
-            Installation.Moved(
-                recipient: $0["from"].recipient(), since: $0["since"].optional?.time(), at: $0["at"].time(),
-                until: $0["until"].time())
+        formerRecipients = record["moved"].objects(countMax: Installation.formerRecipientsMax) {
+            Installation.FormerRecipient(
+                recipient: $0["from"].recipient(), joinedAt: $0["since"].optional?.timeMilliseconds(),
+                at: $0["at"].timeMilliseconds(),
+                rowsKeptUntil: $0["until"].timeMilliseconds())
         }
-        movedAt = record["movedAt"].optional?.time()
+        movedAt = record["movedAt"].optional?.timeMilliseconds()
         taps = record["taps"].objects(countMax: Installation.tapsMax) {
             Installation.Tap(at: Int64($0["at"].int()), id: $0["reportId"].optional?.name())
         }
-        tappedAt = record["tappedAt"].optional.map { Int64($0.int()) }
-        erasedAt = record["erasedAt"].optional?.reportTime()
+        tapsPrunedUpTo = record["tappedAt"].optional.map { Int64($0.int()) }
+        erasedUpTo = record["erasedAt"].optional?.reportTime()
     }
 }
 
@@ -101,7 +103,7 @@ extension Installation.Token {
     }
 }
 
-extension Installation.Start {
+extension Installation.StartToken {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.field("type", type)
         token?.write(to: &writer)
@@ -123,24 +125,25 @@ extension Installation.Activity {
         writer.field("channel", channel)
         token?.write(to: &writer)
         writer.field("state", state)
-        writer.field("heardAt", heardAt)
+        writer.field("heardAt", lastSeenAt)
         writer.field("expired", isExpired ? true : nil)
         let usual = ActivityType.updateTokenMillisecondsDefault
-        writer.field("tokenTtl", tokenMilliseconds == usual ? nil : tokenMilliseconds)
+        writer.field("tokenTtl", tokenLifetimeMilliseconds == usual ? nil : tokenLifetimeMilliseconds)
         writer.field("endedAt", closing?.endedAt)
         writer.field("dismissedAt", closing?.dismissedAt)
     }
 
     fileprivate init(from object: JSONObject) {
         id = object["id"].name()
-        type = object["type"].optional?.said()
-        group = object["group"].optional?.said()
-        channel = object["channel"].optional?.said()
+        type = object["type"].optional?.timestamped()
+        group = object["group"].optional?.timestamped()
+        channel = object["channel"].optional?.timestamped()
         token = Installation.Token(from: object)
-        state = object["state"].optional?.said()
-        heardAt = object["heardAt"].optional?.reportTime()
+        state = object["state"].optional?.timestamped()
+        lastSeenAt = object["heardAt"].optional?.reportTime()
         isExpired = object["expired"].optional?.bool() ?? false
-        tokenMilliseconds = object["tokenTtl"].optional?.time() ?? ActivityType.updateTokenMillisecondsDefault
+        tokenLifetimeMilliseconds =
+            object["tokenTtl"].optional?.timeMilliseconds() ?? ActivityType.updateTokenMillisecondsDefault
         let ended = object["endedAt"].optional?.reportTime()
         let dismissed = object["dismissedAt"].optional?.reportTime()
         closing =

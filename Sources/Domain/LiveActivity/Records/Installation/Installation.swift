@@ -1,13 +1,13 @@
 /// The merged reports about one installation, or about one user from a backend: a record of `installations`.
 /// It is the source of truth, and the registry's rows are a view of it.
-@usableFromInline package struct Installation: Record, Hashable {
+@usableFromInline package struct Installation: JSONRecord, Hashable {
     /// Version 2 allows an order and a claimed time at the end of a time. A reader of version 1 rejects
     /// these.
     package static let schemaVersion = 2
 
     /// The maximum number of activity types with a start token. Beyond it, the least recently reported type
     /// is forgotten.
-    package static let startsMax = 50
+    package static let startTokensMax = 50
     /// The maximum number of these types that the app has not declared. Anyone with a report key can invent
     /// type names.
     package static let undeclaredTypesMax = 16
@@ -15,25 +15,25 @@
     /// reported activity is forgotten.
     package static let activitiesMax = 50
     /// The maximum number of stored refusals of tokens. Beyond it, the oldest refusal is forgotten.
-    package static let refusedMax = 16
+    package static let refusedTokensMax = 16
     /// The maximum number of stored taps. Beyond it, the oldest tap is forgotten, and no tap up to its time
     /// is published.
     package static let tapsMax = 16
     /// The maximum number of recipients that the installation left within a day. Beyond it, the rows under
     /// the oldest one are deleted at once.
-    package static let movedMax = 8
+    package static let formerRecipientsMax = 8
 
     package let app: String
     /// The installation or the user that the record is about. A user's record has only a profile.
     package let subject: Recipient
     /// An array of exactly one element, for copy-on-write. The facts are large and are passed on far more
     /// often than they are changed. An array is copied only if one of two holders changes it.
-    @usableFromInline var facts: [Facts]
+    @usableFromInline var fields: [Fields]
 
     package init(app: String, subject: Recipient) {
         self.app = app
         self.subject = subject
-        facts = [Facts()]
+        fields = [Fields()]
     }
 
     /// The key, which the reports about the subject have too.
@@ -61,7 +61,7 @@
     }
 
     /// The push-to-start token of one activity type.
-    @usableFromInline package struct Start: Sendable, Hashable {
+    @usableFromInline package struct StartToken: Sendable, Hashable {
         /// The activity type, or nil if the token serves every type of the app.
         package var type: Maybe<String>
         package var token: Maybe<Token>
@@ -77,26 +77,26 @@
     /// One activity, by the system's id.
     @usableFromInline package struct Activity: Sendable, Hashable {
         package var id: String
-        package var type: Maybe<Said<String>>
-        package var group: Maybe<Said<String>>
-        package var channel: Maybe<Said<String>>
+        package var type: Maybe<Timestamped<String>>
+        package var group: Maybe<Timestamped<String>>
+        package var channel: Maybe<Timestamped<String>>
         package var token: Maybe<Token>
-        package var state: Maybe<Said<Report.State>>
+        package var state: Maybe<Timestamped<Report.ActivityState>>
         /// The time of the newest sign that the activity runs.
-        package var heardAt: Maybe<ReportTime>
+        package var lastSeenAt: Maybe<ReportTime>
         /// Whether no report about the activity arrived within its token's lifetime. A late report can revive
         /// it.
         package var isExpired: Bool
         /// The lifetime of its token in milliseconds, as in its registry row. The app's setting may have
         /// changed since.
-        package var tokenMilliseconds: Int64
+        package var tokenLifetimeMilliseconds: Int64
         package var closing: Maybe<Closing>
 
         package init(id: String) {
             self.id = id
             (type, group, channel, token, state) = (nil, nil, nil, nil, nil)
-            (heardAt, isExpired, closing) = (nil, false, nil)
-            tokenMilliseconds = ActivityType.updateTokenMillisecondsDefault
+            (lastSeenAt, isExpired, closing) = (nil, false, nil)
+            tokenLifetimeMilliseconds = ActivityType.updateTokenMillisecondsDefault
         }
     }
 
@@ -105,7 +105,7 @@
     package struct Closing: Sendable, Hashable {
         /// The maximum time between end and dismissal for which the dismissal counts as the person's. A swipe
         /// causes both reports, in either order. The system removes ended activities itself, within hours.
-        package static let oneHandMilliseconds: Int64 = 60_000
+        package static let swipeMillisecondsMax: Int64 = 60_000
 
         package var endedAt: Maybe<ReportTime>
         package var dismissedAt: Maybe<ReportTime>
@@ -118,7 +118,7 @@
         /// The time at which the person swiped the activity away, or nil.
         package var dismissedByPersonAt: ReportTime? {
             guard let dismissedAt else { return nil }
-            if let endedAt, dismissedAt.event - endedAt.event > Self.oneHandMilliseconds { return nil }
+            if let endedAt, dismissedAt.event - endedAt.event > Self.swipeMillisecondsMax { return nil }
             return dismissedAt
         }
     }
@@ -137,7 +137,7 @@
 
         /// Whether both are the same tap. Without ids, two taps within one millisecond count as the same.
         package func isSame(as other: Tap) -> Bool {
-            id == nil && other.id == nil ? at == other.at : id.isExactly(other.id)
+            id == nil && other.id == nil ? at == other.at : id.isExactlyEqual(to: other.id)
         }
     }
 
@@ -153,18 +153,18 @@
     }
 
     /// A recipient that the installation has left. Its rows stay there until `until`.
-    @usableFromInline package struct Moved: Sendable, Hashable {
+    @usableFromInline package struct FormerRecipient: Sendable, Hashable {
         package var recipient: Recipient
         /// The time at which the installation came to this recipient, or nil if this was its first recipient.
-        package var since: Int64?
+        package var joinedAt: Int64?
         package var at: Int64
-        package var until: Int64
+        package var rowsKeptUntil: Int64
 
-        package init(recipient: Recipient, since: Int64?, at: Int64, until: Int64) {
+        package init(recipient: Recipient, joinedAt: Int64?, at: Int64, rowsKeptUntil: Int64) {
             self.recipient = recipient
-            self.since = since
+            self.joinedAt = joinedAt
             self.at = at
-            self.until = until
+            self.rowsKeptUntil = rowsKeptUntil
         }
     }
 }

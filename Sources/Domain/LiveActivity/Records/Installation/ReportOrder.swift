@@ -8,18 +8,19 @@ internal import JSON
 package struct ReportOrder: Sendable, Hashable, Comparable {
     package static let first = ReportOrder(number: 0)
 
-    /// A position in a body if below `Report.sequenceEnd`, else an offset.
+    /// A position in a body if below `Report.bodyPositionEnd`, else an offset.
     fileprivate let number: Int64
 
     private init(number: Int64) { self.number = number }
 
     /// - Parameter offset: the first offset of the report, also if it was forwarded later.
-    package init(sequence: Int?, offset: Int64) {
-        if let sequence {
-            number = Int64(min(max(sequence, 0), Report.sequenceEnd - 1))
+    package init(bodyPosition: Int?, offset: Int64) {
+        if let bodyPosition {
+            number = Int64(min(max(bodyPosition, 0), Report.bodyPositionEnd - 1))
         } else {
             number =
-                min(max(offset, 0), Self.numberMax - Int64(Report.sequenceEnd)) + Int64(Report.sequenceEnd)
+                min(max(offset, 0), Self.numberMax - Int64(Report.bodyPositionEnd))
+                + Int64(Report.bodyPositionEnd)
         }
     }
 
@@ -54,10 +55,10 @@ extension JSONArray {
         // A time before 1970 is possible only if the server's clock was wrong too, because the server clamps
         // the phone's time.
         var time = ReportTime(
-            event: Int64(event.int(in: -(1 << 53)...(1 << 53))), received: received.time())
+            event: Int64(event.int(in: -(1 << 53)...(1 << 53))), received: received.timeMilliseconds())
         guard let order = next() else { return time }
         time.order = ReportOrder(from: order)
-        if let claimed = next() { time.claimed = claimed.time() }
+        if let claimed = next() { time.claimed = claimed.timeMilliseconds() }
         return time
     }
 }

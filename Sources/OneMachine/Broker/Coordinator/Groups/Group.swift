@@ -16,7 +16,7 @@ final class Group {
     private(set) var members: [String: GroupMember] = [:]
     private(set) var staticMembers: [String: String] = [:]
     /// Member ids that were given out and not used yet, with their expiry.
-    var promisedIDs: [String: Instant] = [:]
+    var pendingMemberIDs: [String: Instant] = [:]
     /// Members of the generation that have not asked for their assignment yet.
     var awaitedSyncs: Set<String> = []
 
@@ -34,7 +34,7 @@ final class Group {
 
     var offsets: [TopicPartition: CommittedOffset] = [:]
     /// Offsets of open transactions, by producer id.
-    var pending: [Int64: PendingOffsets] = [:]
+    var pendingOffsets: [Int64: PendingOffsets] = [:]
 
     init(id: String, at now: WallTime) {
         self.id = id
@@ -43,14 +43,15 @@ final class Group {
 
     var membersInOrder: [GroupMember] { members.values.sorted { $0.order < $1.order } }
 
-    var allHaveJoined: Bool { promisedIDs.isEmpty && members.values.allSatisfy { $0.joining != nil } }
+    var allHaveJoined: Bool { pendingMemberIDs.isEmpty && members.values.allSatisfy { $0.joining != nil } }
 
     var rebalanceTimeoutMilliseconds: Int {
         members.values.reduce(0) { max($0, $1.rebalanceTimeoutMilliseconds) }
     }
 
     var isUnused: Bool {
-        state == .empty && members.isEmpty && promisedIDs.isEmpty && offsets.isEmpty && pending.isEmpty
+        state == .empty && members.isEmpty && pendingMemberIDs.isEmpty && offsets.isEmpty
+            && pendingOffsets.isEmpty
     }
 
     func enter(_ next: GroupState, at now: WallTime) {
@@ -59,7 +60,7 @@ final class Group {
     }
 
     func add(_ member: GroupMember) {
-        promisedIDs[member.id] = nil
+        pendingMemberIDs[member.id] = nil
         members[member.id] = member
         if let instance = member.instanceID { staticMembers[instance] = member.id }
         if leaderID == nil { leaderID = member.id }
@@ -92,7 +93,7 @@ final class Group {
         return true
     }
 
-    func memberError(_ memberID: String, _ instanceID: String?) -> ErrorCode? {
+    func memberError(memberID: String, instanceID: String?) -> ErrorCode? {
         if let instanceID {
             guard let current = staticMembers[instanceID] else { return .unknownMemberID }
             return current == memberID ? nil : .fencedInstanceID

@@ -12,10 +12,10 @@ extension GroupCoordinator {
     }
 
     func describe(_ request: DescribeGroupsRequest) -> DescribeGroupsResponse {
-        DescribeGroupsResponse(groups: request.groupIDs.firstOfEach(\.self).map(describe))
+        DescribeGroupsResponse(groups: request.groupIDs.uniqued(by: \.self).map(describeGroup))
     }
 
-    private func describe(_ id: String) -> DescribeGroupsResponse.Group {
+    private func describeGroup(id: String) -> DescribeGroupsResponse.Group {
         // Kafka describes an unknown group as dead, without an error.
         guard let group = groups[id] else { return .init(groupID: id, state: GroupState.dead.rawValue) }
         let isStable = group.state == .stable
@@ -35,26 +35,26 @@ extension GroupCoordinator {
         var response = DeleteGroupsResponse(groups: [])
         var going: [String] = []
         for id in request.groupIDs {
-            let error = deletionError(id)
+            let error = deletionError(ofGroup: id)
             if error == .none { going.append(id) }
             // The group is dead from here on, so a second mention of it finds nothing.
             if error == .none { groups[id]?.state = .dead }
             response.groups.append(.init(groupID: id, error: error))
         }
         let records = going.flatMap { groups[$0].map(removalRecords) ?? [] }
-        guard !records.isEmpty else { return reply(token, .delete(response)) }
+        guard !records.isEmpty else { return reply(to: token, with: .delete(response)) }
         persist(records, then: .deleted(groups: going, token, response))
     }
 
-    private func deletionError(_ id: String) -> ErrorCode {
+    private func deletionError(ofGroup id: String) -> ErrorCode {
         guard let group = groups[id], group.state != .dead else { return .groupIDNotFound }
-        return group.state == .empty && group.promisedIDs.isEmpty ? .none : .nonEmptyGroup
+        return group.state == .empty && group.pendingMemberIDs.isEmpty ? .none : .nonEmptyGroup
     }
 
     /// Returns the partitions with an offset that is in the log or on its way there.
     func storedPartitions(of group: Group) -> Set<TopicPartition> {
         var partitions = Set(group.offsets.keys)
-        for continuation in waiting.values {
+        for continuation in pendingAppends.values {
             switch continuation {
             case .committed(group.id, let offsets, _, _): partitions.formUnion(offsets.keys)
             case .ended(_, _, commits: true, let groups):
@@ -66,23 +66,27 @@ extension GroupCoordinator {
     }
 
     /// Returns tombstones for all records of a group that are in the log or on their way there.
-    func removalRecords(_ group: Group) -> [CoordinatorRecord] {
-        var records = storedPartitions(of: group).sorted().map { GroupRecords.offsetRemoved(group.id, $0) }
-        for producer in group.pending.keys.sorted() {
-            for partition in group.pending[producer]?.offsets.keys.sorted() ?? [] {
-                records.append(GroupRecords.pendingRemoved(group.id, partition, producer: producer))
+    func removalRecords(of group: Group) -> [CoordinatorRecord] {
+        var records = storedPartitions(of: group).sorted().map {
+            GroupRecords.offsetRemoved(group: group.id, partition: $0)
+        }
+        for producer in group.pendingOffsets.keys.sorted() {
+            for partition in group.pendingOffsets[producer]?.offsets.keys.sorted() ?? [] {
+                records.append(
+                    GroupRecords.pendingOffsetRemoved(
+                        group: group.id, partition: partition, producer: producer))
             }
         }
-        records.append(GroupRecords.groupRemoved(group.id))
+        records.append(GroupRecords.groupRemoved(id: group.id))
         return records
     }
 
     func deleteOffsets(_ request: OffsetDeleteRequest, from token: ReplyToken) {
         guard let group = groups[request.groupID], group.state != .dead else {
-            return refuseDeletion(token, .groupIDNotFound)
+            return refuseDeletion(of: token, error: .groupIDNotFound)
         }
         if group.state != .empty && group.protocolType != "consumer" {
-            return refuseDeletion(token, .nonEmptyGroup)
+            return refuseDeletion(of: token, error: .nonEmptyGroup)
         }
         var partitions: [TopicPartition] = []
         let answered = request.topics.map { topic in
@@ -98,14 +102,14 @@ extension GroupCoordinator {
         }
         let response = PartitionErrors(topics: answered)
         guard !partitions.isEmpty else {
-            return reply(token, .deleteOffsets(OffsetDeleteResponse(partitions: response)))
+            return reply(to: token, with: .deleteOffsets(OffsetDeleteResponse(partitions: response)))
         }
         persist(
-            partitions.map { GroupRecords.offsetRemoved(group.id, $0) },
-            then: .forgotten(group: group.id, partitions, token, response))
+            partitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
+            then: .offsetsDeleted(group: group.id, partitions, token, response))
     }
 
-    private func refuseDeletion(_ token: ReplyToken, _ error: ErrorCode) {
-        reply(token, .deleteOffsets(OffsetDeleteResponse(error: error)))
+    private func refuseDeletion(of token: ReplyToken, error: ErrorCode) {
+        reply(to: token, with: .deleteOffsets(OffsetDeleteResponse(error: error)))
     }
 }

@@ -17,13 +17,13 @@ enum GroupContinuation {
     case ended(MarkersID, producer: Int64, commits: Bool, groups: [String: PendingOffsets])
     /// Groups or their offsets were deleted, possibly by a request.
     case deleted(groups: [String], ReplyToken?, DeleteGroupsResponse)
-    case forgotten(group: String, [TopicPartition], ReplyToken?, PartitionErrors)
+    case offsetsDeleted(group: String, [TopicPartition], ReplyToken?, PartitionErrors)
 
     var groupIDs: [String] {
         switch self {
         case .joined(let group, _, _), .assigned(let group, _), .emptied(let group),
             .committed(let group, _, _, _), .pending(let group, _, _, _, _),
-            .forgotten(let group, _, _, _):
+            .offsetsDeleted(let group, _, _, _):
             [group]
         case .ended(_, _, _, let groups): Array(groups.keys)
         case .deleted(let groups, _, _): groups

@@ -15,10 +15,10 @@ final class GroupCoordinator {
 
     var groups: [String: Group] = [:]
     var deadlines = DeadlineQueue<String>()
-    var waiting: [PersistID: GroupContinuation] = [:]
+    var pendingAppends: [PersistID: GroupContinuation] = [:]
     var retentionCheck = Instant.distantFuture
     /// Set by each event. No code here reads a clock.
-    private(set) var now: Moment
+    private(set) var now: ClockReading
     private var actions: [GroupAction] = []
     private var persistCount: UInt64 = 0
     private var memberCount: UInt64 = 0
@@ -26,7 +26,7 @@ final class GroupCoordinator {
     /// `random` gives bits for member ids. `partitionExists` says whether offsets may be committed for a
     /// partition.
     init(
-        _ settings: GroupSettings = GroupSettings(), at now: Moment,
+        settings: GroupSettings = GroupSettings(), at now: ClockReading,
         random: @escaping () -> UInt64 = { UInt64.random(in: .min ... .max) },
         partitionExists: @escaping (TopicPartition) -> Bool
     ) {
@@ -40,64 +40,64 @@ final class GroupCoordinator {
     /// The time at which `tick` must be called at the latest.
     var nextDeadline: Instant { min(retentionCheck, deadlines.earliest ?? .distantFuture) }
 
-    func handle(_ request: GroupRequest, from caller: Caller, at now: Moment) -> [GroupAction] {
-        enter(at: now) {
+    func handle(_ request: GroupRequest, from caller: Caller, at now: ClockReading) -> [GroupAction] {
+        handleEvent(at: now) {
             switch request {
             case .join(let body): join(body, from: caller)
             case .sync(let body): sync(body, from: caller.token)
             case .heartbeat(let body):
-                reply(caller.token, .heartbeat(HeartbeatResponse(error: heartbeat(body))))
-            case .leave(let body): reply(caller.token, .leave(leave(body)))
+                reply(to: caller.token, with: .heartbeat(HeartbeatResponse(error: heartbeat(body))))
+            case .leave(let body): reply(to: caller.token, with: .leave(leave(body)))
             case .commit(let body): commit(body, from: caller.token)
             case .transactionalCommit(let body): commit(body, from: caller.token)
-            case .fetch(let body): reply(caller.token, .fetch(fetch(body)))
+            case .fetch(let body): reply(to: caller.token, with: .fetch(fetch(body)))
             case .deleteOffsets(let body): deleteOffsets(body, from: caller.token)
-            case .list(let body): reply(caller.token, .list(list(body)))
-            case .describe(let body): reply(caller.token, .describe(describe(body)))
+            case .list(let body): reply(to: caller.token, with: .list(list(body)))
+            case .describe(let body): reply(to: caller.token, with: .describe(describe(body)))
             case .delete(let body): delete(body, from: caller.token)
             }
         }
     }
 
-    func tick(at now: Moment) -> [GroupAction] {
-        enter(at: now) {
+    func tick(at now: ClockReading) -> [GroupAction] {
+        handleEvent(at: now) {
             // All due keys are taken first, so that a group which is due again at once waits for the next
             // tick.
-            for id in deadlines.takeDue(now.steady) {
+            for id in deadlines.takeDue(at: now.steady) {
                 guard let group = groups[id] else { continue }
-                expire(group)
-                if groups[id] != nil { watch(group) }
+                expireDeadlines(of: group)
+                if groups[id] != nil { scheduleNextDeadline(of: group) }
             }
             if retentionCheck <= now.steady { checkRetention() }
         }
     }
 
     /// Notes that the append `id` is durable.
-    func persisted(_ id: PersistID, at now: Moment) -> [GroupAction] {
-        enter(at: now) { settle(id, durable: true) }
+    func appendSucceeded(_ id: PersistID, at now: ClockReading) -> [GroupAction] {
+        handleEvent(at: now) { settleAppend(id, durable: true) }
     }
 
     /// Notes that the append `id` failed for good.
-    func failed(_ id: PersistID, at now: Moment) -> [GroupAction] {
-        enter(at: now) { settle(id, durable: false) }
+    func appendFailed(_ id: PersistID, at now: ClockReading) -> [GroupAction] {
+        handleEvent(at: now) { settleAppend(id, durable: false) }
     }
 
     /// Handles one event: sets the time, runs `body` and returns its actions.
-    func enter(at now: Moment, _ body: () -> Void) -> [GroupAction] {
+    func handleEvent(at now: ClockReading, body: () -> Void) -> [GroupAction] {
         self.now = now
         body()
         defer { actions.removeAll() }
         return actions
     }
 
-    func act(_ action: GroupAction) { actions.append(action) }
+    func emit(_ action: GroupAction) { actions.append(action) }
 
-    func reply(_ token: ReplyToken, _ response: GroupResponse) { actions.append(.reply(token, response)) }
+    func reply(to token: ReplyToken, with response: GroupResponse) { actions.append(.reply(token, response)) }
 
     func persist(_ records: [CoordinatorRecord], then continuation: GroupContinuation) {
         persistCount += 1
         let id = PersistID(persistCount)
-        waiting[id] = continuation
+        pendingAppends[id] = continuation
         for group in continuation.groupIDs { groups[group]?.appendsInFlight += 1 }
         actions.append(.persist(id, records))
     }
@@ -109,8 +109,8 @@ final class GroupCoordinator {
 
     /// Returns a member id with the client's id and 122 random bits. A long client id is cut, so that the
     /// member id fits into an answer.
-    func newMemberID(_ name: String) -> String {
+    func newMemberID(clientID name: String) -> String {
         let prefix = String(name.unicodeScalars.prefix(128))
-        return prefix + "-" + RandomID.uuid(random(), random())
+        return prefix + "-" + RandomID.uuid(high: random(), low: random())
     }
 }

@@ -5,14 +5,14 @@ extension GroupCoordinator {
     func join(_ request: JoinGroupRequest, from caller: Caller) {
         switch group(for: request) {
         case .failure(let refusal):
-            reply(caller.token, .join(.failed(refusal.error, memberID: request.memberID)))
+            reply(to: caller.token, with: .join(.failed(with: refusal.error, memberID: request.memberID)))
         case .success(let group):
             if request.memberID.isEmpty {
                 joinNew(request, to: group, from: caller)
             } else {
-                joinAgain(request, to: group, from: caller)
+                rejoin(request, to: group, from: caller)
             }
-            completeJoinIfAllCame(group)
+            completeJoinIfReady(of: group)
         }
     }
 
@@ -28,21 +28,21 @@ extension GroupCoordinator {
         }
         guard let group = groups[request.groupID] else {
             guard request.memberID.isEmpty else { return .failure(Refusal(error: .unknownMemberID)) }
-            guard let group = makeGroup(request.groupID) else {
+            guard let group = makeGroup(id: request.groupID) else {
                 return .failure(Refusal(error: .policyViolation))
             }
-            return check(request, group)
+            return checkJoin(request, group: group)
         }
-        return check(request, group)
+        return checkJoin(request, group: group)
     }
 
-    private func check(_ request: JoinGroupRequest, _ group: Group) -> Result<Group, Refusal> {
+    private func checkJoin(_ request: JoinGroupRequest, group: Group) -> Result<Group, Refusal> {
         guard group.state != .dead else { return .failure(Refusal(error: .coordinatorNotAvailable)) }
         guard hasRoom(for: request.memberID, in: group) else {
             return .failure(Refusal(error: .groupMaxSizeReached))
         }
-        guard group.supports(protocolType: request.protocolType, request.protocols) else {
-            dropIfUnused(group)
+        guard group.supports(protocolType: request.protocolType, offers: request.protocols) else {
+            removeIfUnused(group)
             return .failure(Refusal(error: .inconsistentGroupProtocol))
         }
         return .success(group)
@@ -50,12 +50,12 @@ extension GroupCoordinator {
 
     private func hasRoom(for memberID: String, in group: Group) -> Bool {
         if group.members[memberID] != nil { return true }
-        let promised = group.promisedIDs[memberID] == nil ? group.promisedIDs.count : 0
+        let promised = group.pendingMemberIDs[memberID] == nil ? group.pendingMemberIDs.count : 0
         return group.members.count + promised < settings.membersPerGroupMax
     }
 
     /// Makes a group. Returns nil if the limit of groups is reached.
-    func makeGroup(_ id: String) -> Group? {
+    func makeGroup(id: String) -> Group? {
         guard groups.count < settings.groupsMax else { return nil }
         let group = Group(id: id, at: now.wall)
         groups[id] = group
@@ -63,46 +63,46 @@ extension GroupCoordinator {
     }
 
     private func joinNew(_ request: JoinGroupRequest, to group: Group, from caller: Caller) {
-        let id = newMemberID(request.instanceID ?? caller.clientID)
+        let id = newMemberID(clientID: request.instanceID ?? caller.clientID)
         if let instanceID = request.instanceID {
             if let old = group.staticMembers[instanceID].flatMap({ group.members[$0] }) {
-                return replaceStatic(old, by: id, asking: request, in: group, from: caller)
+                return replaceStaticMember(old, newID: id, request: request, in: group, from: caller)
             }
         } else if request.version >= 4 {
             // The client must join again with this id. Otherwise a join that it gave up would leave a
             // member without a client.
             let deadline = now.steady.advanced(byMilliseconds: Int(request.sessionTimeoutMilliseconds))
-            group.promisedIDs[id] = deadline
+            group.pendingMemberIDs[id] = deadline
             deadlines.schedule(group.id, at: deadline)
-            return reply(caller.token, .join(.failed(.memberIDRequired, memberID: id)))
+            return reply(to: caller.token, with: .join(.failed(with: .memberIDRequired, memberID: id)))
         }
-        addMember(id, asking: request, to: group, from: caller)
+        addMember(id: id, request: request, to: group, from: caller)
     }
 
-    private func joinAgain(_ request: JoinGroupRequest, to group: Group, from caller: Caller) {
-        if group.promisedIDs[request.memberID] != nil, request.instanceID == nil {
-            return addMember(request.memberID, asking: request, to: group, from: caller)
+    private func rejoin(_ request: JoinGroupRequest, to group: Group, from caller: Caller) {
+        if group.pendingMemberIDs[request.memberID] != nil, request.instanceID == nil {
+            return addMember(id: request.memberID, request: request, to: group, from: caller)
         }
-        if let error = group.memberError(request.memberID, request.instanceID) {
-            return reply(caller.token, .join(.failed(error, memberID: request.memberID)))
+        if let error = group.memberError(memberID: request.memberID, instanceID: request.instanceID) {
+            return reply(to: caller.token, with: .join(.failed(with: error, memberID: request.memberID)))
         }
         guard let member = group.members[request.memberID] else { return }
         let unchanged = member.protocols == request.protocols
         switch group.state {
         case .completingRebalance where unchanged:
             // The member did not get the answer to its last join.
-            answerJoinAgain(member, of: group, to: caller.token)
+            answerRejoin(of: member, in: group, to: caller.token)
         case .stable where unchanged && group.leaderID != member.id:
-            reply(caller.token, .join(joinResponse(for: member, in: group)))
+            reply(to: caller.token, with: .join(joinResponse(for: member, in: group)))
         case .preparingRebalance, .completingRebalance, .stable:
-            update(member, as: request, answering: caller.token)
-            prepareRebalance(group)
+            update(member, with: request, answering: caller.token)
+            prepareRebalance(of: group)
         case .empty, .dead:
-            reply(caller.token, .join(.failed(.unknownMemberID, memberID: request.memberID)))
+            reply(to: caller.token, with: .join(.failed(with: .unknownMemberID, memberID: request.memberID)))
         }
     }
 
-    private func answerJoinAgain(_ member: GroupMember, of group: Group, to token: ReplyToken) {
+    private func answerRejoin(of member: GroupMember, in group: Group, to token: ReplyToken) {
         let answer = joinResponse(for: member, in: group)
         // The generation may still be on its way to the log, so this answer waits behind it.
         persist(
@@ -112,7 +112,7 @@ extension GroupCoordinator {
     }
 
     private func addMember(
-        _ id: String, asking request: JoinGroupRequest, to group: Group, from caller: Caller
+        id: String, request: JoinGroupRequest, to group: Group, from caller: Caller
     ) {
         let member = GroupMember(
             id: id, instanceID: request.instanceID, clientID: caller.clientID, clientHost: caller.clientHost,
@@ -129,12 +129,12 @@ extension GroupCoordinator {
             group.newMemberArrived = true
         }
         group.add(member)
-        prepareRebalance(group)
+        prepareRebalance(of: group)
     }
 
-    private func update(_ member: GroupMember, as request: JoinGroupRequest, answering token: ReplyToken) {
+    private func update(_ member: GroupMember, with request: JoinGroupRequest, answering token: ReplyToken) {
         if let earlier = member.joining {
-            reply(earlier, .join(.failed(.rebalanceInProgress, memberID: member.id)))
+            reply(to: earlier, with: .join(.failed(with: .rebalanceInProgress, memberID: member.id)))
         }
         member.joining = token
         member.protocols = request.protocols
@@ -144,8 +144,8 @@ extension GroupCoordinator {
 
     /// Replaces a static member by its restarted process. The old id is fenced. If nothing changes for
     /// the other members, they need not join again.
-    private func replaceStatic(
-        _ old: GroupMember, by id: String, asking request: JoinGroupRequest, in group: Group,
+    private func replaceStaticMember(
+        _ old: GroupMember, newID id: String, request: JoinGroupRequest, in group: Group,
         from caller: Caller
     ) {
         let formerLeader = group.leaderID ?? ""
@@ -157,10 +157,10 @@ extension GroupCoordinator {
         member.assignment = old.assignment
         fence(old)
         group.replace(old, by: member)
-        heard(member, in: group)
+        extendSession(of: member, in: group)
         guard group.state == .stable, group.electedProtocol() == group.protocolName else {
             member.joining = caller.token
-            return prepareRebalance(group)
+            return prepareRebalance(of: group)
         }
         // The answer names the leader by its former id, so that the new process does not lead: it would
         // assign partitions while no member waits for them.
@@ -176,9 +176,11 @@ extension GroupCoordinator {
 
     private func fence(_ member: GroupMember) {
         if let token = member.joining {
-            reply(token, .join(.failed(.fencedInstanceID, memberID: member.id)))
+            reply(to: token, with: .join(.failed(with: .fencedInstanceID, memberID: member.id)))
         }
-        if let token = member.syncing { reply(token, .sync(SyncGroupResponse(error: .fencedInstanceID))) }
+        if let token = member.syncing {
+            reply(to: token, with: .sync(SyncGroupResponse(error: .fencedInstanceID)))
+        }
         member.joining = nil
         member.syncing = nil
     }

@@ -16,7 +16,7 @@ final class GroupMember {
     var rebalanceTimeoutMilliseconds: Int {
         didSet { floorRebalanceTimeout() }
     }
-    var protocols: [JoinGroupRequest.Offer]
+    var protocols: [JoinGroupRequest.OfferedProtocol]
     var assignment: [UInt8] = []
     var joining: ReplyToken?
     var syncing: ReplyToken?
@@ -28,7 +28,7 @@ final class GroupMember {
     init(
         id: String, instanceID: String?, clientID: String, clientHost: String, order: UInt64,
         sessionTimeoutMilliseconds: Int, rebalanceTimeoutMilliseconds: Int,
-        protocols: [JoinGroupRequest.Offer]
+        protocols: [JoinGroupRequest.OfferedProtocol]
     ) {
         self.id = id
         self.instanceID = instanceID
@@ -56,7 +56,7 @@ final class GroupMember {
 
     var offeredBytes: Int { protocols.reduce(0) { $0 + $1.metadata.count } }
 
-    func heard(at now: Instant) {
+    func extendSession(at now: Instant) {
         sessionDeadline = now.advanced(byMilliseconds: sessionTimeoutMilliseconds)
     }
 }

@@ -3,26 +3,28 @@ internal import Telemetry
 /// Commits without a transaction, and reads of offsets.
 extension GroupCoordinator {
     func commit(_ request: OffsetCommitRequest, from token: ReplyToken) {
-        switch groupForCommit(request) {
+        switch group(forCommit: request) {
         case .failure(let refusal):
-            reply(token, .commit(.all(request.topics, refusal.error)))
+            reply(to: token, with: .commit(.all(request.topics, error: refusal.error)))
         case .success(let group):
-            let (offsets, response) = sort(request.topics)
+            let (offsets, response) = validateOffsets(in: request.topics)
             guard !offsets.isEmpty else {
-                dropIfUnused(group)
-                return reply(token, .commit(response))
+                removeIfUnused(group)
+                return reply(to: token, with: .commit(response))
             }
             let records = offsets.keys.sorted().compactMap { partition in
-                offsets[partition].map { GroupRecords.offset(of: group.id, in: partition, $0) }
+                offsets[partition].map {
+                    GroupRecords.offset(group: group.id, partition: partition, offset: $0)
+                }
             }
             persist(records, then: .committed(group: group.id, offsets, token, response))
         }
     }
 
-    private func groupForCommit(_ request: OffsetCommitRequest) -> Result<Group, Refusal> {
+    private func group(forCommit request: OffsetCommitRequest) -> Result<Group, Refusal> {
         guard let group = groups[request.groupID] else {
             guard request.generation < 0 else { return .failure(Refusal(error: .illegalGeneration)) }
-            guard let group = makeGroup(request.groupID) else {
+            guard let group = makeGroup(id: request.groupID) else {
                 return .failure(Refusal(error: .policyViolation))
             }
             return .success(group)
@@ -30,9 +32,9 @@ extension GroupCoordinator {
         let source = CommitSource(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: false)
-        if let error = commitError(source, group) { return .failure(Refusal(error: error)) }
+        if let error = commitError(of: source, in: group) { return .failure(Refusal(error: error)) }
         if group.state == .completingRebalance { return .failure(Refusal(error: .rebalanceInProgress)) }
-        if let member = group.members[request.memberID] { heard(member, in: group) }
+        if let member = group.members[request.memberID] { extendSession(of: member, in: group) }
         return .success(group)
     }
 
@@ -45,19 +47,21 @@ extension GroupCoordinator {
 
     /// A request without a member may commit for an empty group, and within a transaction, as old clients
     /// do. A request that names a member or a generation must match it.
-    func commitError(_ source: CommitSource, _ group: Group) -> ErrorCode? {
+    func commitError(of source: CommitSource, in group: Group) -> ErrorCode? {
         if group.state == .dead { return .coordinatorNotAvailable }
         if source.generation < 0 && group.state == .empty { return nil }
         if source.generation >= 0 || !source.memberID.isEmpty || source.instanceID != nil {
-            if let error = group.memberError(source.memberID, source.instanceID) { return error }
+            if let error = group.memberError(memberID: source.memberID, instanceID: source.instanceID) {
+                return error
+            }
             return source.generation == group.generation ? nil : .illegalGeneration
         }
         return source.isTransactional || group.state == .empty ? nil : .unknownMemberID
     }
 
     /// Returns the offsets that may be stored, and the answer with errors for the others.
-    func sort(
-        _ topics: [TopicPartitions<OffsetCommitRequest.Partition>]
+    func validateOffsets(
+        in topics: [TopicPartitions<OffsetCommitRequest.Partition>]
     ) -> ([TopicPartition: CommittedOffset], PartitionErrors) {
         var offsets: [TopicPartition: CommittedOffset] = [:]
         let answered = topics.map { topic in
@@ -92,7 +96,7 @@ extension GroupCoordinator {
                         topic: topic.topic,
                         partitions: topic.partitions.map { index in
                             let partition = TopicPartition(topic: topic.topic, partition: index)
-                            return group?.read(partition, stable: request.requireStable)
+                            return group?.fetchedOffset(of: partition, stable: request.requireStable)
                                 ?? OffsetFetchResponse.Partition(index: index)
                         })
                 })
@@ -102,8 +106,10 @@ extension GroupCoordinator {
 }
 
 extension Group {
-    fileprivate func read(_ partition: TopicPartition, stable: Bool) -> OffsetFetchResponse.Partition {
-        if stable, pending.values.contains(where: { $0.offsets[partition] != nil }) {
+    fileprivate func fetchedOffset(of partition: TopicPartition, stable: Bool)
+        -> OffsetFetchResponse.Partition
+    {
+        if stable, pendingOffsets.values.contains(where: { $0.offsets[partition] != nil }) {
             return OffsetFetchResponse.Partition(index: partition.partition, error: .unstableOffsetCommit)
         }
         guard let committed = offsets[partition] else {
@@ -117,7 +123,7 @@ extension Group {
     /// Returns all committed and pending offsets by topic.
     fileprivate var committedPartitions: [TopicPartitions<Int32>] {
         var all = Set(offsets.keys)
-        for each in pending.values { all.formUnion(each.offsets.keys) }
+        for each in pendingOffsets.values { all.formUnion(each.offsets.keys) }
         var topics: [TopicPartitions<Int32>] = []
         for partition in all.sorted() {
             if topics.last?.topic != partition.topic {
@@ -132,7 +138,7 @@ extension Group {
 extension PartitionErrors {
     /// Returns the same error for every partition of the request.
     static func all(
-        _ topics: [TopicPartitions<OffsetCommitRequest.Partition>], _ error: ErrorCode
+        _ topics: [TopicPartitions<OffsetCommitRequest.Partition>], error: ErrorCode
     ) -> PartitionErrors {
         PartitionErrors(
             topics: topics.map { topic in
@@ -142,7 +148,7 @@ extension PartitionErrors {
             })
     }
 
-    static func all(_ topics: [TopicPartitions<Int32>], _ error: ErrorCode) -> PartitionErrors {
+    static func all(_ topics: [TopicPartitions<Int32>], error: ErrorCode) -> PartitionErrors {
         PartitionErrors(
             topics: topics.map { topic in
                 TopicPartitions(

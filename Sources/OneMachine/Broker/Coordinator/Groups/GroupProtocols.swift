@@ -1,6 +1,6 @@
 /// The choice of the assignment protocol: the members vote for one that all know.
 extension Group {
-    func supports(protocolType type: String, _ offers: [JoinGroupRequest.Offer]) -> Bool {
+    func supports(protocolType type: String, offers: [JoinGroupRequest.OfferedProtocol]) -> Bool {
         guard !members.isEmpty else { return !type.isEmpty && !offers.isEmpty }
         guard protocolType == type else { return false }
         return offers.contains { offer in
@@ -32,14 +32,16 @@ extension Group {
     func subscribes(to topic: String) -> Bool? {
         guard protocolType == "consumer" else { return nil }
         for member in members.values {
-            guard let topics = Group.subscription(member.metadata(for: protocolName)) else { return nil }
+            guard let topics = Group.subscribedTopics(in: member.metadata(for: protocolName)) else {
+                return nil
+            }
             if topics.contains(topic) { return true }
         }
         return false
     }
 
     /// Returns the topics of a consumer's metadata, which has a version and then names.
-    static func subscription(_ metadata: [UInt8]) -> [String]? {
+    static func subscribedTopics(in metadata: [UInt8]) -> [String]? {
         do throws(WireError) {
             return try WireReader.read(metadata) { (reader) throws(WireError) in
                 _ = try reader.int16()

@@ -4,17 +4,17 @@ internal import Lifecycle
 /// the leader gets the list of members.
 extension GroupCoordinator {
     /// Begins the next generation unless it has begun.
-    func prepareRebalance(_ group: Group) {
+    func prepareRebalance(of group: Group) {
         switch group.state {
         case .preparingRebalance, .dead: return
         case .empty:
             let delay = settings.initialRebalanceDelayMilliseconds
             group.initialDelayLeftMilliseconds = max(0, group.rebalanceTimeoutMilliseconds - delay)
             group.newMemberArrived = false
-            setJoinDeadline(group, inMilliseconds: delay)
+            setJoinDeadline(of: group, inMilliseconds: delay)
         case .completingRebalance, .stable:
-            dropAssignments(group, .rebalanceInProgress)
-            setJoinDeadline(group, inMilliseconds: group.rebalanceTimeoutMilliseconds)
+            dropAssignments(of: group, error: .rebalanceInProgress)
+            setJoinDeadline(of: group, inMilliseconds: group.rebalanceTimeoutMilliseconds)
         }
         group.awaitedSyncs.removeAll()
         group.syncDeadline = nil
@@ -22,57 +22,57 @@ extension GroupCoordinator {
         group.enter(.preparingRebalance, at: now.wall)
     }
 
-    private func setJoinDeadline(_ group: Group, inMilliseconds milliseconds: Int) {
+    private func setJoinDeadline(of group: Group, inMilliseconds milliseconds: Int) {
         let deadline = now.steady.advanced(byMilliseconds: milliseconds)
         group.joinDeadline = deadline
         deadlines.schedule(group.id, at: deadline)
     }
 
     /// Answers the members that wait for an assignment which will never come.
-    func dropAssignments(_ group: Group, _ error: ErrorCode) {
+    func dropAssignments(of group: Group, error: ErrorCode) {
         for member in group.membersInOrder {
             member.assignment = []
             guard let token = member.syncing else { continue }
             member.syncing = nil
-            heard(member, in: group)
-            reply(token, .sync(SyncGroupResponse(error: error)))
+            extendSession(of: member, in: group)
+            reply(to: token, with: .sync(SyncGroupResponse(error: error)))
         }
     }
 
     /// Ends the join phase early if all members of an established group have joined.
-    func completeJoinIfAllCame(_ group: Group) {
+    func completeJoinIfReady(of group: Group) {
         guard group.state == .preparingRebalance, group.initialDelayLeftMilliseconds == nil,
             group.allHaveJoined
         else { return }
-        completeJoin(group)
+        completeJoin(of: group)
     }
 
     /// Ends the join phase.
-    func joinTimeIsUp(_ group: Group) {
-        guard let left = group.initialDelayLeftMilliseconds else { return completeJoin(group) }
-        guard group.newMemberArrived, left > 0 else { return completeJoin(group) }
+    func handleJoinTimeout(of group: Group) {
+        guard let left = group.initialDelayLeftMilliseconds else { return completeJoin(of: group) }
+        guard group.newMemberArrived, left > 0 else { return completeJoin(of: group) }
         // More members joined, so others may follow.
         let delay = min(settings.initialRebalanceDelayMilliseconds, left)
         group.newMemberArrived = false
         group.initialDelayLeftMilliseconds = left - delay
-        setJoinDeadline(group, inMilliseconds: delay)
+        setJoinDeadline(of: group, inMilliseconds: delay)
     }
 
-    private func completeJoin(_ group: Group) {
+    private func completeJoin(of group: Group) {
         group.initialDelayLeftMilliseconds = nil
         group.joinDeadline = nil
         // A static member that has not joined stays until its session ends.
         for member in group.membersInOrder where member.joining == nil && member.instanceID == nil {
             group.remove(member)
         }
-        if group.members.isEmpty { return becomeEmpty(group) }
+        if group.members.isEmpty { return makeEmpty(group) }
         guard group.electLeader() else {
-            return setJoinDeadline(group, inMilliseconds: group.rebalanceTimeoutMilliseconds)
+            return setJoinDeadline(of: group, inMilliseconds: group.rebalanceTimeoutMilliseconds)
         }
-        beginGeneration(group)
+        beginGeneration(of: group)
     }
 
-    private func becomeEmpty(_ group: Group) {
+    private func makeEmpty(_ group: Group) {
         group.generation = nextGeneration(after: group.generation)
         group.protocolName = nil
         group.leaderID = nil
@@ -80,13 +80,13 @@ extension GroupCoordinator {
         persist([GroupRecords.group(group)], then: .emptied(group: group.id))
     }
 
-    private func beginGeneration(_ group: Group) {
+    private func beginGeneration(of group: Group) {
         group.generation = nextGeneration(after: group.generation)
         group.protocolName = group.electedProtocol()
         group.enter(.completingRebalance, at: now.wall)
         var replies: [GroupContinuation.JoinReply] = []
         for member in group.membersInOrder {
-            heard(member, in: group)
+            extendSession(of: member, in: group)
             member.isNew = false
             group.awaitedSyncs.insert(member.id)
             guard let token = member.joining else { continue }
@@ -107,16 +107,18 @@ extension GroupCoordinator {
 
     /// Removes a member. The others must join again to take over its partitions.
     func remove(_ member: GroupMember, from group: Group) {
-        if let token = member.joining { reply(token, .join(.failed(.unknownMemberID))) }
-        if let token = member.syncing { reply(token, .sync(SyncGroupResponse(error: .unknownMemberID))) }
+        if let token = member.joining { reply(to: token, with: .join(.failed(with: .unknownMemberID))) }
+        if let token = member.syncing {
+            reply(to: token, with: .sync(SyncGroupResponse(error: .unknownMemberID)))
+        }
         member.joining = nil
         member.syncing = nil
         group.remove(member)
         switch group.state {
         case .stable, .completingRebalance:
-            prepareRebalance(group)
-            completeJoinIfAllCame(group)
-        case .preparingRebalance: completeJoinIfAllCame(group)
+            prepareRebalance(of: group)
+            completeJoinIfReady(of: group)
+        case .preparingRebalance: completeJoinIfReady(of: group)
         case .empty, .dead: break
         }
     }

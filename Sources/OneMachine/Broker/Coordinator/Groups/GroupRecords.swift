@@ -9,43 +9,44 @@ enum GroupRecords {
     static let version: Int16 = 1
 
     static func offset(
-        of group: String, in partition: TopicPartition, _ offset: CommittedOffset
+        group: String, partition: TopicPartition, offset: CommittedOffset
     ) -> CoordinatorRecord {
         CoordinatorRecord(
-            key: offsetKey(group, partition), value: bytes { writer in write(offset, to: &writer) })
+            key: offsetKey(group: group, partition: partition),
+            value: bytes { writer in write(offset, to: &writer) })
     }
 
-    static func offsetRemoved(_ group: String, _ partition: TopicPartition) -> CoordinatorRecord {
-        CoordinatorRecord(key: offsetKey(group, partition), value: nil)
+    static func offsetRemoved(group: String, partition: TopicPartition) -> CoordinatorRecord {
+        CoordinatorRecord(key: offsetKey(group: group, partition: partition), value: nil)
     }
 
-    static func pending(
-        of group: String, in partition: TopicPartition, _ offset: CommittedOffset, producer: Int64,
+    static func pendingOffset(
+        group: String, partition: TopicPartition, offset: CommittedOffset, producer: Int64,
         epoch: Int16
     ) -> CoordinatorRecord {
         CoordinatorRecord(
-            key: pendingKey(of: group, in: partition, producer: producer),
+            key: pendingKey(group: group, partition: partition, producer: producer),
             value: bytes { writer in
                 write(offset, to: &writer)
                 writer.int16(epoch)
             })
     }
 
-    static func pendingRemoved(
-        _ group: String, _ partition: TopicPartition, producer: Int64
+    static func pendingOffsetRemoved(
+        group: String, partition: TopicPartition, producer: Int64
     ) -> CoordinatorRecord {
-        CoordinatorRecord(key: pendingKey(of: group, in: partition, producer: producer), value: nil)
+        CoordinatorRecord(key: pendingKey(group: group, partition: partition, producer: producer), value: nil)
     }
 
-    static func groupRemoved(_ id: String) -> CoordinatorRecord {
-        CoordinatorRecord(key: groupKey(id), value: nil)
+    static func groupRemoved(id: String) -> CoordinatorRecord {
+        CoordinatorRecord(key: groupKey(id: id), value: nil)
     }
 
     /// With `assigned`, the members' assignments hold from this record on, even if the group's state
     /// changes before the record is durable.
     static func group(_ group: Group, assigned: Bool = false) -> CoordinatorRecord {
         CoordinatorRecord(
-            key: groupKey(group.id),
+            key: groupKey(id: group.id),
             value: bytes { writer in
                 writer.bool(assigned || group.state == .stable)
                 writer.int64(group.stateSince.milliseconds)
@@ -78,17 +79,16 @@ enum GroupRecords {
         }
     }
 
-    private static func offsetKey(_ group: String, _ partition: TopicPartition) -> [UInt8] {
-        key(offsetKind) { writer in
+    private static func offsetKey(group: String, partition: TopicPartition) -> [UInt8] {
+        key(kind: offsetKind) { writer in
             writer.string(group)
             writer.string(partition.topic)
             writer.int32(partition.partition)
         }
     }
 
-    private static func pendingKey(of group: String, in partition: TopicPartition, producer: Int64) -> [UInt8]
-    {
-        key(pendingKind) { writer in
+    private static func pendingKey(group: String, partition: TopicPartition, producer: Int64) -> [UInt8] {
+        key(kind: pendingKind) { writer in
             writer.string(group)
             writer.string(partition.topic)
             writer.int32(partition.partition)
@@ -96,18 +96,18 @@ enum GroupRecords {
         }
     }
 
-    private static func groupKey(_ id: String) -> [UInt8] {
-        key(groupKind) { writer in writer.string(id) }
+    private static func groupKey(id: String) -> [UInt8] {
+        key(kind: groupKind) { writer in writer.string(id) }
     }
 
-    private static func key(_ kind: Int16, _ body: (inout WireWriter) -> Void) -> [UInt8] {
+    private static func key(kind: Int16, body: (inout WireWriter) -> Void) -> [UInt8] {
         var writer = WireWriter(capacity: 64, flexible: true)
         writer.int16(kind)
         body(&writer)
         return writer.copied()
     }
 
-    private static func bytes(_ body: (inout WireWriter) -> Void) -> [UInt8] {
+    private static func bytes(body: (inout WireWriter) -> Void) -> [UInt8] {
         var writer = WireWriter(capacity: 128, flexible: true)
         writer.int16(version)
         body(&writer)

@@ -48,7 +48,7 @@ enum GroupResponse: Equatable {
 /// The actions that the group coordinator returns.
 enum GroupAction: Equatable {
     case reply(ReplyToken, GroupResponse)
-    /// Append these records to the groups' topic as one batch. Then call `persisted` when they are
+    /// Append these records to the groups' topic as one batch. Then call `appendSucceeded` when they are
     /// durable, or `failed`.
     case persist(PersistID, [CoordinatorRecord])
     /// The end of a transaction is durable in the groups, or must be requested again.

@@ -3,13 +3,13 @@ internal import Telemetry
 
 /// Restores groups from their topic: `restore` for every record in the order of the log, then `begin`.
 extension GroupCoordinator {
-    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.Restored {
+    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
         do throws(WireError) {
             return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
                 switch try key.int16() {
-                case GroupRecords.offsetKind: try self.restoreOffset(&key, record.value)
-                case GroupRecords.groupKind: try self.restoreGroup(&key, record.value)
-                case GroupRecords.pendingKind: try self.restorePending(&key, record.value)
+                case GroupRecords.offsetKind: try self.restoreOffset(key: &key, value: record.value)
+                case GroupRecords.groupKind: try self.restoreGroup(key: &key, value: record.value)
+                case GroupRecords.pendingKind: try self.restorePendingOffset(key: &key, value: record.value)
                 default: .unknownVersion
                 }
             }
@@ -20,22 +20,22 @@ extension GroupCoordinator {
 
     /// Ends the restoration. All members get a whole session, because the broker was away and not the
     /// members.
-    func begin(at now: Moment) {
-        _ = enter(at: now) {
+    func finishRestoring(at now: ClockReading) {
+        _ = handleEvent(at: now) {
             for group in groups.values {
-                for member in group.members.values { heard(member, in: group) }
+                for member in group.members.values { extendSession(of: member, in: group) }
                 if group.state == .completingRebalance {
                     group.awaitedSyncs = Set(group.members.keys)
                     group.syncDeadline = now.steady.advanced(
                         byMilliseconds: group.rebalanceTimeoutMilliseconds)
                 }
-                watch(group)
+                scheduleNextDeadline(of: group)
             }
             retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
         }
     }
 
-    private func restoredGroup(_ id: String) -> Group {
+    private func restoredGroup(id: String) -> Group {
         if let group = groups[id] { return group }
         let group = Group(id: id, at: now.wall)
         groups[id] = group
@@ -43,8 +43,8 @@ extension GroupCoordinator {
     }
 
     private func restoreOffset(
-        _ key: inout WireReader, _ value: [UInt8]?
-    ) throws(WireError) -> CoordinatorRecord.Restored {
+        key: inout WireReader, value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         let id = try key.string()
         let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
         guard let value else {
@@ -54,34 +54,36 @@ extension GroupCoordinator {
         return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
             guard try reader.int16() == GroupRecords.version else { return .unknownVersion }
             let offset = try Self.offset(from: &reader)
-            self.restoredGroup(id).offsets[partition] = offset
+            self.restoredGroup(id: id).offsets[partition] = offset
             return .applied
         }
     }
 
-    private func restorePending(
-        _ key: inout WireReader, _ value: [UInt8]?
-    ) throws(WireError) -> CoordinatorRecord.Restored {
+    private func restorePendingOffset(
+        key: inout WireReader, value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         let id = try key.string()
         let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
         let producer = try key.int64()
         guard let value else {
-            groups[id]?.pending[producer]?.offsets[partition] = nil
-            if groups[id]?.pending[producer]?.offsets.isEmpty == true { groups[id]?.pending[producer] = nil }
+            groups[id]?.pendingOffsets[producer]?.offsets[partition] = nil
+            if groups[id]?.pendingOffsets[producer]?.offsets.isEmpty == true {
+                groups[id]?.pendingOffsets[producer] = nil
+            }
             return .applied
         }
         return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
             guard try reader.int16() == GroupRecords.version else { return .unknownVersion }
             let offset = try Self.offset(from: &reader)
             let epoch = try reader.int16()
-            self.restoredGroup(id).await([partition: offset], of: producer, epoch: epoch)
+            self.restoredGroup(id: id).addPendingOffsets([partition: offset], of: producer, epoch: epoch)
             return .applied
         }
     }
 
     private func restoreGroup(
-        _ key: inout WireReader, _ value: [UInt8]?
-    ) throws(WireError) -> CoordinatorRecord.Restored {
+        key: inout WireReader, value: [UInt8]?
+    ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         let id = try key.string()
         guard let value else {
             groups[id] = nil
@@ -96,7 +98,7 @@ extension GroupCoordinator {
             let protocolName = try reader.nullableString()
             let leaderID = try reader.nullableString()
             let members = try reader.array { (reader) throws(WireError) in try self.member(from: &reader) }
-            let group = self.restoredGroup(id)
+            let group = self.restoredGroup(id: id)
             for former in group.members.values { group.remove(former) }
             for member in members { group.add(member) }
             group.generation = generation
@@ -123,7 +125,7 @@ extension GroupCoordinator {
         let rebalance = Int(try reader.int32())
         let assignment = try reader.bytes()
         let protocols = try reader.array { (reader) throws(WireError) in
-            JoinGroupRequest.Offer(name: try reader.string(), metadata: try reader.bytes())
+            JoinGroupRequest.OfferedProtocol(name: try reader.string(), metadata: try reader.bytes())
         }
         let member = GroupMember(
             id: id, instanceID: instanceID, clientID: clientID, clientHost: clientHost,

@@ -7,14 +7,15 @@ extension GroupCoordinator {
         retentionCheck = now.steady.advanced(byMilliseconds: settings.offsetsRetentionCheckMilliseconds)
         for group in groups.values.sorted(by: { $0.id < $1.id }) {
             let expired = expiredOffsets(of: group)
-            let isLeft = expired.count == group.offsets.count && group.pending.isEmpty
-            if group.state == .empty && isLeft && group.promisedIDs.isEmpty && group.appendsInFlight == 0 {
+            let isLeft = expired.count == group.offsets.count && group.pendingOffsets.isEmpty
+            if group.state == .empty && isLeft && group.pendingMemberIDs.isEmpty && group.appendsInFlight == 0
+            {
                 group.state = .dead
                 persist(
-                    removalRecords(group),
+                    removalRecords(of: group),
                     then: .deleted(groups: [group.id], nil, DeleteGroupsResponse(groups: [])))
             } else if !expired.isEmpty {
-                forget(expired, of: group)
+                removeOffsets(at: expired, of: group)
             }
         }
     }
@@ -23,7 +24,7 @@ extension GroupCoordinator {
         guard group.state == .empty || group.state == .stable else { return [] }
         let oldest = now.expiry.milliseconds - settings.offsetsRetentionMilliseconds
         return group.offsets.filter { partition, offset in
-            guard !group.pending.values.contains(where: { $0.offsets[partition] != nil }) else {
+            guard !group.pendingOffsets.values.contains(where: { $0.offsets[partition] != nil }) else {
                 return false
             }
             var lastUse = offset.committedAt
@@ -36,37 +37,42 @@ extension GroupCoordinator {
         }.keys.sorted()
     }
 
-    private func forget(_ partitions: [TopicPartition], of group: Group) {
+    private func removeOffsets(at partitions: [TopicPartition], of group: Group) {
         persist(
-            partitions.map { GroupRecords.offsetRemoved(group.id, $0) },
-            then: .forgotten(group: group.id, partitions, nil, PartitionErrors(topics: [])))
+            partitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
+            then: .offsetsDeleted(group: group.id, partitions, nil, PartitionErrors(topics: [])))
     }
 
     /// Removes the offsets of a deleted topic, which mean nothing to a new topic of that name.
-    func topicDeleted(_ topic: String, at now: Moment) -> [GroupAction] {
-        enter(at: now) {
+    func removeOffsets(ofTopic topic: String, at now: ClockReading) -> [GroupAction] {
+        handleEvent(at: now) {
             for group in groups.values.sorted(by: { $0.id < $1.id }) {
-                let pendingRemovals = withdraw(topic, from: group)
+                let pendingRemovals = withdrawPendingOffsets(ofTopic: topic, from: group)
                 let gone = storedPartitions(of: group).filter { $0.topic == topic }.sorted()
                 guard !gone.isEmpty || !pendingRemovals.isEmpty else { continue }
                 persist(
-                    pendingRemovals + gone.map { GroupRecords.offsetRemoved(group.id, $0) },
-                    then: .forgotten(group: group.id, gone, nil, PartitionErrors(topics: [])))
+                    pendingRemovals + gone.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
+                    then: .offsetsDeleted(group: group.id, gone, nil, PartitionErrors(topics: [])))
             }
         }
     }
 
     /// Removes a topic's offsets from open transactions at once. Otherwise a commit could write them
     /// again before the removal is durable.
-    private func withdraw(_ topic: String, from group: Group) -> [CoordinatorRecord] {
+    private func withdrawPendingOffsets(ofTopic topic: String, from group: Group) -> [CoordinatorRecord] {
         var removals: [CoordinatorRecord] = []
-        for producer in group.pending.keys.sorted() {
-            let gone = group.pending[producer]?.offsets.keys.filter { $0.topic == topic }.sorted() ?? []
+        for producer in group.pendingOffsets.keys.sorted() {
+            let gone =
+                group.pendingOffsets[producer]?.offsets.keys.filter { $0.topic == topic }.sorted() ?? []
             for partition in gone {
-                group.pending[producer]?.offsets[partition] = nil
-                removals.append(GroupRecords.pendingRemoved(group.id, partition, producer: producer))
+                group.pendingOffsets[producer]?.offsets[partition] = nil
+                removals.append(
+                    GroupRecords.pendingOffsetRemoved(
+                        group: group.id, partition: partition, producer: producer))
             }
-            if group.pending[producer]?.offsets.isEmpty == true { group.pending[producer] = nil }
+            if group.pendingOffsets[producer]?.offsets.isEmpty == true {
+                group.pendingOffsets[producer] = nil
+            }
         }
         return removals
     }

@@ -1,7 +1,7 @@
 /// The effects of finished appends, all in one place.
 extension GroupCoordinator {
-    func settle(_ id: PersistID, durable: Bool) {
-        guard let continuation = waiting.removeValue(forKey: id) else { return }
+    func settleAppend(_ id: PersistID, durable: Bool) {
+        guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         for group in continuation.groupIDs { groups[group]?.appendsInFlight -= 1 }
         switch continuation {
         case .joined(let group, let generation, let replies):
@@ -12,18 +12,19 @@ extension GroupCoordinator {
         case .committed(let group, let offsets, let token, let response):
             if durable { groups[group]?.offsets.merge(offsets) { $1 } }
             reply(
-                token, .commit(durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)))
+                to: token,
+                with: .commit(durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)))
         case .pending(let group, let producer, let offsets, let token, let response):
-            if !durable { groups[group]?.withdraw(offsets, of: producer) }
+            if !durable { groups[group]?.removePendingOffsets(offsets, of: producer) }
             let answer = durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)
-            reply(token, .transactionalCommit(answer))
+            reply(to: token, with: .transactionalCommit(answer))
         case .ended(let markers, let producer, let commits, let ended):
-            if durable { applyEnd(of: producer, commits: commits, ended) }
-            act(.transactionEnded(markers, durable: durable))
+            if durable { applyEnd(of: producer, commits: commits, groups: ended) }
+            emit(.transactionEnded(markers, durable: durable))
         case .deleted(let groups, let token, let response):
             settleDeletion(of: groups, answering: token, with: response, durable: durable)
-        case .forgotten(let group, let partitions, let token, let response):
-            settleForgotten(
+        case .offsetsDeleted(let group, let partitions, let token, let response):
+            settleOffsetDeletion(
                 of: group, partitions: partitions, answering: token, with: response, durable: durable)
         }
     }
@@ -32,12 +33,13 @@ extension GroupCoordinator {
         of id: String, generation: Int32, replies: [GroupContinuation.JoinReply], durable: Bool
     ) {
         for each in replies {
-            let failure = JoinGroupResponse.failed(.coordinatorNotAvailable, memberID: each.response.memberID)
-            reply(each.token, .join(durable ? each.response : failure))
+            let failure = JoinGroupResponse.failed(
+                with: .coordinatorNotAvailable, memberID: each.response.memberID)
+            reply(to: each.token, with: .join(durable ? each.response : failure))
         }
         // No member knows of the generation, so all join another one.
         guard !durable, let group = groups[id], group.generation == generation else { return }
-        prepareRebalance(group)
+        prepareRebalance(of: group)
     }
 
     private func settleAssignment(of id: String, generation: Int32, durable: Bool) {
@@ -51,8 +53,8 @@ extension GroupCoordinator {
                 answerSync(member, in: group)
             }
         } else {
-            dropAssignments(group, .coordinatorNotAvailable)
-            prepareRebalance(group)
+            dropAssignments(of: group, error: .coordinatorNotAvailable)
+            prepareRebalance(of: group)
         }
     }
 
@@ -62,7 +64,7 @@ extension GroupCoordinator {
         for id in ids {
             if durable {
                 groups[id] = nil
-                deadlines.forget(id)
+                deadlines.remove(id)
             } else {
                 groups[id]?.state = .empty
             }
@@ -74,10 +76,10 @@ extension GroupCoordinator {
                 response.groups[index].error = .coordinatorNotAvailable
             }
         }
-        reply(token, .delete(response))
+        reply(to: token, with: .delete(response))
     }
 
-    private func settleForgotten(
+    private func settleOffsetDeletion(
         of id: String, partitions: [TopicPartition], answering token: ReplyToken?,
         with response: PartitionErrors,
         durable: Bool
@@ -85,7 +87,7 @@ extension GroupCoordinator {
         if durable { for partition in partitions { groups[id]?.offsets[partition] = nil } }
         guard let token else { return }
         let answer = durable ? response : response.replacingSuccess(by: .coordinatorNotAvailable)
-        reply(token, .deleteOffsets(OffsetDeleteResponse(partitions: answer)))
+        reply(to: token, with: .deleteOffsets(OffsetDeleteResponse(partitions: answer)))
     }
 }
 

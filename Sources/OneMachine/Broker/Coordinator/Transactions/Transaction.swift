@@ -11,13 +11,13 @@ final class Transaction {
     var markers: MarkersID?
     var ending: ReplyToken?
     /// The rest after the last attempt at the markers; nil before the first attempt.
-    var left: MarkersLeft?
+    var remainingMarkers: RemainingMarkers?
     /// Number of attempts that left markers out.
     var failedAttempts = 0
 
     /// Begins the markers of another decision.
     func forgetAttempts() {
-        left = nil
+        remainingMarkers = nil
         failedAttempts = 0
     }
 

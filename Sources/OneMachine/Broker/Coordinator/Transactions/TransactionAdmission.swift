@@ -2,8 +2,8 @@
 /// not open a transaction that would never end.
 extension TransactionCoordinator {
     /// Returns nil if a batch for this partition may be appended.
-    func refusal(of producer: Producer, _ partition: TopicPartition) -> ErrorCode? {
-        switch open(producer) {
+    func refusal(of producer: Producer, partition: TopicPartition) -> ErrorCode? {
+        switch openTransaction(of: producer) {
         case .failure(let refusal): refusal.error
         case .success(let facts): facts.partitions.contains(partition) ? nil : .invalidTxnState
         }
@@ -11,13 +11,13 @@ extension TransactionCoordinator {
 
     /// Returns nil if the group coordinator may take offsets of this group.
     func refusal(of producer: Producer, group: String) -> ErrorCode? {
-        switch open(producer) {
+        switch openTransaction(of: producer) {
         case .failure(let refusal): refusal.error
         case .success(let facts): facts.groups.contains(group) ? nil : .invalidTxnState
         }
     }
 
-    private func open(_ producer: Producer) -> Result<TransactionFacts, Refusal> {
+    private func openTransaction(of producer: Producer) -> Result<TransactionFacts, Refusal> {
         guard let facts = transactions[producer.transactionalID]?.facts, facts.producerID == producer.id
         else { return .failure(Refusal(error: .invalidProducerIDMapping)) }
         guard facts.epoch == producer.epoch else { return .failure(Refusal(error: .invalidProducerEpoch)) }

@@ -12,21 +12,21 @@ final class TransactionCoordinator {
     let partitionExists: (TopicPartition) -> Bool
 
     var transactions: [String: Transaction] = [:]
-    var producerIDs = ProducerIDs()
+    var producerIDs = ProducerIDAllocator()
     /// Requests that wait for producer ids.
     var waitingForIDs: [(InitProducerIDRequest, ReplyToken)] = []
     var deadlines = DeadlineQueue<String>()
     var expirationCheck: Instant
-    var waiting: [PersistID: TransactionContinuation] = [:]
+    var pendingAppends: [PersistID: TransactionContinuation] = [:]
     /// The transactional ids with markers under way.
     var marking: [MarkersID: String] = [:]
-    private(set) var now: Moment
+    private(set) var now: ClockReading
     private var actions: [TransactionAction] = []
     private var persistCount: UInt64 = 0
     private var markersCount: UInt64 = 0
 
     init(
-        _ settings: TransactionSettings = TransactionSettings(), at now: Moment,
+        settings: TransactionSettings = TransactionSettings(), at now: ClockReading,
         partitionExists: @escaping (TopicPartition) -> Bool
     ) {
         self.settings = settings
@@ -39,11 +39,11 @@ final class TransactionCoordinator {
     var nextDeadline: Instant { min(expirationCheck, deadlines.earliest ?? .distantFuture) }
 
     func handle(
-        _ request: TransactionRequest, from caller: Caller, at now: Moment
+        _ request: TransactionRequest, from caller: Caller, at now: ClockReading
     ) -> [TransactionAction] {
-        enter(at: now) {
+        handleEvent(at: now) {
             switch request {
-            case .initProducerID(let body): initialise(body, from: caller.token)
+            case .initProducerID(let body): initProducerID(body, from: caller.token)
             case .addPartitions(let body): add(body, from: caller.token)
             case .addOffsets(let body): add(body, from: caller.token)
             case .end(let body): end(body, from: caller.token)
@@ -51,57 +51,59 @@ final class TransactionCoordinator {
         }
     }
 
-    func tick(at now: Moment) -> [TransactionAction] {
-        enter(at: now) {
-            for id in deadlines.takeDue(now.steady) {
+    func tick(at now: ClockReading) -> [TransactionAction] {
+        handleEvent(at: now) {
+            for id in deadlines.takeDue(at: now.steady) {
                 guard let transaction = transactions[id] else { continue }
-                wake(transaction)
+                handleDeadline(of: transaction)
             }
             if expirationCheck <= now.steady { expireIDs() }
         }
     }
 
     /// Notes that the append `id` is durable.
-    func persisted(_ id: PersistID, at now: Moment) -> [TransactionAction] {
-        enter(at: now) { settle(id, durable: true) }
+    func appendSucceeded(_ id: PersistID, at now: ClockReading) -> [TransactionAction] {
+        handleEvent(at: now) { settleAppend(id, durable: true) }
     }
 
     /// Notes that the append `id` failed for good.
-    func failed(_ id: PersistID, at now: Moment) -> [TransactionAction] {
-        enter(at: now) { settle(id, durable: false) }
+    func appendFailed(_ id: PersistID, at now: ClockReading) -> [TransactionAction] {
+        handleEvent(at: now) { settleAppend(id, durable: false) }
     }
 
     /// Notes that all markers of `id` are durable.
-    func markersWritten(_ id: MarkersID, at now: Moment) -> [TransactionAction] {
-        enter(at: now) { complete(id) }
+    func markersWritten(_ id: MarkersID, at now: ClockReading) -> [TransactionAction] {
+        handleEvent(at: now) { completeTransaction(markers: id) }
     }
 
     /// Notes that some markers of `id` failed. Only those are tried again: a healthy partition must not
     /// get another marker for each attempt at a broken one.
-    func markersFailed(_ id: MarkersID, left: MarkersLeft, at now: Moment) -> [TransactionAction] {
-        enter(at: now) { retryMarkers(id, left) }
+    func markersFailed(_ id: MarkersID, remaining: RemainingMarkers, at now: ClockReading)
+        -> [TransactionAction]
+    {
+        handleEvent(at: now) { retryMarkers(id, remaining: remaining) }
     }
 
     /// Number of decided transactions whose first attempt at the markers failed.
     var unmarkedCount: Int { transactions.values.count { $0.failedAttempts > 0 } }
 
-    func enter(at now: Moment, _ body: () -> Void) -> [TransactionAction] {
+    func handleEvent(at now: ClockReading, body: () -> Void) -> [TransactionAction] {
         self.now = now
         body()
         defer { actions.removeAll() }
         return actions
     }
 
-    func reply(_ token: ReplyToken, _ answer: TransactionAnswer) { actions.append(.reply(token, answer)) }
+    func reply(to token: ReplyToken, with answer: TransactionAnswer) { actions.append(.reply(token, answer)) }
 
     func persist(_ records: [CoordinatorRecord], then continuation: TransactionContinuation) {
         persistCount += 1
         let id = PersistID(persistCount)
-        waiting[id] = continuation
+        pendingAppends[id] = continuation
         actions.append(.persist(id, records))
     }
 
-    func writeMarkers(_ transaction: Transaction) {
+    func writeMarkers(of transaction: Transaction) {
         markersCount += 1
         let id = MarkersID(markersCount)
         transaction.markers = id
@@ -110,7 +112,7 @@ final class TransactionCoordinator {
         let all = TransactionMarkers(
             producerID: facts.producerID, epoch: facts.epoch, commits: facts.state == .prepareCommit,
             partitions: facts.partitions.sorted(), groups: facts.groups.sorted())
-        actions.append(.writeMarkers(id, transaction.left.map { all.only($0) } ?? all))
+        actions.append(.writeMarkers(id, transaction.remainingMarkers.map { all.restricted(to: $0) } ?? all))
     }
 
     func schedule(_ transaction: Transaction, at deadline: Instant) {

@@ -15,7 +15,7 @@ struct TransactionMarkers: Equatable, Sendable {
     let groups: [String]
 
     /// Returns the same decision for some of the partitions and groups.
-    func only(_ left: MarkersLeft) -> TransactionMarkers {
+    func restricted(to left: RemainingMarkers) -> TransactionMarkers {
         TransactionMarkers(
             producerID: producerID, epoch: epoch, commits: commits, partitions: left.partitions,
             groups: left.groups)
@@ -23,7 +23,7 @@ struct TransactionMarkers: Equatable, Sendable {
 }
 
 /// The partitions and groups of a transaction that have no marker yet.
-struct MarkersLeft: Equatable, Sendable {
+struct RemainingMarkers: Equatable, Sendable {
     var partitions: [TopicPartition] = []
     var groups: [String] = []
 

@@ -6,16 +6,16 @@ extension TransactionCoordinator {
         }
         let unknown = Set(named.filter { !partitionExists($0) })
         guard unknown.isEmpty else {
-            return reply(token, .addPartitions(.refused(request.topics, unknown: unknown)))
+            return reply(to: token, with: .addPartitions(.refused(request.topics, unknown: unknown)))
         }
         let producer = Producer(
             of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {
         case .failure(let refusal):
-            let error = told(refusal.error, fencedFrom: 2, request.version)
-            reply(token, .addPartitions(.all(request.topics, error)))
+            let error = clientError(for: refusal.error, fencedFrom: 2, version: request.version)
+            reply(to: token, with: .addPartitions(.all(request.topics, error: error)))
         case .success(let transaction):
-            let answer = TransactionAnswer.addPartitions(.all(request.topics, .none))
+            let answer = TransactionAnswer.addPartitions(.all(request.topics, error: .none))
             extend(transaction, partitions: named, groups: [], answering: token, with: answer)
         }
     }
@@ -25,15 +25,15 @@ extension TransactionCoordinator {
             of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {
         case .failure(let refusal):
-            let error = told(refusal.error, fencedFrom: 2, request.version)
-            reply(token, .addOffsets(TransactionResponse(error: error)))
+            let error = clientError(for: refusal.error, fencedFrom: 2, version: request.version)
+            reply(to: token, with: .addOffsets(TransactionResponse(error: error)))
         case .success(let transaction):
             guard !request.groupID.isEmpty else {
-                return reply(token, .addOffsets(TransactionResponse(error: .invalidGroupID)))
+                return reply(to: token, with: .addOffsets(TransactionResponse(error: .invalidGroupID)))
             }
             let groups = transaction.facts.state == .ongoing ? transaction.facts.groups : []
             guard groups.contains(request.groupID) || groups.count < settings.groupsPerTransactionMax else {
-                return reply(token, .addOffsets(TransactionResponse(error: .invalidRequest)))
+                return reply(to: token, with: .addOffsets(TransactionResponse(error: .invalidRequest)))
             }
             extend(
                 transaction, partitions: [], groups: [request.groupID], answering: token,
@@ -75,7 +75,9 @@ extension TransactionCoordinator {
     }
 
     /// Returns the error in the form that the client's version knows.
-    private func told(_ error: ErrorCode, fencedFrom version: Int16, _ asked: Int16) -> ErrorCode {
+    private func clientError(for error: ErrorCode, fencedFrom version: Int16, version asked: Int16)
+        -> ErrorCode
+    {
         error == .producerFenced && asked < version ? .invalidProducerEpoch : error
     }
 
@@ -93,17 +95,19 @@ extension TransactionCoordinator {
         }
         facts.partitions.formUnion(partitions)
         facts.groups.formUnion(groups)
-        if facts == transaction.facts { return reply(token, answer) }
+        if facts == transaction.facts { return reply(to: token, with: answer) }
         change(transaction, to: facts, answering: token, with: answer)
     }
 
     func end(_ request: EndTxnRequest, from token: ReplyToken) {
-        let error = endError(request)
+        let error = endError(of: request)
         guard error == nil, let transaction = transactions[request.transactionalID] else {
-            let told = told(error ?? .none, fencedFrom: 2, request.version)
-            return reply(token, .end(TransactionResponse(error: told)))
+            let told = clientError(for: error ?? .none, fencedFrom: 2, version: request.version)
+            return reply(to: token, with: .end(TransactionResponse(error: told)))
         }
-        guard transaction.facts.state == .ongoing else { return reply(token, .end(TransactionResponse())) }
+        guard transaction.facts.state == .ongoing else {
+            return reply(to: token, with: .end(TransactionResponse()))
+        }
         var facts = transaction.facts
         facts.state = request.commits ? .prepareCommit : .prepareAbort
         decide(transaction, to: facts, answering: token)
@@ -111,7 +115,7 @@ extension TransactionCoordinator {
 
     /// Returns the error of a request to end a transaction. Returns nil also for a repeated request with
     /// the same decision.
-    private func endError(_ request: EndTxnRequest) -> ErrorCode? {
+    private func endError(of request: EndTxnRequest) -> ErrorCode? {
         guard !request.transactionalID.isEmpty else { return .invalidRequest }
         guard let transaction = transactions[request.transactionalID],
             transaction.facts.producerID == request.producerID

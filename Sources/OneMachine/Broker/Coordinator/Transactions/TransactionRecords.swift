@@ -6,11 +6,11 @@ enum TransactionRecords {
     static let producerIDsKind: Int16 = 2
     static let version: Int16 = 1
 
-    static func transaction(_ id: String, _ facts: TransactionFacts) -> CoordinatorRecord {
-        CoordinatorRecord(key: key(id), value: value(facts))
+    static func transaction(id: String, facts: TransactionFacts) -> CoordinatorRecord {
+        CoordinatorRecord(key: key(id: id), value: value(of: facts))
     }
 
-    static func removed(_ id: String) -> CoordinatorRecord { CoordinatorRecord(key: key(id), value: nil) }
+    static func removed(id: String) -> CoordinatorRecord { CoordinatorRecord(key: key(id: id), value: nil) }
 
     /// Returns a record that says that producer ids below `end` may have been given out.
     static func producerIDs(end: Int64) -> CoordinatorRecord {
@@ -23,14 +23,14 @@ enum TransactionRecords {
         return CoordinatorRecord(key: key, value: writer.copied())
     }
 
-    private static func key(_ id: String) -> [UInt8] {
+    private static func key(id: String) -> [UInt8] {
         var writer = WireWriter(capacity: 64, flexible: true)
         writer.int16(transactionKind)
         writer.string(id)
         return writer.copied()
     }
 
-    private static func value(_ facts: TransactionFacts) -> [UInt8] {
+    private static func value(of facts: TransactionFacts) -> [UInt8] {
         var writer = WireWriter(capacity: 256, flexible: true)
         writer.int16(version)
         writer.int64(facts.producerID)

@@ -25,7 +25,7 @@ enum TransactionAnswer: Equatable {
 /// The actions that the transaction coordinator returns.
 enum TransactionAction: Equatable {
     case reply(ReplyToken, TransactionAnswer)
-    /// Append these records to the transactions' topic as one batch. Then call `persisted` when they are
+    /// Append these records to the transactions' topic as one batch. Then call `appendSucceeded` when they are
     /// durable, or `failed`.
     case persist(PersistID, [CoordinatorRecord])
     /// Write the markers. Then call `markersWritten` when all are durable, or `markersFailed` with the

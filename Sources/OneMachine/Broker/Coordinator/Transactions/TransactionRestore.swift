@@ -4,13 +4,13 @@ internal import Telemetry
 /// Restores transactions from their topic, and expires unused transactional ids.
 extension TransactionCoordinator {
     /// Restores one record. Must be called for every record in the order of the log, and then `begin`.
-    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.Restored {
+    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
         do throws(WireError) {
             return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
                 switch try key.int16() {
                 case TransactionRecords.transactionKind:
                     try self.restore(transaction: try key.string(), record.value)
-                case TransactionRecords.producerIDsKind: try self.restoreProducerIDs(record.value)
+                case TransactionRecords.producerIDsKind: try self.restoreProducerIDs(from: record.value)
                 default: .unknownVersion
                 }
             }
@@ -21,24 +21,27 @@ extension TransactionCoordinator {
 
     private func restore(
         transaction id: String, _ value: [UInt8]?
-    ) throws(WireError) -> CoordinatorRecord.Restored {
+    ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         guard let value else {
             transactions[id] = nil
             return .applied
         }
         guard let facts = try TransactionRecords.facts(from: value) else { return .unknownVersion }
-        guard facts.producerID >= 0, facts.producerID <= ProducerIDs.largest else { return .malformed }
+        guard facts.producerID >= 0, facts.producerID <= ProducerIDAllocator.largest else {
+            return .malformed
+        }
         transactions[id] = Transaction(id: id, facts: facts)
-        producerIDs.avoid(facts.producerID)
+        producerIDs.skip(past: facts.producerID)
         return .applied
     }
 
-    private func restoreProducerIDs(_ value: [UInt8]?) throws(WireError) -> CoordinatorRecord.Restored {
+    private func restoreProducerIDs(from value: [UInt8]?) throws(WireError) -> CoordinatorRecord.RestoreResult
+    {
         guard let value else { return .applied }
         return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
             guard try reader.int16() == TransactionRecords.version else { return .unknownVersion }
             let end = try reader.int64()
-            guard end >= 0, end <= ProducerIDs.largest else { return .malformed }
+            guard end >= 0, end <= ProducerIDAllocator.largest else { return .malformed }
             self.producerIDs.restore(end: end)
             return .applied
         }
@@ -46,11 +49,11 @@ extension TransactionCoordinator {
 
     /// Ends the restoration: completes prepared transactions and gives open ones the rest of their
     /// timeout.
-    func begin(at now: Moment) -> [TransactionAction] {
-        enter(at: now) {
+    func finishRestoring(at now: ClockReading) -> [TransactionAction] {
+        handleEvent(at: now) {
             for transaction in transactions.values.sorted(by: { $0.id < $1.id }) {
                 let facts = transaction.facts
-                if facts.state.isPrepared { writeMarkers(transaction) }
+                if facts.state.isPrepared { writeMarkers(of: transaction) }
                 guard facts.state == .ongoing else { continue }
                 let timeout = Int64(facts.timeoutMilliseconds)
                 let passed = now.expiry.milliseconds - (facts.startedAt ?? now.expiry).milliseconds

@@ -7,46 +7,46 @@ extension TransactionCoordinator {
         _ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken?,
         with answer: TransactionAnswer?
     ) {
-        send(transaction, of: facts) { .changed(id: transaction.id, $0, token, answer) }
+        persistChange(of: transaction, to: facts) { .changed(id: transaction.id, $0, token, answer) }
     }
 
     func decide(_ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken) {
-        send(transaction, of: facts) { .decided(id: transaction.id, $0, token) }
+        persistChange(of: transaction, to: facts) { .decided(id: transaction.id, $0, token) }
     }
 
-    private func send(
-        _ transaction: Transaction, of facts: TransactionFacts,
+    private func persistChange(
+        of transaction: Transaction, to facts: TransactionFacts,
         then continuation: (TransactionFacts) -> TransactionContinuation
     ) {
         var facts = facts
         facts.updatedAt = now.wall
         transaction.isChanging = true
-        persist([TransactionRecords.transaction(transaction.id, facts)], then: continuation(facts))
+        persist([TransactionRecords.transaction(id: transaction.id, facts: facts)], then: continuation(facts))
     }
 
-    func settle(_ id: PersistID, durable: Bool) {
-        guard let continuation = waiting.removeValue(forKey: id) else { return }
+    func settleAppend(_ id: PersistID, durable: Bool) {
+        guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         switch continuation {
         case .changed(let id, let facts, let token, let answer):
-            if let token, let answer { reply(token, durable ? answer : answer.unavailable) }
+            if let token, let answer { reply(to: token, with: durable ? answer : answer.unavailable) }
             settleChange(of: id, to: facts, durable: durable)
         case .decided(let id, let facts, let token):
             if durable {
                 transactions[id]?.ending = token
             } else {
-                reply(token, .end(TransactionResponse(error: .coordinatorNotAvailable)))
+                reply(to: token, with: .end(TransactionResponse(error: .coordinatorNotAvailable)))
             }
             settleChange(of: id, to: facts, durable: durable)
         case .completed: break
         case .producerIDs(let end):
-            producerIDs.extended(to: durable ? end : nil)
-            resumeWaiting(durable)
+            producerIDs.finishExtension(to: durable ? end : nil)
+            resumeWaiting(durable: durable)
         case .expired(let ids):
             for id in ids {
                 transactions[id]?.isChanging = false
                 guard durable else { continue }
                 transactions[id] = nil
-                deadlines.forget(id)
+                deadlines.remove(id)
             }
         }
     }
@@ -67,18 +67,19 @@ extension TransactionCoordinator {
         if facts.state.isPrepared {
             transaction.deadline = nil
             transaction.forgetAttempts()
-            writeMarkers(transaction)
+            writeMarkers(of: transaction)
         }
     }
 
-    private func resumeWaiting(_ durable: Bool) {
+    private func resumeWaiting(durable: Bool) {
         let resumed = waitingForIDs
         waitingForIDs.removeAll()
         for (request, token) in resumed {
             if durable {
-                initialise(request, from: token)
+                initProducerID(request, from: token)
             } else {
-                reply(token, .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable)))
+                reply(
+                    to: token, with: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable)))
             }
         }
     }
@@ -86,7 +87,7 @@ extension TransactionCoordinator {
     /// Completes a transaction whose markers are all written. No answer waits for the record: without it
     /// a restart writes the same markers again, and the log keeps it in front of the producer's next
     /// record.
-    func complete(_ id: MarkersID) {
+    func completeTransaction(markers id: MarkersID) {
         guard let name = marking.removeValue(forKey: id), let transaction = transactions[name],
             transaction.markers == id
         else { return }
@@ -98,33 +99,33 @@ extension TransactionCoordinator {
         transaction.facts.groups.removeAll()
         transaction.facts.startedAt = nil
         transaction.facts.updatedAt = now.wall
-        persist([TransactionRecords.transaction(name, transaction.facts)], then: .completed)
-        answerEnd(transaction)
+        persist([TransactionRecords.transaction(id: name, facts: transaction.facts)], then: .completed)
+        answerEnd(of: transaction)
     }
 
     /// Answers the producer. The decision stands even if markers fail, and the producer asked for the
     /// decision.
-    private func answerEnd(_ transaction: Transaction) {
+    private func answerEnd(of transaction: Transaction) {
         guard let token = transaction.ending else { return }
         transaction.ending = nil
-        reply(token, .end(TransactionResponse()))
+        reply(to: token, with: .end(TransactionResponse()))
     }
 
-    func retryMarkers(_ id: MarkersID, _ left: MarkersLeft) {
+    func retryMarkers(_ id: MarkersID, remaining left: RemainingMarkers) {
         guard let name = marking.removeValue(forKey: id), let transaction = transactions[name],
             transaction.markers == id
         else { return }
         transaction.markers = nil
-        transaction.left = left
+        transaction.remainingMarkers = left
         transaction.failedAttempts += 1
-        answerEnd(transaction)
+        answerEnd(of: transaction)
         let wait = settings.markerRetryMilliseconds(failedAttempts: transaction.failedAttempts)
         schedule(transaction, at: now.steady.advanced(byMilliseconds: wait))
     }
 
     /// Handles the deadline of a transactional id: the timeout of an open transaction, or the next
     /// attempt at markers.
-    func wake(_ transaction: Transaction) {
+    func handleDeadline(of transaction: Transaction) {
         guard let deadline = transaction.deadline else { return }
         guard deadline <= now.steady else { return schedule(transaction, at: deadline) }
         transaction.deadline = nil
@@ -132,11 +133,11 @@ extension TransactionCoordinator {
             return schedule(transaction, at: now.steady.advanced(byMilliseconds: settings.retryMilliseconds))
         }
         if transaction.facts.state == .ongoing {
-            fence(transaction, nil)
+            fence(transaction, answering: nil)
             // If the append fails, the transaction is still overdue.
             schedule(transaction, at: now.steady.advanced(byMilliseconds: settings.retryMilliseconds))
         } else if transaction.facts.state.isPrepared && transaction.markers == nil {
-            writeMarkers(transaction)
+            writeMarkers(of: transaction)
         }
     }
 }

@@ -31,5 +31,5 @@ struct TransactionFacts: Equatable {
     var startedAt: WallTime?
     var updatedAt: WallTime
 
-    static func isExhausted(_ epoch: Int16) -> Bool { epoch >= lastEpochGiven }
+    static func isExhausted(epoch: Int16) -> Bool { epoch >= lastEpochGiven }
 }

@@ -1,0 +1,118 @@
+internal import HTTP2
+internal import JSON
+internal import Lifecycle
+
+/// Creates, reads, deletes and lists an app's broadcast channels on Apple's management hosts. It is meant for
+/// a few calls a minute: each call is one request.
+package struct ChannelClient: Sendable {
+    /// Apple's limit on channels for each app and environment.
+    package static let countPerAppMax = 10_000
+    private static let deadlineMilliseconds = 15_000
+
+    private let client: LoopOwned<APNsClient>
+
+    /// Call on the client's loop.
+    package init(client: APNsClient) { self.client = LoopOwned(client, on: client.loop) }
+
+    /// Creates a channel and returns its id. The id is random, and is valid only for this app and
+    /// environment.
+    package func createChannel(for profile: PushProfile, storing storage: ChannelStoragePolicy)
+        async throws(ChannelError)
+        -> String
+    {
+        var body = JSONWriter(capacity: 64)
+        body.beginObject()
+        body.name("message-storage-policy")
+        body.value(storage.rawValue)
+        body.name("push-type")
+        body.value("LiveActivity")
+        body.endObject()
+        let details = try await sendRequest(for: profile, method: "POST", to: "channels", body: body.bytes)
+        guard let id = details.channelID, !id.isEmpty else { throw .malformedResponse }
+        return id
+    }
+
+    /// Returns the storage policy of a channel.
+    package func storagePolicy(for profile: PushProfile, ofChannel channelID: String)
+        async throws(ChannelError)
+        -> ChannelStoragePolicy
+    {
+        let details = try await sendRequest(for: profile, method: "GET", to: "channels", channelID: channelID)
+        let policy = try? JSONReader().read(details.body) {
+            $0.object()["message-storage-policy"].int(in: 0...1)
+        }
+        guard let policy, let storage = ChannelStoragePolicy(rawValue: policy) else {
+            throw .malformedResponse
+        }
+        return storage
+    }
+
+    /// Deletes a channel. Messages in transit may still arrive.
+    package func deleteChannel(for profile: PushProfile, id channelID: String) async throws(ChannelError) {
+        _ = try await sendRequest(for: profile, method: "DELETE", to: "channels", channelID: channelID)
+    }
+
+    package func listChannels(for profile: PushProfile) async throws(ChannelError) -> [String] {
+        let details = try await sendRequest(for: profile, method: "GET", to: "all-channels")
+        let list = try? JSONReader().read(details.body) { value in
+            var ids: [String] = []
+            var elements = value.object()["channels"].array(countMax: ChannelClient.countPerAppMax)
+            while let element = elements.next() { ids.append(element.string()) }
+            return ids
+        }
+        guard let list else { throw .malformedResponse }
+        return list
+    }
+
+    // MARK: One request
+
+    private func sendRequest(
+        for profile: PushProfile, method: String, to what: String, channelID: String? = nil,
+        body: [UInt8] = []
+    ) async throws(ChannelError) -> PushDetails {
+        let answer = await withCheckedContinuation { continuation in
+            let isRunning = client.execute { client in
+                Self.beginRequest(
+                    for: profile, method: method, to: what, channelID: channelID, body: body, by: client
+                ) {
+                    continuation.resume(returning: $0)
+                }
+            }
+            if !isRunning { continuation.resume(returning: .failure(.notAccepted(.stopped))) }
+        }
+        return try answer.get()
+    }
+
+    private static func beginRequest(
+        for profile: PushProfile, method: String, to what: String, channelID: String?, body: [UInt8],
+        by client: APNsClient, then done: @escaping @Sendable (Result<PushDetails, ChannelError>) -> Void
+    ) {
+        let endpoint = client.provider.settings.hosts(for: profile.environment).channels
+        let pool = client.pool(
+            for: ConnectionPool.Key(endpoint: endpoint, appEnvironment: profile, purpose: .channels))
+        let path = "/1/apps/\(profile.bundleID)/\(what)"
+        let headers = channelID.map { [HeaderField(name: "apns-channel-id", value: $0)] } ?? []
+        let isPath = path.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isPath,
+            let template = try? PushTemplate(
+                .fixed(path: Array(path.utf8)), method: method, headers: headers, body: body, pool: pool)
+        else { return done(.failure(.invalidIdentifier)) }
+        let deadline = client.loop.now.advanced(byMilliseconds: ChannelClient.deadlineMilliseconds)
+        do {
+            try client.sendRequest(template, within: PushDeadlines(deadline: deadline)) { outcome, details in
+                done(ChannelClient.result(of: outcome, details: details))
+            }
+        } catch {
+            done(.failure(.notAccepted(error)))
+        }
+    }
+
+    private static func result(
+        of outcome: PushOutcome, details: PushDetails?
+    ) -> Result<PushDetails, ChannelError> {
+        guard outcome.end == .answered else { return .failure(.unanswered(outcome.end)) }
+        guard let details else { return .failure(.malformedResponse) }
+        return details.response.disposition == .accepted
+            ? .success(details) : .failure(.refused(details.response))
+    }
+}

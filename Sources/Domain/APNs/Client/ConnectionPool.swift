@@ -1,0 +1,267 @@
+internal import HTTP2
+internal import Lifecycle
+
+/// A `PoolStateMachine` with its connections. It carries out the pool's actions and passes events to the pool.
+final class ConnectionPool {
+    /// The endpoint, app and purpose of a pool. Each purpose has its own limits.
+    struct Key: Hashable {
+        enum Purpose {
+            case pushes
+            /// Pushes to suspect tokens.
+            case suspects
+            /// Management of channels.
+            case channels
+        }
+
+        let endpoint: Endpoint
+        let appEnvironment: PushProfile
+        let purpose: Purpose
+    }
+
+    let key: Key
+    /// Number of the pool, unique in the client's lifetime.
+    let number: Int32
+    /// Number of the pool in the connect budget, unique in the process.
+    private let requesterID: UInt64
+    let client: APNsClient
+    let answerBytesMax: Int
+    /// Exclusivity is unchecked, also below. Each push accesses these several times on one thread, and no
+    /// call made during an access uses them again.
+    @safe @exclusivity(unchecked) var stateMachine: PoolStateMachine
+    let pushes = PushTable()
+    var connections: [PushConnection] = []
+    @safe @exclusivity(unchecked) var bearer: BearerToken?
+    /// The reason why no connection could be opened. Nil once a connection works.
+    @safe @exclusivity(unchecked) var connectFailure: String?
+    /// Time of the next tick.
+    var tickAt: Instant
+    /// Time at which a template was last made for the pool.
+    var lastTemplateAt: Instant
+    /// Whether the client's directory contains the pool.
+    var isListed = false
+
+    private let pathBuffer = PushPathBuffer()
+    /// Number of pushes taken since the last `flush`.
+    @safe @exclusivity(unchecked) private var unflushedPushes = 0
+    @safe @exclusivity(unchecked) private var isFlushRequested = false
+    /// Number of pushes that are passed to connections in one batch. A batch looks up the bearer and the
+    /// connection once.
+    private static let unflushedPushesMax = 32
+
+    init(key: Key, number: Int32, settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
+        self.key = key
+        self.number = number
+        self.client = client
+        self.answerBytesMax = answerBytesMax
+        requesterID = client.provider.nextRequesterID()
+        stateMachine = PoolStateMachine(settings: settings, seed: UInt64.random(in: .min ... .max))
+        tickAt = client.loop.now
+        lastTemplateAt = client.loop.now
+        refreshBearer()
+    }
+
+    deinit { pathBuffer.free() }
+
+    var settings: PoolSettings { stateMachine.settings }
+    private var now: Instant { client.loop.now }
+
+    // MARK: Pushes
+
+    /// - Parameter token: the bytes of the token, empty if the path is fixed.
+    func push(
+        _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64,
+        deadlines limits: PushDeadlines,
+        completion: ((PushOutcome, PushDetails?) -> Void)? = nil
+    ) throws(PushRefusal) -> PoolTicket {
+        if bearer == nil { refreshBearer() }
+        guard bearer != nil else { throw .noProviderKey }
+        let now = now
+        let ticket = try stateMachine.submit(sendBy: limits.sendBy, attempts: limits.attempts, at: now)
+        let parcel = unsafe pushes.occupy(slot: Int(ticket.index), token: token)
+        unsafe parcel.pointee.begin(
+            with: template, id: id, tag: tag, within: limits, at: now, then: completion)
+        requestFlush()
+        unflushedPushes += 1
+        if unflushedPushes >= min(ConnectionPool.unflushedPushesMax, settings.waitingMax) { flush() }
+        return ticket
+    }
+
+    /// Withdraws a push that was not fully sent.
+    func withdraw(_ ticket: PoolTicket) -> Bool {
+        guard stateMachine.isCurrent(ticket) else { return false }
+        let slot = Int(ticket.index)
+        if stateMachine.withdraw(ticket) {
+            client.reportEnded(in: self, slot: slot, end: .withdrawn)
+            return true
+        }
+        guard let request = unsafe pushes[slot].pointee.request,
+            let connection = connections.first(where: { $0.number == stateMachine.connection(of: ticket) }),
+            connection.session.withdraw(request)
+        else { return false }
+        handleOutcomes(of: connection)
+        connection.scheduleSend()
+        return true
+    }
+
+    /// Withdraws all pushes that were not fully sent.
+    func withdrawAll() {
+        for ticket in stateMachine.takeWaiting() {
+            client.reportEnded(in: self, slot: Int(ticket.index), end: .withdrawn)
+        }
+        for connection in connections where connection.session.openRequests > 0 {
+            connection.session.withdrawAll()
+            handleOutcomes(of: connection)
+            connection.scheduleSend()
+        }
+    }
+
+    /// Requests a call of `endTurn`.
+    func requestFlush() {
+        guard !isFlushRequested else { return }
+        isFlushRequested = true
+        client.requestFlush(of: self)
+    }
+
+    func endTurn() {
+        isFlushRequested = false
+        for connection in connections { handleOutcomes(of: connection) }
+        flush()
+    }
+
+    /// Sends the requests that have a connection.
+    func flush() {
+        unflushedPushes = 0
+        guard stateMachine.hasQueuedRequests else { return }
+        guard let bearer else { return endWaitingWithoutKey() }
+        var next = stateMachine.nextSend(at: now)
+        while let first = next {
+            guard let connection = connection(numbered: first.connection) else {
+                preconditionFailure("the pool chose a connection that does not exist")
+            }
+            connection.scheduleSend()
+            next = send(from: first, over: connection, by: bearer)
+        }
+        performActions()
+        if stateMachine.hasQueuedRequests { client.requestGrowth(of: self) }
+    }
+
+    /// Sends consecutive requests over one connection. Neighbors nearly always belong to one send, so their
+    /// shared parts are looked up once.
+    ///
+    /// - Returns: the first request that uses another connection.
+    private func send(
+        from first: PoolStateMachine.Send, over connection: PushConnection, by bearer: BearerToken
+    ) -> PoolStateMachine.Send? {
+        let now = now
+        var next = first
+        while let template = unsafe pushes[Int(next.ticket.index)].pointee.template {
+            let (request, body) = (template.request(with: bearer), template.body)
+            repeat {
+                if !send(next.ticket, of: template, as: request, body: body, over: connection, by: bearer) {
+                    stateMachine.requeueUnsent(next.ticket)
+                }
+                guard let following = stateMachine.nextSend(at: now) else { return nil }
+                guard following.connection == connection.number else { return following }
+                next = following
+            } while unsafe pushes[Int(next.ticket.index)].pointee.uses(template)
+        }
+        preconditionFailure("an open push has no template")
+    }
+
+    private func send(
+        _ ticket: PoolTicket, of template: PushTemplate, as request: RequestTemplate, body: SharedBody?,
+        over connection: PushConnection, by bearer: BearerToken
+    ) -> Bool {
+        let slot = Int(ticket.index)
+        let parcel = unsafe pushes[slot]
+        let text = unsafe pathBuffer.write(
+            template.pathKind, token: pushes.token(inSlot: slot), id: parcel.pointee.id)
+        let sent = unsafe connection.submit(
+            request, path: text.path.span, varying: text.id.span, body: body, tag: ticket.tag,
+            sendBy: unsafe parcel.pointee.sendBy,
+            deadline: unsafe parcel.pointee.deadline)
+        guard let sent else { return false }
+        unsafe parcel.pointee.markSent(as: sent, with: bearer)
+        return true
+    }
+
+    /// Ends the waiting pushes. Without a key no push can be sent, and waiting does not help.
+    private func endWaitingWithoutKey() {
+        for ticket in stateMachine.takeWaiting() {
+            client.reportEnded(in: self, slot: Int(ticket.index), end: .notProcessed(.noProviderKey))
+        }
+    }
+
+    // MARK: Time
+
+    func tick() {
+        refreshBearer()
+        for connection in connections where connection.session.openRequests > 0 {
+            connection.session.endExpiredRequests(at: now)
+            handleOutcomes(of: connection)
+            if connection.session.wantsToSend { connection.scheduleSend() }
+        }
+        stateMachine.tick(at: now) { mayConnect($0) }
+        performActions()
+        flush()
+    }
+
+    func grow() {
+        stateMachine.grow(at: now) { mayConnect($0) }
+        performActions()
+    }
+
+    private func mayConnect(_ ask: ConnectRequest) -> Bool {
+        bearer != nil
+            && client.provider.mayConnect(to: key.endpoint.host, for: requesterID, request: ask, at: now)
+    }
+
+    /// Whether no request and no connection exists, and the pool was not used for a while.
+    var isExpired: Bool {
+        stateMachine.isIdle && stateMachine.connectionCount == 0
+            && now.milliseconds(since: max(lastTemplateAt, stateMachine.usedAt ?? lastTemplateAt))
+                >= client.provider.settings.idlePoolMilliseconds
+    }
+
+    /// Fetches the current provider token. Connections that were opened with another key are retired. So are
+    /// connections that may not yet get another token.
+    func refreshBearer() {
+        let fresh = client.provider.tokens.bearer(for: key.appEnvironment.key, at: now)
+        if let bearer,
+            fresh?.keyRevision != bearer.keyRevision || fresh?.earlyTokenCount != bearer.earlyTokenCount
+        {
+            stateMachine.retireAll(at: now)
+        }
+        bearer = fresh
+    }
+
+    func stop() {
+        stateMachine.stop(at: now)
+        performActions()
+    }
+
+    func closeAll() {
+        stateMachine.closeAll()
+        performActions()
+    }
+
+    func performActions() {
+        for action in stateMachine.takeActions() {
+            switch action {
+            case .connect(let number):
+                let connection = PushConnection(number: number, pool: self)
+                connections.append(connection)
+                connection.connect(as: client.provider, on: client.loop)
+            case .ping(let number): connection(numbered: number)?.ping()
+            case .finish(let number): connection(numbered: number)?.finish()
+            case .close(let number): connection(numbered: number)?.close()
+            case .end(let ticket, let end): client.reportEnded(in: self, slot: Int(ticket.index), end: end)
+            case .noLateAnswer(let ticket): client.reportNoLateAnswer(in: self, slot: Int(ticket.index))
+            }
+        }
+    }
+
+    private func connection(numbered number: UInt32) -> PushConnection? {
+        connections.first { $0.number == number }
+    }
+}

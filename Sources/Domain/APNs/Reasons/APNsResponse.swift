@@ -1,0 +1,66 @@
+package import JSON
+
+/// The answer of APNs to one request, with its disposition.
+package struct APNsResponse: Sendable, Hashable {
+    package let status: Int
+    /// The text of the reason as received, even if it is unknown. Nil if the answer has no reason.
+    package let reasonText: String?
+    package let reason: APNsReason?
+    /// Milliseconds since 1970 at which APNs found that the token was dead.
+    package let timestamp: Int64?
+    package let disposition: ResponseDisposition
+
+    /// - Parameter body: the body as received. It may be truncated or not be JSON.
+    package init(status: Int, body: some Collection<UInt8>, with reader: JSONReader) {
+        self.status = status
+        let content =
+            (200...299).contains(status) || body.isEmpty ? nil : APNsResponse.parse(Array(body), with: reader)
+        reasonText = content?.reason
+        reason = content?.reason.flatMap { APNsReason(text: $0) }
+        timestamp = content?.timestamp
+        disposition = reason?.disposition ?? APNsResponse.disposition(ofStatus: status)
+    }
+
+    /// Error bodies are short. Longer bodies are not parsed.
+    private static let bodyBytesMax = 4096
+    /// Limit on a reason, because it appears in metrics and logs.
+    private static let reasonBytesMax = 64
+
+    private static func parse(
+        _ body: [UInt8], with reader: JSONReader
+    ) -> (reason: String?, timestamp: Int64?)? {
+        guard body.count <= bodyBytesMax else { return nil }
+        return try? reader.read(body) { value in
+            guard value.kind == .object else { return (nil, nil) }
+            let object = value.object()
+            let reason = object["reason"]
+            let timestamp = object["timestamp"]
+            let text = reason.kind == .string ? reason.string() : nil
+            return (
+                text.flatMap { isPlainText($0) ? $0 : nil },
+                timestamp.kind == .integer ? Int64(timestamp.int()) : nil
+            )
+        }
+    }
+
+    /// Whether the text has only letters, digits and blanks. Text from outside appears in labels and logs.
+    private static func isPlainText(_ text: String) -> Bool {
+        (1...reasonBytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                    || $0 == 0x20
+            }
+    }
+
+    /// Returns the disposition of an answer without a known reason. Such an answer never costs a token.
+    private static func disposition(ofStatus status: Int) -> ResponseDisposition {
+        switch status {
+        // The channel hosts answer 201 and 204.
+        case 200...299: .accepted
+        case 403: .appMisconfigured
+        case 429: .tokenThrottled
+        case 500...599: .serverTrouble
+        default: .requestFaulty
+        }
+    }
+}

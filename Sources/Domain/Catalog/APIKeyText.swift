@@ -1,0 +1,52 @@
+internal import Cryptography
+package import LiveActivity
+
+/// The text of an API key: `flotilla_<role>_<id>_<secret><checksum>`. The parts are letters and digits.
+///
+/// The prefix identifies a key for people and for scanners of leaked keys. The checksum shows, before any
+/// lookup, that the key is complete. The role in the text is only informative. The role in the catalog
+/// decides.
+package struct APIKeyText: Sendable {
+    package static let idCharacters = 12
+    /// 43 of 62 characters: 256 bits.
+    static let secretCharacters = 43
+    static let checksumCharacters = 6
+    private static let prefix = "flotilla_"
+
+    package let id: String
+    package let secretHash: [UInt8]
+
+    /// Returns nil if the text cannot be a key.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8.dropLast()),
+            parts[2].count == Self.idCharacters,
+            parts[3].count == Self.secretCharacters + Self.checksumCharacters,
+            (parts[2] + parts[3]).allSatisfy(Base62.isDigit)
+        else { return nil }
+        let body = bytes.dropLast(Self.checksumCharacters)
+        guard bytes.suffix(Self.checksumCharacters).elementsEqual(Self.checksum(of: body)) else { return nil }
+        id = String(decoding: parts[2], as: UTF8.self)
+        secretHash = SHA256.digest(of: Array(parts[3].prefix(Self.secretCharacters)))
+    }
+
+    /// Makes a new key. The text is shown once and stored nowhere. The record is stored.
+    package static func makeKey(
+        app: String, role: APIKey.Role, atMilliseconds now: Int64
+    ) -> (text: String, record: APIKey) {
+        let id = Base62.random(count: idCharacters)
+        let secret = Base62.random(count: secretCharacters)
+        var text = Array("\(prefix)\(role.rawValue)_".utf8) + id + [UInt8(ascii: "_")] + secret
+        text += checksum(of: text[...])
+        let record = APIKey(
+            id: String(decoding: id, as: UTF8.self), app: app, role: role,
+            secretHash: SHA256.digest(of: secret),
+            createdAt: now)
+        return (String(decoding: text, as: UTF8.self), record)
+    }
+
+    private static func checksum(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+        Base62.encode(CRC32.checksum(of: bytes), digits: checksumCharacters)
+    }
+}

@@ -1,0 +1,109 @@
+internal import Kafka
+internal import Lifecycle
+
+/// The work of a `CatalogReader`'s thread. Confined to its loop.
+final class CatalogLoop: EventHandler {
+    /// The interval between polls. A consumer must be polled even if no records arrive.
+    private static let pollMilliseconds = 1000
+    /// The limit for one question to a cluster that may be unavailable. For this time the thread is blocked,
+    /// also its shutdown.
+    private static let requestMilliseconds = 500
+    /// The pause before the next question.
+    private static let pauseMilliseconds = 50
+
+    private let loop: EventLoop
+    private let makeFollower: () throws -> CatalogFollower
+    private let publish: (CatalogSnapshot) -> Void
+    private let fail: (any Error) -> Void
+    private var follower: CatalogFollower?
+    private var timer: LoopTimer?
+    private var pendingReads: [PendingRead] = []
+
+    /// A caller that waits until the topic has been read to the end that it had at the time of the call.
+    private struct PendingRead {
+        /// The end to reach, or nil until the cluster has answered.
+        var end: Int64?
+        let deadline: Instant
+        let completion: () -> Void
+    }
+
+    init(
+        on loop: EventLoop, make: @escaping () throws -> CatalogFollower,
+        publish: @escaping (CatalogSnapshot) -> Void, fail: @escaping (any Error) -> Void
+    ) throws {
+        self.loop = loop
+        self.makeFollower = make
+        self.publish = publish
+        self.fail = fail
+        try startFollowing()
+        timer = LoopTimer(on: loop) { [unowned self] in didBecomeReady(.readable) }
+        timer?.schedule(at: loop.now)
+    }
+
+    /// Registers a caller. All callers of one iteration share one question to the cluster.
+    func readToCurrentEnd(until: Instant, then: @escaping () -> Void) {
+        pendingReads.append(PendingRead(end: nil, deadline: until, completion: then))
+        timer?.schedule(at: loop.now)
+    }
+
+    private func completePendingReads(with follower: CatalogFollower) {
+        if pendingReads.isEmpty { return }
+        if pendingReads.contains(where: { $0.end == nil }),
+            let end = try? follower.currentEnd(withinMilliseconds: Self.requestMilliseconds)
+        {
+            for index in pendingReads.indices where pendingReads[index].end == nil {
+                pendingReads[index].end = end
+            }
+        }
+        let now = Instant.now()
+        let isDone = { (one: PendingRead) in
+            one.deadline <= now || (follower.isAtEnd && one.end.map { follower.next >= $0 } ?? false)
+        }
+        let done = pendingReads.filter(isDone)
+        pendingReads.removeAll(where: isDone)
+        for one in done { one.completion() }
+    }
+
+    private func startFollowing() throws {
+        let follower = try makeFollower()
+        try loop.register(follower.descriptor, for: .readable, handler: self)
+        self.follower = follower
+    }
+
+    func didBecomeReady(_ readiness: Readiness) {
+        guard let follower else { return }
+        var pause = Self.pauseMilliseconds
+        defer { timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause)) }
+        do {
+            let wasAtEnd = follower.isAtEnd
+            let hasBegun = follower.tryToBegin(withinMilliseconds: Self.requestMilliseconds)
+            let isChanged = try follower.poll()
+            if follower.isAtEnd, isChanged || !wasAtEnd { publish(follower.catalog) }
+            if hasBegun {
+                completePendingReads(with: follower)
+                if pendingReads.isEmpty { pause = Self.pollMilliseconds }
+            }
+        } catch {
+            restartFollower()
+        }
+    }
+
+    /// Makes a new consumer. The old catalog stays valid until the new consumer has reached the end.
+    private func restartFollower() {
+        stopFollowing()
+        do { try startFollowing() } catch { fail(error) }
+    }
+
+    private func stopFollowing() {
+        if let follower { loop.deregister(follower.descriptor) }
+        follower = nil
+    }
+
+    func loopWillEnd() {
+        timer?.cancel()
+        timer = nil
+        for one in pendingReads { one.completion() }
+        pendingReads = []
+        stopFollowing()
+    }
+}

@@ -1,0 +1,63 @@
+internal import JSON
+
+/// The settings and secrets that prove a user's identity to the gateway. The app's own server shares the
+/// secrets with Flotilla. It gives a phone the HMAC-SHA256 of its user's id, and the phone's reports carry
+/// this proof.
+///
+/// The gateway needs the secrets themselves, so a hash is not enough. They are sealed with the installation's
+/// sealing keys. Without sealing keys an app cannot have such secrets.
+package struct UserProofSettings: Sendable, Hashable {
+    package struct Secret: Sendable, Hashable {
+        /// Milliseconds since 1970.
+        package var createdAt: Int64
+        /// The result of `TokenSeal.seal(secret:)`.
+        package var sealed: String
+
+        package init(createdAt: Int64, sealed: String) {
+            self.createdAt = createdAt
+            self.sealed = sealed
+        }
+    }
+
+    /// The newest secret and its predecessor, so that servers can change from one to the other.
+    package static let secretsMax = 2
+    package static let secretBytes = 32
+    /// The name under which the secrets are sealed.
+    package static let secretName = "user-proof"
+
+    /// Whether a phone's report that names a user must carry a proof.
+    package var isRequired: Bool
+    /// The secrets, oldest first.
+    package var secrets: [Secret]
+
+    package init(isRequired: Bool, secrets: [Secret]) {
+        self.isRequired = isRequired
+        self.secrets = secrets
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.field("required", isRequired)
+        writer.name("secrets")
+        writer.beginArray()
+        for secret in secrets {
+            writer.beginObject()
+            writer.field("createdAt", secret.createdAt)
+            writer.field("sealed", secret.sealed)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    init(from object: JSONObject) {
+        isRequired = object["required"].bool()
+        secrets = []
+        var elements = object["secrets"].array(countMax: Self.secretsMax)
+        while let element = elements.next() {
+            let secret = element.object()
+            secrets.append(
+                Secret(createdAt: secret["createdAt"].timeMilliseconds(), sealed: secret["sealed"].string()))
+        }
+    }
+}

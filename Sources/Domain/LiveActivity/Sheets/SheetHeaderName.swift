@@ -1,0 +1,43 @@
+/// The names of a sheet's headers in the topic.
+package enum SheetHeaderName {
+    package static let apns: StaticString = "apns"
+    package static let flotilla: StaticString = "flotilla"
+    package static let to: StaticString = "to"
+    package static let origin: StaticString = "origin"
+}
+
+/// The names of the lines in the headers `apns`, `flotilla` and `origin`.
+package enum SheetLineName: String, Sendable, CaseIterable {
+    // `apns`: the header lines that APNs receives.
+    case topic = "apns-topic"
+    case priority = "apns-priority"
+    case expiration = "apns-expiration"
+    case collapseID = "apns-collapse-id"
+
+    // `flotilla`.
+    case version = "v"
+    case app
+    case environment
+    case broadcast
+    case send
+    case group
+    case scope
+    case generation
+    case order = "version"
+    case event
+    case deadline
+    case attemptsMax = "attempts"
+    case conflate
+    case unknownStart = "unknown-start"
+    case acceptedAt = "accepted-at"
+
+    // `origin`.
+    case firstTopic = "topic"
+    case partition
+    case offset
+    case lines
+    case attempt
+    case tries
+    case dueAt = "due-at"
+    case reason
+}

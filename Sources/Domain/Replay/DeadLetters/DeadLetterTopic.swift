@@ -1,0 +1,72 @@
+package import Kafka
+package import Topics
+
+/// The topic `dead-letters` for commands. It is read one partition at a time, so memory holds only a few bits
+/// for each dead letter of one partition.
+package struct DeadLetterTopic {
+    let settings: KafkaSettings
+    let layout: TopicLayout
+    private let scanner: TopicScanner
+
+    package init(settings: KafkaSettings, layout: TopicLayout) {
+        self.settings = settings
+        self.layout = layout
+        scanner = TopicScanner(settings)
+    }
+
+    var partitions: Range<Int32> { 0..<Int32(layout.partitions(of: .deadLetters)) }
+
+    @discardableResult
+    func scan(
+        _ topic: TopicName, in partition: Int32, from start: TopicScanner.Start = .beginning,
+        each: (borrowing Kafka.Record) throws -> Void
+    ) throws -> Int64 {
+        try scanner.read(TopicPartition(layout.name(of: topic), partition), from: start, each: each)
+    }
+
+    /// Returns the current end offset of each partition, by its number.
+    func endOffsets() throws -> [Int64] {
+        try partitions.map { try scanner.end(of: TopicPartition(layout.name(of: .deadLetters), $0)) }
+    }
+
+    /// Returns the journal of a partition, with the state of its dead letters.
+    func journal(of partition: Int32, matching filter: DeadLetterFilter) throws -> DeadLetterJournal {
+        var journal = DeadLetterJournal()
+        try scan(.deadLetters, in: partition, from: filter.scanStart) { journal.apply($0) }
+        return journal
+    }
+
+    /// Passes the matching dead letters to `body` in order, up to the journal's end. `body` can throw
+    /// `StopScan` to stop.
+    ///
+    /// - Parameters:
+    ///   - start: The start of the scan, or nil for the first possible match.
+    ///   - end: The first offset that is not visited.
+    func forEach(
+        in partition: Int32, matching filter: DeadLetterFilter, journal: DeadLetterJournal,
+        from start: TopicScanner.Start? = nil, before end: Int64 = .max,
+        body: (DeadLetterRecord, DeadLetterJournal.DeadLetterState) throws -> Void
+    ) throws {
+        guard journal.end > 0 else { return }
+        try scan(.deadLetters, in: partition, from: start ?? filter.scanStart) { record in
+            guard record.offset < min(journal.end, end), let letter = DeadLetterRecord(record),
+                filter.matches(letter)
+            else {
+                return
+            }
+            try body(letter, journal.state(of: record.offset))
+        }
+    }
+
+    /// Passes all matching dead letters to `body`, in any state.
+    package func forEach(
+        matching filter: DeadLetterFilter,
+        body: (DeadLetterRecord, DeadLetterJournal.DeadLetterState) throws -> Void
+    ) throws {
+        for partition in partitions where filter.includes(partition: partition) {
+            try forEach(
+                in: partition, matching: filter, journal: journal(of: partition, matching: filter), body: body
+            )
+        }
+    }
+}

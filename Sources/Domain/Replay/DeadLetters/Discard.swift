@@ -1,0 +1,58 @@
+internal import LiveActivity
+
+/// A call that marks dead letters as discarded. They stay in the topic until its retention deletes them.
+/// Other calls skip them unless the caller asks for them.
+package struct Discard {
+    private let deadLetters: DeadLetterTopic
+    private let filter: DeadLetterFilter
+    private let author: String
+    private let run: String
+
+    package init(deadLetters box: DeadLetterTopic, filter: DeadLetterFilter, author: String, run: String) {
+        self.deadLetters = box
+        self.filter = filter
+        self.author = author
+        self.run = run
+    }
+
+    /// Returns the number of dead letters that it would mark, and of those that another call is redriving.
+    package func preview() throws -> (letters: Int, busy: Int) {
+        var (letters, busy) = (0, 0)
+        try deadLetters.forEach(matching: filter) { _, state in
+            if state == .open { letters += 1 }
+            if state == .doubtful { busy += 1 }
+        }
+        return (letters, busy)
+    }
+
+    /// Marks the dead letters and returns their count.
+    ///
+    /// - Parameter progress: Called after each mark. An error that it throws ends the call between two marks.
+    package func execute(progress: (Int) throws -> Void) throws -> Int {
+        let writer = try ReplayWriter(deadLetters: deadLetters, author: author, run: run)
+        var count = 0
+        for partition in deadLetters.partitions where filter.includes(partition: partition) {
+            let journal = try deadLetters.journal(of: partition, matching: filter)
+            var batch: [(offset: Int64, app: String?)] = []
+            func mark() throws {
+                guard !batch.isEmpty else { return }
+                for app in Set(batch.compactMap(\.app)).sorted() {
+                    let share = batch.count { $0.app == app }
+                    try writer.writeAudit(
+                        "dead-letters.discard", app: app, subject: "\(share) letters, run \(run)")
+                }
+                try writer.writeMark(.discard, phase: .done, in: partition, letters: batch.map(\.offset))
+                count += batch.count
+                batch.removeAll()
+                try progress(count)
+            }
+            try deadLetters.forEach(in: partition, matching: filter, journal: journal) { letter, state in
+                guard state == .open else { return }
+                batch.append((letter.id.offset, letter.app))
+                if batch.count >= Redrive.batchLettersMax { try mark() }
+            }
+            try mark()
+        }
+        return count
+    }
+}

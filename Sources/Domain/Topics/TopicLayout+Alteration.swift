@@ -1,0 +1,20 @@
+package import Kafka
+
+extension TopicLayout {
+    /// Adds missing settings to existing topics, for example after an update of Flotilla that needs more
+    /// settings. Returns the corrected mismatches. Partitions and all other settings stay unchanged.
+    @discardableResult
+    package func alter(
+        _ topics: [TopicName] = TopicName.allCases, on admin: AdminClient
+    ) throws(KafkaError) -> [TopicMismatch] {
+        let mended = try check(topics, on: admin).filter { $0.setting != nil }
+        var changes: [String: [String: String]] = [:]
+        for mismatch in mended {
+            changes[mismatch.topic, default: [:]][mismatch.property.rawValue] = mismatch.setting
+        }
+        if !changes.isEmpty {
+            try admin.alterConfigurations(changes, withinMilliseconds: Self.requestMilliseconds)
+        }
+        return mended
+    }
+}

@@ -1,0 +1,74 @@
+/// The table of topics: the number of partitions, and the retention.
+extension TopicLayout {
+    private static let hour: Int64 = 3_600_000
+    private static let day: Int64 = 24 * hour
+    /// A record of 4 MiB with space for its key and headers.
+    private static let largeRecordBytes = 4 << 20 + 1 << 16
+    /// Any record with the headers of a dead letter.
+    private static let deadLetterBytes = largeRecordBytes + 1 << 16
+
+    func requirements(of topic: TopicName) -> TopicRequirements {
+        func retained(forMilliseconds time: Int64, recordBytesMax: Int? = nil) -> TopicRequirements {
+            TopicRequirements(
+                partitions: lanes, cleanup: .delete(afterMilliseconds: time), recordBytesMax: recordBytesMax)
+        }
+        func compacted(partitions: Int, deletedAfterMilliseconds time: Int64? = nil) -> TopicRequirements {
+            TopicRequirements(
+                partitions: partitions,
+                cleanup: time.map { .compactAndDelete(afterMilliseconds: $0) } ?? .compact)
+        }
+        switch topic {
+        case .catalog: return compacted(partitions: 1)
+        case .installations, .registry, .groups, .timers: return compacted(partitions: lanes)
+        case .events, .deadLetters:
+            return retained(
+                forMilliseconds: 30 * Self.day,
+                recordBytesMax: topic == .deadLetters ? Self.deadLetterBytes : nil)
+        case .sends, .sendsTimed:
+            return retained(forMilliseconds: 7 * Self.day, recordBytesMax: Self.largeRecordBytes)
+        case .superseded, .members: return compacted(partitions: 1, deletedAfterMilliseconds: Self.day)
+        case .expansionsUrgent, .expansions:
+            return retained(forMilliseconds: Self.day, recordBytesMax: Self.largeRecordBytes)
+        case .starts: return compacted(partitions: lanes, deletedAfterMilliseconds: 2 * Self.day)
+        case .jobsUrgent, .jobs: return retained(forMilliseconds: Self.day)
+        case .jobsLater5s, .jobsLater2m: return retained(forMilliseconds: 2 * Self.day)
+        case .reports, .progress, .receipts, .schedules, .schedulesAuto:
+            return retained(forMilliseconds: 7 * Self.day)
+        case .replies: return retained(forMilliseconds: Self.hour)
+        case .audit: return retained(forMilliseconds: 400 * Self.day)
+        }
+    }
+}
+
+extension TopicLayout {
+    /// Whether the topic keeps the newest record of each key.
+    package func isCompacted(_ topic: TopicName) -> Bool { requirements(of: topic).cleanup.isCompacting }
+
+    /// Whether the topic's records are deleted at an age.
+    package func isDeletedByTime(_ topic: TopicName) -> Bool {
+        requirements(of: topic).cleanup.retentionMilliseconds != nil
+    }
+}
+
+extension TopicName {
+    /// Whether the topic's records are written in transactions, whose markers take offsets too.
+    package var hasTransactions: Bool {
+        switch self {
+        case .installations, .registry, .events, .groups, .expansionsUrgent, .expansions, .progress, .starts,
+            .jobsUrgent, .jobs, .sendsTimed, .schedulesAuto, .timers, .replies:
+            true
+        case .catalog, .reports, .sends, .superseded, .jobsLater5s, .jobsLater2m, .receipts, .schedules,
+            .members, .audit, .deadLetters:
+            false
+        }
+    }
+
+    /// Whether a record is worthless before the topic's retention deletes it. An activity lives at most twelve hours, and
+    /// these topics keep their records for a day or longer.
+    package var expiresBeforeRetention: Bool {
+        switch self {
+        case .expansionsUrgent, .expansions, .jobsUrgent, .jobs, .jobsLater5s, .jobsLater2m: true
+        default: false
+        }
+    }
+}

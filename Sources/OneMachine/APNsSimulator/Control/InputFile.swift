@@ -1,0 +1,68 @@
+internal import Glibc
+internal import JSON
+package import Lifecycle
+internal import LiveActivity
+
+/// An unusable input file, with all its problems.
+package struct InputFileError: FatalError {
+    package let description: String
+    package var exitStatus: ExitStatus { .dataError }
+}
+
+/// The input files that an operator gives the simulator.
+enum InputFile {
+    static func readScript(at path: String) throws -> FaultScript {
+        try read("script", from: path, limits: FaultScript.limits) { bytes, reader throws(JSONError) in
+            try FaultScript(bytes, with: reader)
+        }
+    }
+
+    static let typesLimits = JSONLimits(bytesMax: 8 << 20, keysMax: 500_000)
+
+    static func readPortal(at path: String) throws -> Portal {
+        try read("portal", from: path, limits: Portal.limits) { bytes, reader throws(JSONError) in
+            try reader.read(bytes) { Portal($0) }
+        }
+    }
+
+    /// Reads an array of activity types, in the format of an app's configuration.
+    static func readActivityTypes(at path: String) throws -> [ActivityType] {
+        try read("activity types", from: path, limits: typesLimits) { bytes, reader throws(JSONError) in
+            try reader.read(bytes) { value in
+                let types = value.array(countMax: ActivityType.countPerAppMax).map {
+                    ActivityType(from: $0.object())
+                }
+                if types.isEmpty || Set(types.map(\.name)).count < types.count {
+                    value.report("must have at least one type and no repeated name")
+                }
+                return types
+            }
+        }
+    }
+
+    private static func read<Value>(
+        _ what: String, from path: String, limits: JSONLimits,
+        decode: ([UInt8], JSONReader) throws(JSONError) -> Value
+    ) throws -> Value {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SystemError(action: "read the \(what) \(path)", code: errno) }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: limits.bytesMax + 1)
+        var count = 0
+        while count < bytes.count {
+            let more = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(file, buffer.baseAddress! + count, buffer.count - count)
+            }
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw SystemError(action: "read the \(what) \(path)", code: errno) }
+            if more == 0 { break }
+            count += more
+        }
+        do {
+            return try decode(Array(bytes.prefix(count)), JSONReader(limits: limits))
+        } catch {
+            let problems = error.problems.map { "the \(what) \(path): \($0)" }
+            throw InputFileError(description: problems.joined(separator: "\n"))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+internal import Glibc
+
+/// Distributions of the delay of answers. Delays above `millisecondsMax` are limited to it.
+enum DelayDistribution: Sendable, Hashable {
+    /// One hour. No client waits longer for an answer.
+    static let millisecondsMax = 3_600_000
+
+    case fixed(milliseconds: Int)
+    case uniform(fromMilliseconds: Int, toMilliseconds: Int)
+    case exponential(meanMilliseconds: Int)
+    /// Half of the answers arrive within the first time, and 99 % within the second.
+    case lognormal(p50Milliseconds: Int, p99Milliseconds: Int)
+
+    /// Standard deviations between the median and the 99th percentile of a normal distribution.
+    private static let deviationsToP99 = 2.326_347_874_040_841
+
+    func drawMilliseconds(using dice: inout SeededRandom) -> Int {
+        switch self {
+        case .fixed(let milliseconds): milliseconds
+        case .uniform(let from, let to): Int.random(in: from...to, using: &dice)
+        case .exponential(let mean): Self.clamped(Double(mean) * dice.exponential())
+        case .lognormal(let p50, let p99):
+            Self.clamped(
+                Double(p50)
+                    * exp(log(Double(p99) / Double(p50)) / Self.deviationsToP99 * dice.standardNormal()))
+        }
+    }
+
+    private static func clamped(_ milliseconds: Double) -> Int {
+        Int(min(Double(millisecondsMax), milliseconds.rounded()))
+    }
+}

@@ -1,0 +1,31 @@
+internal import Glibc
+internal import Lifecycle
+
+/// Random numbers that repeat for the same seed (SplitMix64). Each rule has its own stream, so that adding or
+/// removing a rule does not affect the others.
+struct SeededRandom: RandomNumberGenerator, Sendable {
+    private var generator: SplitMix64
+
+    init(seed: UInt64, stream: Int = 0) {
+        // Starts each stream at a distant state of the generator.
+        let apart = UInt64(bitPattern: Int64(stream)) &* 0xD6E8_FEB8_6659_FD93
+        generator = SplitMix64(state: SplitMix64.number(forState: SplitMix64.number(forState: seed) &+ apart))
+    }
+
+    mutating func next() -> UInt64 { generator.next() }
+
+    /// Returns a number from 0 to below 1.
+    mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+
+    /// Returns true for this share of the calls.
+    mutating func happens(withProbability share: Double) -> Bool { fraction() < share }
+
+    /// Returns a number from the standard normal distribution (Box and Muller).
+    mutating func standardNormal() -> Double {
+        let radius = sqrt(-2 * log(1 - fraction()))
+        return radius * cos(2 * .pi * fraction())
+    }
+
+    /// Returns a number from the exponential distribution with mean 1.
+    mutating func exponential() -> Double { -log(1 - fraction()) }
+}

@@ -1,0 +1,151 @@
+internal import APNs
+internal import HTTP2
+internal import LiveActivity
+
+/// Computes the totals of all requests. The tables stay on the simulator's loop, because copying them would
+/// block the loop.
+struct JournalTotals: ~Copyable {
+    private var totals = JournalSummary()
+    /// The current run of answers of one kind. Equal answers come in long runs, and a run is added when it
+    /// ends. Looking up a kind costs as much as all other counting here.
+    private var run = (kind: JournalSummary.AnswerKind(status: 200), count: 0)
+    /// Accepted pushes whose ids and targets are not counted yet.
+    private var accepted: [AcceptedKeys] = []
+    private var ids: CountTable
+    private var targets: CountTable
+
+    /// A push to look up in two tables, each as large as the fleet.
+    private struct AcceptedKeys {
+        let id: PushID
+        let idKey: Key128
+        let target: AcceptedPush.Target?
+        let targetKey: Key128
+
+        init(id: PushID, target: AcceptedPush.Target?) {
+            self.id = id
+            self.target = target
+            idKey = Key128(id)
+            targetKey =
+                switch target {
+                case .token(let token): Key128(token.bytes)
+                case .channel(let channel): Key128(channel)
+                case nil: .none
+                }
+        }
+    }
+
+    /// Number of accepted pushes that are counted in one batch.
+    private static let acceptedMax = 256
+
+    init(limits: JournalLimits) {
+        ids = CountTable(keysMax: limits.idsMax)
+        targets = CountTable(keysMax: limits.targetsMax)
+    }
+
+    var summary: JournalSummary {
+        mutating get {
+            countAccepted()
+            totals.countAnswers(run.kind, count: run.count)
+            run.count = 0
+            return totals
+        }
+    }
+
+    var duplicatePushes: Int {
+        mutating get {
+            countAccepted()
+            return totals.duplicatePushes
+        }
+    }
+
+    mutating func add(_ entry: JournalEntry) {
+        totals.requests += 1
+        if entry.isDelivered { totals.delivered += 1 }
+        switch entry.outcome {
+        case .notProcessed: totals.notProcessed += 1
+        case .silence: totals.silent += 1
+        case .reset(let code): totals.countReset(code)
+        case .answered(let status, let reason, let left):
+            if !left { totals.answersLost += 1 }
+            countAnswer(JournalSummary.AnswerKind(status: status, reason: reason))
+            if status == 200, entry.facts.kind == .push || entry.facts.kind == .broadcast {
+                enqueue(AcceptedKeys(id: entry.id, target: entry.facts.target))
+            }
+        }
+    }
+
+    /// Queues a push and prefetches the table entries that will count it.
+    private mutating func enqueue(_ push: AcceptedKeys) {
+        ids.prefetch(push.idKey)
+        targets.prefetch(push.targetKey)
+        accepted.append(push)
+        if accepted.count >= Self.acceptedMax { countAccepted() }
+    }
+
+    private mutating func countAccepted() {
+        for index in accepted.indices {
+            countID(accepted[index].id, key: accepted[index].idKey)
+            if let target = accepted[index].target { countTarget(target, key: accepted[index].targetKey) }
+        }
+        accepted.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func countAnswer(_ kind: JournalSummary.AnswerKind) {
+        if kind != run.kind {
+            totals.countAnswers(run.kind, count: run.count)
+            run = (kind, 0)
+        }
+        run.count += 1
+    }
+
+    private mutating func countID(_ id: PushID, key: Key128) {
+        guard let times = ids.increment(key) else {
+            totals.idsNotTracked += 1
+            return
+        }
+        if times > 1 { totals.countDuplicate(id, times: times) }
+    }
+
+    private mutating func countTarget(_ target: AcceptedPush.Target, key: Key128) {
+        guard let pushes = targets.increment(key) else {
+            totals.targetsNotTracked += 1
+            return
+        }
+        totals.targetsSeen = targets.count
+        if pushes > totals.pushesPerTargetMax {
+            totals.pushesPerTargetMax = pushes
+            totals.busiestTarget = target
+        }
+    }
+}
+
+extension JournalSummary {
+    fileprivate mutating func countReset(_ code: HTTP2ErrorCode) {
+        if resets[code] != nil || resets.count < Self.kindsMax {
+            resets[code, default: 0] += 1
+        } else {
+            otherOutcomes += 1
+        }
+    }
+
+    fileprivate mutating func countAnswers(_ kind: AnswerKind, count: Int) {
+        guard count > 0 else { return }
+        if answered[kind] != nil || answered.count < Self.kindsMax {
+            answered[kind, default: 0] += count
+        } else {
+            otherOutcomes += count
+        }
+    }
+
+    fileprivate mutating func countDuplicate(_ id: PushID, times: Int) {
+        duplicatePushes += 1
+        if times == 2 {
+            duplicateIDs += 1
+            if duplicatesListed.count < Self.duplicatesListedMax {
+                duplicatesListed.append(DuplicateID(id: id, times: 2))
+            }
+        } else if let index = duplicatesListed.firstIndex(where: { $0.id == id }) {
+            duplicatesListed[index].times = times
+        }
+    }
+}

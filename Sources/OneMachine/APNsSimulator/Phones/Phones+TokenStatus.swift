@@ -1,0 +1,60 @@
+internal import LiveActivity
+
+// Standing of a token at APNs. Each push asks twice, so this must be fast.
+
+extension Phones: SimulatedPhones {
+    func status(
+        of token: PushToken, environment: Environment, bundleID: String, at time: Int64
+    ) -> TokenStatus {
+        guard let identity = tokens.identity(of: token), identity.phone < phones.count else {
+            return .unknown
+        }
+        let phone = phones[identity.phone]
+        guard self.environment(of: phone) == environment else { return .unknown }
+        guard apps[Int(phone.app)].bundleID == bundleID else { return .wrongTopic }
+        if phone.traits.contains(.removed) {
+            return isStillAccepted(diedAt: phone.changesAt, at: time)
+                ? .valid : .unregistered(since: phone.changesAt)
+        }
+        switch identity.kind {
+        case .start: return startTokenStatus(of: identity, on: phone, at: time)
+        case .update: return updateTokenStatus(of: identity, at: time)
+        }
+    }
+
+    private func startTokenStatus(
+        of identity: PhoneTokens.Identity, on phone: Phone, at time: Int64
+    ) -> TokenStatus {
+        guard identity.index < startTokenCount(of: apps[Int(phone.app)]), phone.system >= .pushToStart else {
+            return .unknown
+        }
+        let token = startTokens[Int(phone.firstStartToken) + identity.index]
+        if identity.generation == token.generation { return .valid }
+        if isStillAccepted(diedAt: token.replacedDiedAt, at: time) { return .valid }
+        // A token that died before its replacement was registered died with the app.
+        return token.replacedDiedAt < token.registeredAt
+            ? .unregistered(since: token.replacedDiedAt) : .expired(since: token.replacedDiedAt)
+    }
+
+    private func updateTokenStatus(of identity: PhoneTokens.Identity, at time: Int64) -> TokenStatus {
+        if identity.processNumber != processNumber, let beganAt {
+            return isStillAccepted(diedAt: beganAt, at: time) ? .valid : .unregistered(since: beganAt)
+        }
+        guard identity.index < activities.count else { return .unknown }
+        let activity = activities[identity.index]
+        if activity.slotGeneration != identity.slotGeneration || activity.state == .free {
+            // If the slot is in use again, the old token died before the new activity started.
+            let since =
+                activity.slotGeneration == identity.slotGeneration ? activity.changedAt : activity.startedAt
+            return isStillAccepted(diedAt: since, at: time) ? .valid : .unregistered(since: since)
+        }
+        if identity.generation == activity.tokenGeneration { return .valid }
+        let since = activity.tokenRegisteredAt
+        return isStillAccepted(diedAt: since, at: time) ? .valid : .expired(since: since)
+    }
+
+    /// Whether APNs still accepts a token that died at this time.
+    private func isStillAccepted(diedAt since: Int64, at time: Int64) -> Bool {
+        time - since < settings.deadTokenMilliseconds
+    }
+}

@@ -1,0 +1,159 @@
+internal import Containers
+package import LiveActivity
+
+// Actions of a phone's user. Functions with a Boolean result return whether the action applied.
+
+extension Phones {
+    package func number(ofInstallation installation: String) -> Int? {
+        names.number(ofInstallation: installation, phoneCount: phones.count)
+    }
+
+    /// Renames an installation that was added with a population.
+    package func rename(phone number: Int, to installation: String) {
+        names.setInstallation(ofPhone: number, to: installation)
+    }
+
+    /// Changes the user of the app. Nil logs the user out.
+    package func logIn(_ user: String?, onPhone number: Int, at time: Int64) {
+        names.setUser(user, ofPhone: number, phone: &phones[number])
+        if phones[number].canReport { report(.profile, fromPhone: number, at: time) }
+    }
+
+    // MARK: Away and back
+
+    /// Takes the phone offline until `time`.
+    package func takeOffline(phone number: Int, until time: Int64) {
+        guard !phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.insert(.away)
+        phones[number].changesAt = time
+        phoneWakes.push(.init(time: time, index: Int32(number)))
+    }
+
+    package func bringOnline(phone number: Int, at time: Int64) { reconnect(phone: number, at: time) }
+
+    // MARK: The app
+
+    /// Quits the app. Its activities stay, and it sends no reports.
+    package func quitApp(onPhone number: Int) { phones[number].traits.insert(.quit) }
+
+    /// Opens the app. It sees its activities again, gets the missing tokens, and reports the running
+    /// activities to its server.
+    package func openApp(onPhone number: Int, at time: Int64) {
+        guard !phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.remove(.quit)
+        phones[number].traits.insert(.needsReconcile)
+        for index in activityIndices(ofPhone: number) {
+            advance(activity: index, to: time)
+            guard activities[index].isRunning, activities[index].channel < 0 else { continue }
+            if !activities[index].isTokenReported { activities[index].hasUnreportedToken = true }
+            activities[index].tokenIssuedAt = .max
+        }
+        sendWithheldReports(ofPhone: number, at: time)
+    }
+
+    /// Updates the app. It does not run until it is opened, and its start tokens change.
+    package func updateApp(onPhone number: Int, at time: Int64) {
+        quitApp(onPhone: number)
+        for slot in 0..<startTokenCount(of: apps[Int(phones[number].app)]) {
+            rotateStartToken(slot: slot, ofPhone: number, at: time)
+        }
+    }
+
+    /// Deletes the app. Its tokens die, and it cannot report this.
+    package func uninstallApp(onPhone number: Int, at time: Int64) {
+        guard !phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.insert(.removed)
+        for index in activityIndices(ofPhone: number) { remove(activity: index, at: time) }
+        stored[Int32(number)] = nil
+        phones[number].changesAt = time
+    }
+
+    /// Reinstalls and opens the app. Its tokens are new, because the old ones died at the removal.
+    package func installApp(onPhone number: Int, at time: Int64) {
+        guard phones[number].traits.contains(.removed) else { return }
+        phones[number].traits.subtract([.removed, .away, .quit, .needsReconcile])
+        for slot in 0..<startTokenCount(of: apps[Int(phones[number].app)]) {
+            startTokens[Int(phones[number].firstStartToken) + slot].replace(
+                at: time, diedAt: phones[number].changesAt)
+        }
+        reportFirstLaunch(ofPhone: number, at: time)
+    }
+
+    /// Reports that the app wants no more activities of the type. APNs does not learn of this.
+    @discardableResult
+    package func unregister(activityType type: String, onPhone number: Int, at time: Int64) -> Bool {
+        let app = apps[Int(phones[number].app)]
+        guard !app.hasOneStartToken, let slot = app.types.firstIndex(where: { $0.name == type }) else {
+            return false
+        }
+        if phones[number].canReport { report(.unregister, fromPhone: number, index: slot, at: time) }
+        return true
+    }
+
+    /// Starts an activity from the open app.
+    @discardableResult
+    package func startActivity(
+        ofType type: String, attributes: RawJSON, contentState: RawJSON, onPhone number: Int, at time: Int64
+    ) -> Bool {
+        let app = apps[Int(phones[number].app)]
+        guard let index = app.types.firstIndex(where: { $0.name == type }) else { return false }
+        var payload = PushPayload()
+        payload.attributes = attributes
+        payload.contentState = contentState
+        createActivity(from: payload, type: UInt16(index), onPhone: number, at: time)
+        return true
+    }
+
+    // MARK: Activities
+
+    /// Dismisses the activity.
+    @discardableResult
+    package func dismiss(activity: String, onPhone number: Int, at time: Int64) -> Bool {
+        guard let index = index(ofActivity: activity, onPhone: number) else { return false }
+        remove(activity: index, at: time)
+        return true
+    }
+
+    /// Taps the activity, which opens the app.
+    @discardableResult
+    package func tap(activity: String, onPhone number: Int, at time: Int64) -> Bool {
+        guard let index = index(ofActivity: activity, onPhone: number) else { return false }
+        openApp(onPhone: number, at: time)
+        if phones[number].canReport { report(.tap, fromPhone: number, index: index, at: time) }
+        return true
+    }
+
+    /// Replaces the activity's token. The old token is dead.
+    @discardableResult
+    package func rotateToken(ofActivity activity: String, onPhone number: Int, at time: Int64) -> Bool {
+        guard let index = index(ofActivity: activity, onPhone: number), activities[index].isRunning else {
+            return false
+        }
+        rotateUpdateToken(ofActivity: index, at: time)
+        return true
+    }
+
+    private func index(ofActivity activity: String, onPhone number: Int) -> Int? {
+        activityIndices(ofPhone: number).first {
+            activityID(index: $0, slotGeneration: activities[$0].slotGeneration) == activity
+        }
+    }
+
+    func rotateUpdateToken(ofActivity index: Int, at time: Int64) {
+        guard activities[index].isTokenReported || activities[index].hasUnreportedToken else { return }
+        activities[index].tokenGeneration &+= 1
+        activities[index].tokenRegisteredAt = time
+        activities[index].hasUnreportedToken = true
+        if phones[Int(activities[index].phone)].canReport { reportToken(ofActivity: index, at: time) }
+    }
+
+    func rotateStartToken(slot: Int, ofPhone number: Int, at time: Int64) {
+        let index = Int(phones[number].firstStartToken) + slot
+        startTokens[index].replace(at: time, diedAt: time)
+        if phones[number].canReport {
+            report(.startToken, fromPhone: number, index: slot, at: time)
+        } else {
+            phones[number].traits.insert(.needsReconcile)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// Values that many activities share, identified by small numbers. Each value is stored once, as long as it
+/// is used.
+struct SharedValues<Value: Hashable> {
+    private struct StoredValue {
+        var value: Value?
+        var uses = 0
+    }
+
+    private var storage: [StoredValue] = []
+    private var numbers: [Value: Int32] = [:]
+    private var free: [Int32] = []
+    /// Number of the last value. A send brings the same value a million times in a row.
+    private var last: Int32 = -1
+
+    /// Upper bound of all numbers.
+    var numberBound: Int { storage.count }
+    /// Number of values.
+    var count: Int { numbers.count }
+
+    subscript(_ number: Int32) -> Value? { number < 0 ? nil : storage[Int(number)].value }
+
+    func uses(of number: Int32) -> Int { storage[Int(number)].uses }
+
+    func number(of value: Value) -> Int32? { numbers[value] }
+
+    /// Adds one use of the value and returns its number.
+    mutating func retain(_ value: Value) -> Int32 {
+        if last >= 0, storage[Int(last)].value == value {
+            storage[Int(last)].uses += 1
+            return last
+        }
+        let number = numbers[value] ?? add(value)
+        storage[Int(number)].uses += 1
+        last = number
+        return number
+    }
+
+    private mutating func add(_ value: Value) -> Int32 {
+        let number = free.popLast() ?? Int32(storage.count)
+        if Int(number) == storage.count { storage.append(StoredValue()) }
+        storage[Int(number)].value = value
+        numbers[value] = number
+        return number
+    }
+
+    /// Removes one use. The last one removes the value.
+    mutating func release(number: Int32) {
+        guard number >= 0 else { return }
+        storage[Int(number)].uses -= 1
+        guard storage[Int(number)].uses == 0, let value = storage[Int(number)].value else { return }
+        storage[Int(number)].value = nil
+        numbers[value] = nil
+        free.append(number)
+        if last == number { last = -1 }
+    }
+}

@@ -1,0 +1,123 @@
+internal import Glibc
+internal import Lifecycle
+internal import Telemetry
+
+/// A file of request records, mapped into memory. A record is written before its answer is sent, without a
+/// system call, and survives a kill of the process. A power failure may lose the newest records.
+///
+/// `@unchecked Sendable` so that the reference can be passed on. While the simulator's loop runs, only the
+/// loop writes. The owner of the loop opens before it starts and closes after it stops.
+@safe final class RequestRecordFile: @unchecked Sendable {
+    /// Bytes by which the file grows at once. The space is reserved, because writing to a mapped file on a
+    /// full disk would kill the process.
+    static let windowBytes = 64 << 20
+    private static let recordsPerWindow = windowBytes / RequestRecord.bytes
+
+    private let path: String
+    private let log: Log
+    private var descriptor: Int32
+    @safe @exclusivity(unchecked) private var windows = unsafe [UnsafeMutableRawPointer]()
+    @safe @exclusivity(unchecked) private(set) var count = 0
+    /// Number of requests that have no record because the file could not grow.
+    private(set) var omittedRecords = 0
+
+    /// Opens or creates a file. Existing records stay, and numbering continues after them.
+    init(path: String, log: Log) throws {
+        self.path = path
+        self.log = log
+        descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemError(action: "open the records \(path)", code: errno) }
+        let bytes = Int(lseek(descriptor, 0, SEEK_END))
+        guard bytes.isMultiple(of: RequestRecord.bytes), hasValidStart(fileBytes: bytes) else {
+            throw InputFileError(description: "\(path) is not a file of request records; choose another file")
+        }
+        let wanted = max(1, (bytes + Self.windowBytes - 1) / Self.windowBytes)
+        while unsafe windows.count < wanted { try addWindow() }
+        count = writtenCount(within: bytes / RequestRecord.bytes)
+    }
+
+    deinit {
+        unmap()
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    /// Appends a record and returns its index, or nil if the file cannot grow.
+    func append(_ record: RequestRecord) -> Int? {
+        if unsafe count == windows.count * Self.recordsPerWindow {
+            do { try addWindow() } catch {
+                omittedRecords += 1
+                log.warning("request records cannot be written; free disk space", .field("error", error))
+                return nil
+            }
+        }
+        var record = record
+        record.number = UInt64(count + 1)
+        unsafe record.write(to: memory(of: count))
+        count += 1
+        return count - 1
+    }
+
+    func writeOutcome(at index: Int, from record: RequestRecord) {
+        unsafe record.writeOutcome(to: memory(of: index))
+    }
+
+    /// Writes a record that separates two processes.
+    func appendStart(at time: Int64) {
+        var record = RequestRecord()
+        record.kind = .simulatorStarted
+        record.receivedAt = time
+        _ = append(record)
+    }
+
+    /// Closes the file and frees the reserved space.
+    func close() {
+        guard descriptor >= 0 else { return }
+        unmap()
+        ftruncate(descriptor, off_t(count * RequestRecord.bytes))
+        Glibc.close(descriptor)
+        descriptor = -1
+    }
+
+    // MARK: The file
+
+    private func addWindow() throws(SystemError) {
+        let start = unsafe windows.count * Self.windowBytes
+        let code = posix_fallocate(descriptor, off_t(start), off_t(Self.windowBytes))
+        guard code == 0 else { throw SystemError(action: "reserve space in \(path)", code: code) }
+        let window = unsafe mmap(
+            nil, Self.windowBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(start))
+        guard let window = unsafe window, unsafe window != MAP_FAILED else {
+            throw SystemError(action: "map \(path)", code: errno)
+        }
+        unsafe windows.append(window)
+    }
+
+    private func unmap() {
+        for index in unsafe windows.indices { unsafe munmap(windows[index], Self.windowBytes) }
+        unsafe windows = []
+    }
+
+    private func memory(of index: Int) -> UnsafeMutableRawPointer {
+        unsafe windows[index / Self.recordsPerWindow]
+            + index % Self.recordsPerWindow * RequestRecord.bytes
+    }
+
+    private func number(at index: Int) -> UInt64 { unsafe memory(of: index).load(as: UInt64.self) }
+
+    /// Returns the number of written records. Everything after the last record is 0.
+    private func writtenCount(within capacity: Int) -> Int {
+        var (low, high) = (0, capacity)
+        while low < high {
+            let middle = (low + high) / 2
+            if number(at: middle) == 0 { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// Whether the file is empty, has no record yet, or begins with record 1.
+    private func hasValidStart(fileBytes bytes: Int) -> Bool {
+        var number: UInt64 = 0
+        let read = unsafe pread(descriptor, &number, MemoryLayout<UInt64>.size, 0)
+        return bytes == 0 || (read == MemoryLayout<UInt64>.size && number <= 1)
+    }
+}

@@ -1,9 +1,0 @@
-/// The source of the simulated APNs' faults. Confined to the simulator's event loop.
-protocol Mischief: AnyObject {
-    /// Returns the ruling for a request. Called once, after it was read and before it is answered.
-    func ruling(for request: RequestFacts) -> Ruling
-
-    /// Returns the faults of a TCP connection that was accepted, before TLS begins. `close` and `stall` act
-    /// before the handshake, and the others with the first bytes of HTTP/2. Connections are numbered from 1.
-    func connectionOpened(_ number: Int) -> [Ruling.ConnectionFault]
-}

@@ -1,0 +1,104 @@
+internal import APNs
+internal import JSON
+internal import LiveActivity
+
+/// Returns the answer of APNs to a request. It checks in the order of a server: path, method, headers,
+/// provider, topic, body. It does no I/O. Phones and faults are applied after it.
+///
+/// It is confined to the simulator's event loop, because it keeps verified provider tokens, the channels, and
+/// the pace of each token.
+final class RequestValidator {
+    /// Limit on a body, far above every limit of APNs. A body that is too large is normally read to its end,
+    /// because some clients lose an answer that comes earlier. A body above this limit is truncated.
+    static let bodyBytesMax = 64 << 10
+    static let topicSuffix: StaticString = ".push-type.liveactivity"
+
+    let settings: SimulatorSettings
+    /// Whether the target and the app of a push are used.
+    let usesTargets: Bool
+    /// Whether the payload is used beyond its event.
+    let readsPayloads: Bool
+    private(set) var channels: Channels
+    let reader = JSONReader(limits: JSONLimits(bytesMax: broadcastBytesMax))
+    var rateLimiter: PushRateLimiter
+    private let tokenVerifier: ProviderTokenVerifier
+    /// Bundle id and body of the last request, and its payload. The next request usually has the same.
+    @safe @exclusivity(unchecked) private var lastBundleID:
+        (bytes: [UInt8], text: String, isRegistered: Bool) = ([], "", false)
+    @safe @exclusivity(unchecked) private var lastBody: [UInt8] = []
+    @safe @exclusivity(unchecked) var lastRead: (body: [UInt8], payload: PushPayload?) = ([], nil)
+
+    init(settings: SimulatorSettings, usesTargets: Bool, readsPayloads: Bool) {
+        self.settings = settings
+        self.usesTargets = usesTargets
+        self.readsPayloads = readsPayloads
+        channels = Channels(perAppMax: settings.channelsMax)
+        rateLimiter = PushRateLimiter(settings: settings.rateLimit)
+        tokenVerifier = ProviderTokenVerifier(keys: settings.keys, reader: reader)
+    }
+
+    /// - Parameters:
+    ///   - standing: the standing of the request's connection.
+    ///   - facts: receives the facts about the request, as far as it can be parsed.
+    func validate(
+        _ request: ReceivedRequest, on port: ServedPort, state: inout ConnectionState,
+        facts: inout RequestFacts
+    ) -> RequestVerdict {
+        switch (port.service, request.path) {
+        case (.push, .device(let token)):
+            facts.kind = .push
+            return validatePush(request, token: token, state: &state, facts: &facts)
+        case (.push, .broadcast(let app)):
+            facts.kind = .broadcast
+            return validateBroadcast(request, app: app, state: &state, facts: &facts)
+        case (.channels, .channels(let app)):
+            return validateChannelRequest(request, app: app, state: &state, facts: &facts)
+        case (.channels, .allChannels(let app)):
+            facts.kind = .listChannels
+            return validateChannelList(request, app: app, state: &state, facts: &facts)
+        default: return .refused(.badPath)
+        }
+    }
+
+    /// Checks the provider and returns nil if it is valid. The age of a provider token is measured with the
+    /// machine's clock, like its issuer does. Advancing the simulator's clock does not age a token.
+    func refusal(
+        ofProviderIn request: ReceivedRequest, state standing: inout ConnectionState,
+        facts: inout RequestFacts
+    ) -> APNsReason? {
+        guard let authorization = request.headers.authorization else { return .missingProviderToken }
+        let verdict = tokenVerifier.verify(
+            authorization: request.bytes.span.extracting(authorization), last: standing.provider,
+            at: (facts.receivedAt - facts.clockOffsetMilliseconds) / 1000)
+        switch verdict {
+        case .refused(let reason): return reason
+        case .valid(let provider):
+            facts.warning = provider.warning
+            guard provider.accepts(facts.environment) else { return .badEnvironmentKey }
+            return standing.bind(to: provider)
+        }
+    }
+
+    /// Forgets the channels and the pace of each token. Verified provider tokens stay verified.
+    func reset() {
+        channels = Channels(perAppMax: settings.channelsMax)
+        rateLimiter = PushRateLimiter(settings: settings.rateLimit)
+    }
+
+    /// Returns the bundle id, or nil if no registered app has it.
+    func registeredBundleID(in bytes: Span<UInt8>) -> String? {
+        if !ASCIIText.isEqual(bytes, to: lastBundleID.bytes) {
+            let text = ASCIIText.string(from: bytes)
+            let isRegistered =
+                ASCIIText.isBundleID(bytes) && (settings.apps.isEmpty || settings.apps[text] != nil)
+            lastBundleID = (ASCIIText.array(from: bytes), text, isRegistered)
+        }
+        return lastBundleID.isRegistered ? lastBundleID.text : nil
+    }
+
+    /// Returns a copy of the bytes. Consecutive equal bodies share one array.
+    func sharedBody(copying bytes: Span<UInt8>) -> [UInt8] {
+        if !ASCIIText.isEqual(bytes, to: lastBody) { lastBody = ASCIIText.array(from: bytes) }
+        return lastBody
+    }
+}

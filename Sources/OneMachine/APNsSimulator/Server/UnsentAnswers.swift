@@ -1,0 +1,45 @@
+internal import HTTP2
+
+/// Journal entries of answers that are not fully sent, by the slot of their stream.
+struct UnsentAnswers {
+    /// The streams and entries by slot. They are two arrays, because an entry is large and its stream is
+    /// small.
+    private var streams: [ServerStreamID?] = []
+    private var entries: [JournalEntry?] = []
+    private(set) var count = 0
+
+    /// Adds an entry. Returns the entry of an earlier stream of this slot whose end was not noticed.
+    mutating func add(_ entry: consuming JournalEntry, for stream: ServerStreamID) -> JournalEntry? {
+        while entries.count <= stream.slotIndex {
+            streams.append(nil)
+            entries.append(nil)
+        }
+        let before = streams[stream.slotIndex] == nil ? nil : take(at: stream.slotIndex)
+        count += 1
+        streams[stream.slotIndex] = stream
+        entries[stream.slotIndex] = entry
+        return before
+    }
+
+    mutating func take(for stream: ServerStreamID) -> JournalEntry? {
+        guard stream.slotIndex < streams.count, streams[stream.slotIndex] == stream else { return nil }
+        return take(at: stream.slotIndex)
+    }
+
+    /// Removes and returns the entries whose streams are no longer open.
+    mutating func takeClosed(isOpen: (ServerStreamID) -> Bool) -> [JournalEntry] {
+        guard count > 0 else { return [] }
+        var closed: [JournalEntry] = []
+        for (slot, stream) in streams.enumerated() {
+            guard let stream, !isOpen(stream), let entry = take(at: slot) else { continue }
+            closed.append(entry)
+        }
+        return closed
+    }
+
+    private mutating func take(at slot: Int) -> JournalEntry? {
+        streams[slot] = nil
+        count -= 1
+        return entries[slot].take()
+    }
+}

@@ -1,0 +1,119 @@
+package import Lifecycle
+
+/// One connection to an HTTP/1.1 server, with one request at a time. Confined to its loop.
+package final class HTTPClientConnection: TCPConnectionDelegate {
+    package struct Request {
+        package var method: String
+        /// The path with the query.
+        package var path: String
+        /// The API key. An empty string sends none.
+        package var apiKey: String
+        /// The idempotency key, so that the server carries out a repeated request once. An empty string sends
+        /// none.
+        package var idempotencyKey = ""
+        package var body: [UInt8]
+
+        package init(method: String, path: String, apiKey: String = "", body: [UInt8] = []) {
+            self.method = method
+            self.path = path
+            self.apiKey = apiKey
+            self.body = body
+        }
+    }
+
+    package enum ExchangeOutcome: Sendable {
+        case answered(HTTPClientResponse)
+        case failed(String)
+    }
+
+    private let host: String
+    private let port: Int
+    private let loop: EventLoop
+    private let onOutcome: (ExchangeOutcome) -> Void
+    private var connection: TCPConnection?
+    private var reader = HTTPResponseParser()
+    private var isAwaitingResponse = false
+    /// Whether the connection has ended.
+    package private(set) var hasEnded = false
+    private var timer: LoopTimer?
+
+    package init(host: String, port: Int, on loop: EventLoop, onOutcome: @escaping (ExchangeOutcome) -> Void)
+    {
+        self.host = host
+        self.port = port
+        self.loop = loop
+        self.onOutcome = onOutcome
+    }
+
+    package func send(_ request: Request, deadline: Instant) {
+        precondition(!isAwaitingResponse, "one request at a time")
+        isAwaitingResponse = true
+        reader = HTTPResponseParser()
+        let connection =
+            connection
+            ?? TCPConnection.connect(host: host, port: port, on: loop, deadline: deadline, delegate: self)
+        self.connection = connection
+        let timer =
+            self.timer
+            ?? LoopTimer(on: loop) { [weak self] in
+                self?.finish(with: .failed("the server did not answer in time"))
+            }
+        self.timer = timer
+        timer.schedule(at: deadline)
+        connection.send(Array(head(of: request).utf8))
+        connection.send(request.body)
+    }
+
+    package func end() {
+        hasEnded = true
+        isAwaitingResponse = false
+        timer?.cancel()
+        connection?.close()
+    }
+
+    package func didReceive(_ bytes: UnsafeRawBufferPointer) {
+        guard isAwaitingResponse else {
+            // The server sent an unexpected answer: it is about to close, or it is faulty.
+            return end()
+        }
+        switch unsafe reader.parse(bytes) {
+        case .needsMore: break
+        case .malformed: finish(with: .failed("the server's answer is not valid HTTP"))
+        case .complete(let answer, let isKept):
+            if !isKept {
+                hasEnded = true
+                connection?.close()
+            }
+            finish(with: .answered(answer))
+        }
+    }
+
+    package func didBecomeWritable() {}
+
+    package func didClose(reason: TCPCloseReason) {
+        hasEnded = true
+        finish(with: .failed(reason.description))
+    }
+
+    private func head(of request: Request) -> String {
+        let authorization = request.apiKey.isEmpty ? "" : "Authorization: Bearer \(request.apiKey)\r\n"
+        let once =
+            request.idempotencyKey.isEmpty ? "" : "Idempotency-Key: \(request.idempotencyKey)\r\n"
+        let content =
+            request.body.isEmpty
+            ? "" : "Content-Type: application/json\r\nContent-Length: \(request.body.count)\r\n"
+        return """
+            \(request.method) \(request.path) HTTP/1.1\r
+            Host: \(host):\(port)\r
+            \(authorization)\(once)\(content)\r
+
+            """
+    }
+
+    private func finish(with outcome: ExchangeOutcome) {
+        guard isAwaitingResponse else { return }
+        isAwaitingResponse = false
+        timer?.cancel()
+        onOutcome(outcome)
+    }
+}

@@ -1,0 +1,34 @@
+internal import CRdKafka
+
+extension KafkaClient {
+    func produce(
+        to topic: Topic, partition: Int32?, key: Span<UInt8>?, value: Span<UInt8>?, flags: Int32,
+        headers: OpaquePointer?, tag: UInt64, timestamp: Int64
+    ) -> SendResult {
+        unsafe withPointer(to: key) { key, keyCount in
+            unsafe withPointer(to: value) { value, valueCount in
+                unsafe SendResult(
+                    code: KafkaErrorCode(
+                        rdkafka_produce(
+                            pointer, topic.pointer, partition ?? RD_KAFKA_PARTITION_UA, flags, value,
+                            valueCount,
+                            key, keyCount, headers, UnsafeMutableRawPointer(bitPattern: UInt(tag)), timestamp)
+                    ))
+            }
+        }
+    }
+
+    func produce(
+        to topic: Topic, partition: Int32?, key: Span<UInt8>?, value: Span<UInt8>?, flags: Int32,
+        headers: inout RecordHeaders, tag: UInt64, timestamp: Int64
+    ) -> SendResult {
+        var result = SendResult.queued
+        unsafe headers.transferOwnership { pointer in
+            result = unsafe produce(
+                to: topic, partition: partition, key: key, value: value, flags: flags, headers: pointer,
+                tag: tag, timestamp: timestamp)
+            return result == .queued
+        }
+        return result
+    }
+}

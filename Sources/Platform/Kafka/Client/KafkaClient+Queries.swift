@@ -1,0 +1,150 @@
+internal import CRdKafka
+
+/// The questions that producers, consumers and the admin share. Each call waits for the cluster within its
+/// limit, also for conditions that pass by themselves, such as the election of a leader.
+extension KafkaClient {
+    func watermarks(of partition: TopicPartition, until deadline: Deadline) throws(KafkaError) -> Watermarks {
+        var mustLookAgain = false
+        return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
+            if mustLookAgain { refreshMetadata(of: [partition.topic], until: deadline) }
+            mustLookAgain = true
+            var low: Int64 = 0
+            var high: Int64 = 0
+            let code = unsafe KafkaErrorCode(
+                rd_kafka_query_watermark_offsets(
+                    pointer, partition.topic, partition.partition, &low, &high,
+                    max(1, deadline.libraryTimeoutMilliseconds)))
+            guard code == .none else {
+                throw KafkaError(action: "ask for the ends of \(partition)", code: code)
+            }
+            return Watermarks(low: low, high: high)
+        }
+    }
+
+    /// Refreshes the library's metadata of these topics. Until then it answers from its cache, including
+    /// errors from right after the start.
+    private func refreshMetadata(of topics: Set<String>, until deadline: Deadline) {
+        for name in topics {
+            guard let topic = try? Topic(name: name, client: self) else { continue }
+            _ = try? metadata(of: .one(topic), until: deadline)
+        }
+    }
+
+    /// Returns the cluster's id, or nil if no broker answers in time.
+    func clusterID(until deadline: Deadline) -> String? {
+        // A question for the id alone opens no connection: it waits up to a second until the library connects
+        // by itself. A metadata request, even for no topic, makes it connect at once.
+        _ = try? metadata(of: .known, until: deadline)
+        guard let text = unsafe rd_kafka_clusterid(pointer, max(1, deadline.libraryTimeoutMilliseconds))
+        else { return nil }
+        defer { unsafe rd_kafka_mem_free(pointer, text) }
+        return unsafe String(cString: text)
+    }
+
+    /// Returns the cluster's description of one topic.
+    func describe(_ topic: Topic, until deadline: Deadline) throws(KafkaError) -> TopicDescription {
+        try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
+            let topics = try metadata(of: .one(topic), until: deadline)
+            guard let found = topics.first else {
+                throw KafkaError(action: "describe topic \(topic.name)", code: .unknownTopic)
+            }
+            guard found.code == .none else {
+                throw KafkaError(action: "describe topic \(topic.name)", code: found.code)
+            }
+            return found
+        }
+    }
+
+    func topics(until deadline: Deadline) throws(KafkaError) -> [TopicDescription] {
+        try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
+            try metadata(of: .all, until: deadline)
+        }
+    }
+
+    private enum MetadataScope {
+        case all
+        /// The topics for which this client has a handle, possibly none.
+        case known
+        case one(Topic)
+    }
+
+    private func metadata(of described: MetadataScope, until deadline: Deadline) throws(KafkaError)
+        -> [TopicDescription]
+    {
+        var found: UnsafePointer<rd_kafka_metadata>?
+        let (all, topic): (Int32, OpaquePointer?) =
+            switch described {
+            case .all: (1, nil)
+            case .known: (0, nil)
+            case .one(let topic): unsafe (0, topic.pointer)
+            }
+        let code = unsafe KafkaErrorCode(
+            rd_kafka_metadata(pointer, all, topic, &found, max(1, deadline.libraryTimeoutMilliseconds)))
+        guard code == .none, let metadata = unsafe found else {
+            throw KafkaError(action: "describe topics", code: code)
+        }
+        defer { unsafe rd_kafka_metadata_destroy(metadata) }
+        return unsafe (0..<Int(metadata.pointee.topic_cnt)).map { index in
+            let topic = unsafe metadata.pointee.topics[index]
+            return unsafe TopicDescription(
+                name: String(cString: topic.topic),
+                partitions: (0..<Int(topic.partition_cnt)).map { unsafe topic.partitions[$0].id }.sorted(),
+                leaders: Dictionary(
+                    (0..<Int(topic.partition_cnt)).map { index in
+                        unsafe (topic.partitions[index].id, topic.partitions[index].leader)
+                    }, uniquingKeysWith: { first, _ in first }),
+                replicas: (0..<Int(topic.partition_cnt)).map { unsafe Int(topic.partitions[$0].replica_cnt) }
+                    .min() ?? 0,
+                code: KafkaErrorCode(topic.err))
+        }
+    }
+
+    /// Returns the offsets that this consumer's group has committed. They are stable: the call waits for
+    /// transactions that hold offsets of these partitions, unless the consumer reads open transactions.
+    func committedOffsets(
+        of partitions: [TopicPartition], until deadline: Deadline
+    ) throws(KafkaError) -> [CommittedOffset] {
+        try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
+            let list = PartitionList(partitions)
+            let code = unsafe KafkaErrorCode(
+                rd_kafka_committed(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds)))
+            guard code == .none else { throw KafkaError(action: "ask for committed offsets", code: code) }
+            if let first = list.firstError {
+                throw KafkaError(
+                    action: "ask for the committed offset of \(first.partition)", code: first.code)
+            }
+            return (0..<list.count).map { index in
+                let offset = list.offset(at: index)
+                return CommittedOffset(
+                    partition: list.partition(at: index), offset: offset >= 0 ? offset : nil,
+                    metadata: list.metadata(at: index))
+            }
+        }
+    }
+
+    /// Returns the offset of the first record at or after each time, or nil without such a record.
+    func offsets(
+        for times: [(TopicPartition, milliseconds: Int64)], until deadline: Deadline
+    ) throws(KafkaError) -> [TopicPartition: Int64?] {
+        var mustLookAgain = false
+        return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
+            if mustLookAgain { refreshMetadata(of: Set(times.map(\.0.topic)), until: deadline) }
+            mustLookAgain = true
+            let list = PartitionList(
+                startingAt: times.map { PartitionStart(partition: $0.0, position: .offset($0.milliseconds)) })
+            let code = unsafe KafkaErrorCode(
+                rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+            )
+            guard code == .none else { throw KafkaError(action: "look up offsets by time", code: code) }
+            if let first = list.firstError {
+                throw KafkaError(action: "look up offsets by time in \(first.partition)", code: first.code)
+            }
+            var offsets: [TopicPartition: Int64?] = [:]
+            for index in 0..<list.count {
+                offsets[list.partition(at: index)] = .some(
+                    list.offset(at: index) >= 0 ? list.offset(at: index) : nil)
+            }
+            return offsets
+        }
+    }
+}

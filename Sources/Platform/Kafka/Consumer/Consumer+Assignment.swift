@@ -1,0 +1,206 @@
+internal import CRdKafka
+package import Lifecycle
+
+extension Consumer {
+    /// A reserve within the longest time between polls, so that a drain that uses all its time still ends in
+    /// time.
+    package static let drainMarginMilliseconds = 5000
+
+    /// A reserve within the session timeout, so that a member considers itself stopped a little before the
+    /// group does.
+    package static let leaseMarginMilliseconds = 2000
+
+    /// The assignment epoch of the records of the next poll.
+    package var epoch: Int { assignment.epoch }
+    package var partitions: Set<TopicPartition> { assignment.partitions }
+    package var pausedPartitions: Set<TopicPartition> { assignment.pausedPartitions }
+
+    /// Whether the library knows that the group has reassigned our partitions.
+    package var isAssignmentLost: Bool { unsafe rd_kafka_assignment_lost(client.pointer) != 0 }
+
+    /// Returns whether external effects are still safe. A process that was stopped may not know that its
+    /// partitions were reassigned. Right after it wakes, the library does not know either. So only a later
+    /// successful commit clears the suspicion.
+    package func isAssignmentCertain(at now: Instant) -> Bool {
+        let age = now.milliseconds(since: lastPolledAt)
+        return age < options.sessionMilliseconds - Self.leaseMarginMilliseconds && !assignment.isSuspect
+            && !isAssignmentLost
+            && !isClientEnded
+    }
+
+    /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if
+    /// this member no longer owns that work: drop it. The epoch is checked after the capture. If it is
+    /// checked first, a woken process can commit old work under its new generation.
+    package func captureGroupMetadata(forEpoch epoch: Int) -> GroupMetadata? {
+        guard let pointer = unsafe rd_kafka_consumer_group_metadata(client.pointer) else { return nil }
+        let group = unsafe GroupMetadata(pointer: pointer, epoch: epoch)
+        return epoch == assignment.epoch && !isAssignmentLost ? group : nil
+    }
+
+    /// The longest time that an assignment without a group waits for the leaders of its topics.
+    private static let leaderLookupMilliseconds = 1000
+
+    /// Starts reading. A group member answers an offer with it; without a group it may be called at any time.
+    /// If the call fails because a beginning stays unknown, the offer is not answered and the call may be
+    /// repeated.
+    package func assign(
+        startingAt starts: [PartitionStart], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) {
+        if isClientEnded { throw KafkaError(action: "assign partitions", code: .state) }
+        var starts = starts
+        if case .group = options.membership {
+            starts = try resolveBeginnings(of: starts, until: Deadline(milliseconds: limit))
+        }
+        lookUpLeaders(of: starts)
+        let list = PartitionList(startingAt: starts)
+        try unsafe replaceAssignment(with: list.pointer)
+        waitForPreviousAssignment()
+        assignment.recordAssignment(of: starts.lazy.map(\.partition))
+    }
+
+    /// Assigns the partitions from the group's committed offsets, or else from the beginning.
+    package func assignFromCommittedOffsets(
+        _ partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) {
+        try assign(startingAt: committedOffsets(of: partitions, withinMilliseconds: limit).map(\.start))
+    }
+
+    /// Answers an offer before the start of each partition is known. The group waits for the answer, so the
+    /// library gets an empty assignment. `begin` gives it the partitions.
+    package func assignPaused(_ partitions: [TopicPartition]) throws(KafkaError) {
+        if isClientEnded { throw KafkaError(action: "assign partitions", code: .state) }
+        let none = PartitionList([TopicPartition]())
+        try unsafe replaceAssignment(with: none.pointer)
+        waitForPreviousAssignment()
+        assignment.recordAssignment(of: partitions)
+        _ = assignment.pause(partitions)
+    }
+
+    /// Starts held partitions, or restarts others. Paused partitions stay paused. Clear batches that hold
+    /// records of these partitions, because the records come again.
+    ///
+    /// The library stops a partition for good if its offset is out of range. Only a restart makes it
+    /// continue.
+    package func startReading(at starts: [PartitionStart]) throws(KafkaError) {
+        if isClientEnded { throw KafkaError(action: "begin partitions", code: .state) }
+        let paused = assignment.pausedPartitions
+        let list = PartitionList(startingAt: starts)
+        try unsafe replaceAssignment(with: list.pointer)
+        waitForPreviousAssignment()
+        pause(Array(paused))
+    }
+
+    /// Releases the partitions: the answer to a revocation or a loss.
+    package func release() throws(KafkaError) {
+        // An ended client no longer has an assignment.
+        if isClientEnded { return assignment.recordRelease() }
+        try unsafe replaceAssignment(with: nil)
+        waitForPreviousAssignment()
+        assignment.recordRelease()
+    }
+
+    /// Answers a revocation while the consumer closes. After it the library may answer nothing more, neither
+    /// a question about its assignment nor a call that ends a pause. An offer gets no answer: the library
+    /// does not wait for it, and an answer after the close would block forever.
+    func answerRevocationAtClose() {
+        let isTakenBack = client.events.groupEvents.rebalanceChanges.contains {
+            if case .revoked = $0 { true } else { false }
+        }
+        client.events.groupEvents.rebalanceChanges = []
+        guard isTakenBack else { return }
+        _ = unsafe rd_kafka_assign(client.pointer, nil)
+        assignment.recordRelease()
+    }
+
+    /// Asks for the leaders that the library does not know. A group member has learned its topics by joining.
+    /// Without a group the library would begin to read half a second later, which is how long it waits if a
+    /// leader is unknown. Errors are ignored, because the library also finds out by itself.
+    private func lookUpLeaders(of starts: [PartitionStart]) {
+        guard case .manual = options.membership else { return }
+        let deadline = Deadline(milliseconds: Self.leaderLookupMilliseconds)
+        for name in Set(starts.map(\.partition.topic)).subtracting(topicsWithKnownLeaders) {
+            guard let topic = try? Topic(name: name, client: client),
+                (try? client.describe(topic, until: deadline)) != nil
+            else { continue }
+            topicsWithKnownLeaders.insert(name)
+        }
+    }
+
+    private func replaceAssignment(
+        with list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    ) throws(KafkaError) {
+        // Inside the library, a pause outlives its assignment.
+        resume(Array(assignment.pausedPartitions))
+        let code = unsafe KafkaErrorCode(rd_kafka_assign(client.pointer, list))
+        guard code == .none else { throw KafkaError(action: "change the assignment", code: code) }
+        forgetTopicAddresses()
+    }
+
+    /// Waits until the library has released the previous assignment. Its thread gets one message per
+    /// partition to stop reading, and a second one when that is done. A partition that gets a second stop in
+    /// between ends the process (librdkafka issue 5573). Two questions, one after the other, queue behind
+    /// both messages.
+    private func waitForPreviousAssignment() {
+        for _ in 0..<2 {
+            var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            if unsafe rd_kafka_assignment(client.pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR,
+                let list = unsafe list
+            {
+                unsafe rd_kafka_topic_partition_list_destroy(list)
+            }
+        }
+    }
+
+    /// Stops the delivery of records from these partitions. The membership continues. Ignores partitions that
+    /// this member does not own or that are already paused.
+    package func pause(_ partitions: [TopicPartition]) {
+        let fresh = assignment.pause(partitions)
+        if fresh.isEmpty { return }
+        let list = PartitionList(fresh)
+        _ = unsafe rd_kafka_pause_partitions(client.pointer, list.pointer)
+    }
+
+    /// Resumes paused partitions. Ignores all others.
+    package func resume(_ partitions: [TopicPartition]) {
+        let held = assignment.resume(partitions)
+        if held.isEmpty { return }
+        let list = PartitionList(held)
+        _ = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
+    }
+
+    func takeRebalanceChanges(into events: inout [ConsumerEvent]) {
+        for change in client.events.groupEvents.rebalanceChanges {
+            switch change {
+            case .offered(let partitions):
+                assignment.recordOffer(of: partitions)
+                client.metrics.countRebalance(kind: "offered")
+                events.append(.offered(partitions))
+            case .revoked(let partitions):
+                if isAssignmentLost {
+                    lose(partitions, events: &events)
+                } else {
+                    revoke(partitions, events: &events)
+                }
+            }
+        }
+        client.events.groupEvents.rebalanceChanges = []
+        // The drain took too long.
+        if case .revocation(let partitions) = assignment.pendingRebalance, isAssignmentLost {
+            lose(partitions, events: &events)
+        }
+    }
+
+    private func revoke(_ partitions: [TopicPartition], events: inout [ConsumerEvent]) {
+        let limit = max(
+            options.pollMillisecondsMax / 2, options.pollMillisecondsMax - Self.drainMarginMilliseconds)
+        assignment.recordRevocation(of: partitions)
+        client.metrics.countRebalance(kind: "revoked")
+        events.append(.revoked(partitions, by: lastPolledAt.advanced(byMilliseconds: limit)))
+    }
+
+    private func lose(_ partitions: [TopicPartition], events: inout [ConsumerEvent]) {
+        assignment.recordLoss(of: partitions)
+        client.metrics.countRebalance(kind: "lost")
+        events.append(.lost(partitions))
+    }
+}

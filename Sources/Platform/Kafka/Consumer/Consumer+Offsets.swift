@@ -1,0 +1,146 @@
+internal import CRdKafka
+
+extension Consumer {
+    /// Commits and waits for the answer, at most for the limit.
+    package func commit(_ offsets: [OffsetToCommit], withinMilliseconds limit: Int = 5000) -> CommitOutcome {
+        let outcome = requestCommit(of: offsets, withinMilliseconds: limit)
+        client.metrics.countCommit(outcome)
+        if outcome == .committed { assignment.confirmOwnership() }
+        return outcome
+    }
+
+    private func requestCommit(of offsets: [OffsetToCommit], withinMilliseconds limit: Int) -> CommitOutcome {
+        if isAssignmentLost { return .willBeReadAgain(.assignmentLost) }
+        let list = PartitionList(committing: offsets)
+        guard let queue = unsafe rd_kafka_queue_new(client.pointer) else { return .willBeReadAgain(.state) }
+        defer { unsafe rd_kafka_queue_destroy(queue) }
+        // The library calls `onCommit` for every commit without its own callback. This callback is never
+        // called: the answer is taken from the queue.
+        let asked = unsafe KafkaErrorCode(
+            rd_kafka_commit_queue(client.pointer, list.pointer, queue, { _, _, _, _ in }, nil))
+        guard asked == .none else { return CommitOutcome(code: asked) }
+        guard let event = unsafe rd_kafka_queue_poll(queue, Int32(clamping: limit)) else {
+            return .willBeReadAgain(.timedOut)
+        }
+        defer { unsafe rd_kafka_event_destroy(event) }
+        var code = unsafe KafkaErrorCode(rd_kafka_event_error(event))
+        if code == .none, let answered = unsafe rd_kafka_event_topic_partition_list(event) {
+            code = unsafe PartitionList.firstError(in: answered)?.code ?? .none
+        }
+        return CommitOutcome(code: code)
+    }
+
+    /// Commits without waiting. A later poll returns `.committed`. Returns nil, or the outcome if the commit
+    /// could not be requested.
+    package func commitAsynchronously(_ offsets: [OffsetToCommit]) -> CommitOutcome? {
+        if isAssignmentLost { return .willBeReadAgain(.assignmentLost) }
+        let list = PartitionList(committing: offsets)
+        let code = unsafe KafkaErrorCode(rd_kafka_commit(client.pointer, list.pointer, 1))
+        guard code == .none else { return CommitOutcome(code: code) }
+        assignment.recordCommitRequest()
+        return nil
+    }
+
+    func takeCommitOutcomes(into events: inout [ConsumerEvent]) {
+        for commit in client.events.groupEvents.commitResults {
+            let outcome = CommitOutcome(code: commit.code)
+            client.metrics.countCommit(outcome)
+            assignment.recordCommitOutcome(outcome)
+            events.append(.committed(commit.partitions, outcome))
+        }
+        client.events.groupEvents.commitResults = []
+    }
+
+    /// Returns the group's committed offsets. Waits for the answer.
+    package func committedOffsets(
+        of partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [CommittedOffset] {
+        try client.committedOffsets(of: partitions, until: Deadline(milliseconds: limit))
+    }
+
+    /// Asks without waiting. A later poll returns `.answered`.
+    package func submit(_ question: OffsetQuery) -> OffsetQueryID { client.submit(question) }
+
+    /// Counts offsets that the topic deleted before they were read.
+    package func countSkippedOffsets(_ offsets: Int64) { client.metrics.countSkippedOffsets(offsets) }
+
+    /// Returns the offset after the last record that `poll` delivered, or nil before the first one.
+    package func position(in partition: TopicPartition) -> Int64? {
+        let list = PartitionList([partition])
+        let code = unsafe KafkaErrorCode(rd_kafka_position(client.pointer, list.pointer))
+        return code == .none && list.offset(at: 0) >= 0 ? list.offset(at: 0) : nil
+    }
+
+    /// Replaces each beginning by its offset. The library must not look up a beginning itself if a seek or a
+    /// pause can follow. These make its answer outdated; the library then asks again and jumps to the
+    /// beginning, past the seek.
+    ///
+    /// The question waits behind a fetch that is in flight. A caller that returns to a partition often should
+    /// ask only once.
+    package func resolveBeginnings(
+        of starts: [PartitionStart], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [PartitionStart] {
+        try resolveBeginnings(of: starts, until: Deadline(milliseconds: limit))
+    }
+
+    func resolveBeginnings(of starts: [PartitionStart], until deadline: Deadline) throws(KafkaError)
+        -> [PartitionStart]
+    {
+        let open = starts.filter { $0.position == .beginning }
+        if open.isEmpty { return starts }
+        let beginnings = try client.offsets(
+            for: open.map { ($0.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) }, until: deadline)
+        return starts.map { start in
+            guard start.position == .beginning else { return start }
+            return PartitionStart(
+                partition: start.partition, position: .offset((beginnings[start.partition] ?? nil) ?? 0))
+        }
+    }
+
+    /// Continues at other offsets. Clear batches that hold older records of these partitions.
+    package func seek(to starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
+        let deadline = Deadline(milliseconds: limit)
+        let starts = try resolveBeginnings(of: starts, until: deadline)
+        try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
+            let list = PartitionList(startingAt: starts)
+            if let error = unsafe rd_kafka_seek_partitions(
+                client.pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+            {
+                defer { unsafe rd_kafka_error_destroy(error) }
+                throw KafkaError(action: "seek", code: unsafe KafkaErrorCode(rd_kafka_error_code(error)))
+            }
+            if let first = list.firstError {
+                throw KafkaError(action: "seek in \(first.partition)", code: first.code)
+            }
+        }
+    }
+
+    /// Asks the broker for the first and the end offset.
+    package func watermarks(
+        of partition: TopicPartition, withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> Watermarks {
+        try client.watermarks(of: partition, until: Deadline(milliseconds: limit))
+    }
+
+    /// Returns the offsets of the last fetch, or nil before the first fetch. Sends no request.
+    package func knownWatermarks(of partition: TopicPartition) -> Watermarks? {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let code = unsafe KafkaErrorCode(
+            rd_kafka_get_watermark_offsets(client.pointer, partition.topic, partition.partition, &low, &high))
+        return code == .none && high >= 0 ? Watermarks(low: max(0, low), high: high) : nil
+    }
+
+    /// Returns, per partition, the offset of the first record at or after a time, or nil without such a record.
+    package func offsets(
+        atMilliseconds time: Int64, in partitions: [TopicPartition], withinMilliseconds limit: Int = 5000
+    ) throws(KafkaError) -> [TopicPartition: Int64?] {
+        try client.offsets(for: partitions.map { ($0, time) }, until: Deadline(milliseconds: limit))
+    }
+
+    /// Returns the cluster's id, or nil if no broker answers in time. Files that hold a topic's records store
+    /// it.
+    package func clusterID(withinMilliseconds limit: Int = 5000) -> String? {
+        client.clusterID(until: Deadline(milliseconds: limit))
+    }
+}

@@ -1,0 +1,59 @@
+internal import CSQLite
+
+/// The open file. It closes when the database and the last of its statements are gone. All of them must stay
+/// on one thread at a time, because the file is opened without SQLite's own locks.
+@safe final class SQLiteConnection {
+    let pointer: OpaquePointer
+    let path: String
+    let busyMilliseconds: Int
+
+    init(path: String, flags: Int32, busyMilliseconds: Int) throws(SQLiteError) {
+        var opened: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+        // A connection that could not be opened must be closed, too.
+        guard code == SQLITE_OK, let pointer = unsafe opened else {
+            let code = unsafe opened.map { unsafe sqlite3_extended_errcode($0) } ?? code
+            unsafe sqlite3_close_v2(opened)
+            throw Self.error(
+                forCode: code, text: unsafe String(cString: sqlite3_errstr(code)), path: path,
+                busyMilliseconds: busyMilliseconds)
+        }
+        unsafe self.pointer = unsafe pointer
+        self.path = path
+        self.busyMilliseconds = busyMilliseconds
+        unsafe sqlite3_extended_result_codes(pointer, 1)
+        unsafe sqlite3_busy_timeout(pointer, Int32(clamping: busyMilliseconds))
+        unsafe sqlite_defend(pointer)
+    }
+
+    deinit { unsafe sqlite3_close_v2(pointer) }
+
+    /// Returns SQLite's message about the last call as an error.
+    func error(forCode code: Int32) -> SQLiteError {
+        let text = unsafe String(cString: sqlite3_errmsg(pointer))
+        return Self.error(forCode: code, text: text, path: path, busyMilliseconds: busyMilliseconds)
+    }
+
+    private static func error(
+        forCode code: Int32, text: String, path: String, busyMilliseconds: Int
+    ) -> SQLiteError {
+        switch code & 0xFF {
+        case SQLITE_FULL: .diskFull(path: path)
+        case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path, milliseconds: busyMilliseconds)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, what: text)
+        case SQLITE_INTERRUPT: .interrupted(path: path)
+        // The file was truncated, so pages that it refers to are missing.
+        case SQLITE_IOERR where code == sqliteShortRead: .corrupt(path: path, what: text)
+        default: .refused(path: path, reason: "\(text) (\(code))")
+        }
+    }
+
+    /// `SQLITE_IOERR_SHORT_READ`, a macro that Swift cannot import.
+    private static let sqliteShortRead = SQLITE_IOERR | 2 << 8
+
+    /// Runs statements whose text comes from the program.
+    func execute(_ sql: String) throws(SQLiteError) {
+        let code = unsafe sqlite3_exec(pointer, sql, nil, nil, nil)
+        if code != SQLITE_OK { throw error(forCode: code) }
+    }
+}

@@ -1,0 +1,91 @@
+internal import CSQLite
+
+/// One SQLite file in WAL mode, with one writer and any number of readers. Each has its own `Database`.
+/// Confined to one thread at a time.
+///
+/// After a crash the file has whole transactions. A power failure can lose the last of them. Therefore the
+/// file also stores the offsets that it was built from.
+package final class SQLiteDatabase {
+    package enum ConnectionRole: Sendable {
+        /// Creates the file if it is missing.
+        case writer
+        case reader
+    }
+
+    /// The time that a call waits for another connection.
+    package static let busyMilliseconds = 5000
+    /// The default page cache of a connection.
+    package static let cacheKibibytesDefault = 16_384
+
+    let connection: SQLiteConnection
+
+    package init(
+        path: String, role: ConnectionRole, cacheKibibytes: Int = SQLiteDatabase.cacheKibibytesDefault
+    ) throws(SQLiteError) {
+        let flags =
+            switch role {
+            case .writer: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .reader: SQLITE_OPEN_READONLY
+            }
+        connection = try SQLiteConnection(path: path, flags: flags, busyMilliseconds: Self.busyMilliseconds)
+        // No memory map: if someone truncated a mapped file, a read would end the process.
+        try connection.execute(
+            """
+            PRAGMA mmap_size = 0; PRAGMA cache_size = -\(cacheKibibytes); PRAGMA temp_store = MEMORY;
+            PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON
+            """)
+        if role == .writer {
+            try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        }
+    }
+
+    package var path: String { connection.path }
+
+    /// Runs one or several statements without values, such as the creation of tables and indexes.
+    package func execute(_ sql: String) throws(SQLiteError) { try connection.execute(sql) }
+
+    /// Prepares a statement that can run many times.
+    package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        try SQLiteStatement(sql: sql, connection: connection)
+    }
+
+    /// Runs the body in a transaction. If it throws, nothing of it is stored.
+    @discardableResult
+    package func runTransaction<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+        try connection.execute("BEGIN IMMEDIATE")
+        do throws(SQLiteError) {
+            let result = try body()
+            try connection.execute("COMMIT")
+            return result
+        } catch {
+            // SQLite may already have rolled back, for example because the disk is full.
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Returns the version of the file's tables, which the owner sets. It is 0 in a new file.
+    package func schemaVersion() throws(SQLiteError) -> Int {
+        var schema = 0
+        let statement = try prepare("PRAGMA user_version")
+        try statement.forEachRow { row in schema = Int(row.integer(at: 0)) }
+        return schema
+    }
+
+    package func setSchemaVersion(_ schema: Int) throws(SQLiteError) {
+        try connection.execute("PRAGMA user_version = \(schema)")
+    }
+
+    /// Reads the whole file and returns the first damage of its pages, or nil.
+    package func firstDamage() throws(SQLiteError) -> String? {
+        var found: String?
+        let statement = try prepare("PRAGMA quick_check(1)")
+        try statement.forEachRow { row in found = row.text(at: 0) }
+        return found == "ok" ? nil : found ?? "the check gave no result"
+    }
+
+    /// Moves the write-ahead log into the file.
+    package func checkpoint() throws(SQLiteError) {
+        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+}

@@ -1,0 +1,32 @@
+/// The size limits of one environment, and its wait for readers.
+///
+/// The map is address space, and neither memory nor disk space: the file grows with the written data. The map
+/// starts at `mapBytesAtStart` and doubles before it is full. At `mapBytesMax` a write fails with
+/// `StoreError.mapFull` and changes nothing.
+package struct EnvironmentLimits: Sendable, Equatable {
+    /// LMDB allows 511. One byte is reserved, so that every key with an appended byte is a valid key too.
+    package static let keyBytesMax = 510
+
+    package var mapBytesAtStart: Int
+    package var mapBytesMax: Int
+    /// The time that a growing map waits for open reads before the write fails.
+    package var readersWaitMilliseconds: Int
+
+    package init(
+        mapBytesAtStart: Int = 256 << 20, mapBytesMax: Int = 64 << 30, readersWaitMilliseconds: Int = 5000
+    ) {
+        precondition(mapBytesAtStart > 0 && mapBytesAtStart <= mapBytesMax, "the map starts above its limit")
+        self.mapBytesAtStart = mapBytesAtStart
+        self.mapBytesMax = mapBytesMax
+        self.readersWaitMilliseconds = readersWaitMilliseconds
+    }
+
+    static func checkKeySize(of key: Span<UInt8>) throws(StoreError) {
+        guard 1...keyBytesMax ~= key.count else { throw .invalidKeySize(bytes: key.count) }
+    }
+
+    /// Returns twice the size within the limit, or nil at the limit.
+    func mapBytes(after bytes: Int) -> Int? {
+        bytes >= mapBytesMax ? nil : min(mapBytesMax, bytes > mapBytesMax / 2 ? mapBytesMax : bytes * 2)
+    }
+}

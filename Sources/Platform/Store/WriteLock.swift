@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// The exclusive right to write: one thread at a time, in LMDB as here. A nested turn would wait for itself,
+/// so it traps.
+@safe final class WriteLock: Sendable {
+    /// A pthread mutex must keep one address until `deinit`.
+    nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
+        unsafe mutex = .allocate(capacity: 1)
+        var attributes = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&attributes)
+        unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ERRORCHECK))
+        precondition(unsafe pthread_mutex_init(mutex, &attributes) == 0, "pthread_mutex_init failed")
+        unsafe pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    func lock() {
+        precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write began within a write")
+    }
+
+    /// Takes the turn if no thread has it.
+    func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
+
+    func unlock() { unsafe pthread_mutex_unlock(mutex) }
+}

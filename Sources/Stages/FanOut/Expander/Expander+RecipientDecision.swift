@@ -1,0 +1,155 @@
+internal import LiveActivity
+internal import Store
+
+// The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
+// versions, which have one order for each recipient. So the order in which expansions arrive does not matter.
+
+extension Expander {
+    /// - Parameters:
+    ///   - scoped: the recipient's entry, if the expansion names recipients.
+    ///   - own: the recipient's row in the group, if there can be one.
+    ///   - whole: the group's row. Empty for a private group.
+    mutating func decide(
+        for scoped: Expansion.ScopedRecipient?, own: LaneScope?, whole: LaneScope, in walk: ExpansionWalk
+    ) throws(StoreError) -> RecipientDecision {
+        let expansion = walk.expansion
+        var told = PushContentVersion(expansion, scoped)
+        if expansion.isCancelled(by: whole) || own.map(expansion.isCancelled) ?? false { return .drop }
+        if expansion.content.event != .end, !isWanted(until: expansion.deadline) { return .drop }
+        switch expansion.content.event {
+        case .start:
+            // An END stops every older start to the recipient, in either scope. A recipient that was started
+            // again after an END has its own generation, and every later start joins that generation.
+            let life = max(told.generation, own?.generation ?? 0)
+            if let own, own.endVersion > life { return .exclude(ExpansionExclusion.ended) }
+            if whole.endVersion > told.generation { return .drop }
+            told.generation = life
+            // The cancel of a send to one recipient can also be stored under the group's key.
+            let cancelled = Set(whole.cancelledSends + (own?.cancelledSends ?? []))
+            var newest = told
+            newest.catchUp(with: whole, without: cancelled)
+            if let own { newest.catchUp(with: own, without: cancelled) }
+            // If the newest state does not fit into a start, it follows as an update after the phone has
+            // reported its token.
+            if newest.isOwn, let variant = variant(of: newest, walk) {
+                return .send(variant, generation: newest.generation, version: newest.version)
+            }
+        case .update:
+            if whole.endVersion > told.version || (own?.endVersion ?? 0) > told.version { return .drop }
+            let life = max(told.generation, whole.generation, own?.generation ?? 0)
+            if let own, own.endVersion > life { return .exclude(ExpansionExclusion.ended) }
+            if expansion.isConflatable, whole.updateVersion > told.version { return .drop }
+            // A cancelled update supersedes nothing. A start's state does not supersede updates of existing
+            // activities.
+            if expansion.isConflatable, let own, own.updateVersion > told.version,
+                let standing = own.standing(without: Set(whole.cancelledSends + own.cancelledSends)),
+                standing.version > told.version
+            {
+                return .drop
+            }
+            told.generation = life
+        case .end:
+            // A newer END has the same effect. An older END may still be on its way to some recipients.
+            if max(whole.endVersion, own?.endVersion ?? 0) > told.version {
+                return .exclude(ExpansionExclusion.ended)
+            }
+            // Newer updates may have reached the phone before this END, and a phone ignores older timestamps.
+            // So the END gets the highest version. It stays below later starts, because it must not end them.
+            let lives = [whole.generation, own?.generation ?? 0].filter { $0 > told.version }
+            let latest = lives.min().map { $0 - 1 } ?? Int64.max
+            told.timestamp = max(told.version, min(latest, max(whole.version, own?.version ?? 0)))
+        }
+        guard let variant = variant(of: told, walk) else { return .drop }
+        return .send(variant, generation: told.generation, version: told.version)
+    }
+
+    /// Returns nil if the newest state does not fit into a start.
+    private mutating func variant(of told: PushContentVersion, _ walk: ExpansionWalk) -> JobOutput.Variant? {
+        let expansion = walk.expansion
+        let name = VariantName(
+            send: expansion.send, event: expansion.content.event, isAnswer: expansion.answersStateRequest,
+            version: told.version, generation: told.generation, scope: told.scope,
+            timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
+        if let variant = variants[name] { return variant }
+        let body = PayloadBuilder.body(for: told.content, timestamp: told.timestamp ?? told.version)
+        if told.isOwn, !PayloadRules.fits(told.content, body: body) {
+            variants.updateValue(nil, forKey: name)
+            return nil
+        }
+        var head = SheetHead(
+            topic: walk.app.pushTopic, priority: expansion.priority, expiration: expansion.expiration,
+            app: expansion.key.app, environment: .production, send: expansion.send,
+            group: expansion.key.group, scope: told.scope, generation: told.generation,
+            version: told.version, event: expansion.content.event, deadline: expansion.deadline,
+            acceptedAt: expansion.acceptedAt)
+        head.collapseID = expansion.collapseID
+        head.isConflatable = expansion.isConflatable
+        head.unknownStartPolicy = expansion.unknownStartPolicy
+        let variant = output.makeVariant(head: head, body: body)
+        variants[name] = variant
+        return variant
+    }
+}
+
+/// The properties that distinguish the bodies of one transaction.
+struct VariantName: Hashable {
+    enum State: Hashable {
+        case shared
+        /// The state of one recipient.
+        case own(PushContent)
+    }
+
+    var send: String
+    /// A start's state also goes to existing activities under the start's send id, so the event is part of
+    /// the name.
+    var event: PushEvent
+    var isAnswer = false
+    var version: Int64
+    var generation: Int64
+    var scope: SheetHead.Scope
+    var timestamp: Int64?
+    var state = State.shared
+}
+
+/// The push content for one recipient of an expansion.
+private struct PushContentVersion {
+    var content: PushContent
+    var version: Int64
+    var generation: Int64
+    var scope: SheetHead.Scope
+    /// The timestamp of the body. Nil if it is the version.
+    var timestamp: Int64?
+    var isOwn = false
+
+    init(_ expansion: Expansion, _ scoped: Expansion.ScopedRecipient?) {
+        content = expansion.content
+        generation = scoped?.generation ?? expansion.generation
+        scope = scoped?.scope ?? (expansion.key.recipient == nil ? .group : .recipient)
+        version = scoped?.version ?? expansion.version
+        guard let scoped, expansion.content.event == .start, expansion.key.recipient == nil,
+            scoped.version != scoped.generation, !expansion.carriesOwnState
+        else { return }
+        // The start joins a generation. The planner knows the version of the recipient's state, but only the
+        // lane has its content. The start itself carries the group's newest state.
+        version = max(expansion.version, scoped.generation)
+    }
+
+    /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as
+    /// the others.
+    mutating func catchUp(with scope: LaneScope, without cancelled: Set<String>) {
+        guard let newest = scope.standing(without: cancelled), newest.version >= version,
+            newest.version >= generation, newest.content.event != .end
+        else { return }
+        if newest.version == version, newest.content.event == .start { return }
+        version = newest.version
+        content.contentState = newest.content.contentState ?? content.contentState
+        content.staleDate = newest.content.staleDate
+        content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore
+        isOwn = true
+    }
+}
+
+extension App {
+    /// The header `apns-topic` of the app's Live Activities.
+    var pushTopic: String { bundleID + ".push-type.liveactivity" }
+}

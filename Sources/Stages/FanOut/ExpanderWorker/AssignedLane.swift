@@ -1,0 +1,136 @@
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Registry
+internal import StageSupport
+
+/// A request that was read and is not in a committed transaction yet.
+struct UncommittedRequest {
+    /// The request. Nil for a record that went to the dead letters.
+    let request: ExpansionRequest?
+    let offset: Int64
+    let bytes: Int
+    /// The timestamp of the record, in milliseconds since 1970.
+    let stamp: Int64?
+}
+
+/// The requests that were read from one topic of a lane.
+struct RequestQueue {
+    /// The uncommitted requests, in the topic's order.
+    private(set) var uncommitted: ArraySlice<UncommittedRequest> = []
+    private(set) var bytes = 0
+    /// The offset of the next new record. Lower offsets were read already.
+    private(set) var nextOffset: Int64?
+    /// The committed offset. Nil if the topic is read from its beginning.
+    private(set) var committedOffset: Int64?
+
+    var isEmpty: Bool { uncommitted.isEmpty }
+    var count: Int { uncommitted.count }
+
+    mutating func resume(at committed: Int64?) {
+        uncommitted = []
+        bytes = 0
+        (self.committedOffset, nextOffset) = (committed, committed)
+    }
+
+    /// Notes that everything below the offset is committed. The caller makes sure that no request is waiting.
+    mutating func markCommitted(below offset: Int64) {
+        (committedOffset, nextOffset) = (offset, offset)
+    }
+
+    func isNew(offset: Int64) -> Bool { nextOffset.map { offset >= $0 } ?? true }
+
+    mutating func append(_ request: UncommittedRequest) {
+        uncommitted.append(request)
+        bytes += request.bytes
+        nextOffset = request.offset + 1
+    }
+
+    /// Removes the first `count` requests, because they are committed.
+    mutating func removeFirst(_ count: Int) {
+        for request in uncommitted.prefix(count) {
+            bytes -= request.bytes
+            committedOffset = request.offset + 1
+        }
+        uncommitted = uncommitted.dropFirst(count)
+        // A slice keeps the storage of its removed elements.
+        if uncommitted.isEmpty { uncommitted = [] }
+    }
+}
+
+/// The requests that were read for a lane.
+struct RequestQueues {
+    private var urgent = RequestQueue()
+    private var normal = RequestQueue()
+
+    subscript(topic: ExpanderInputTopic) -> RequestQueue {
+        get { topic == .urgent ? urgent : normal }
+        _modify { if topic == .urgent { yield &urgent } else { yield &normal } }
+    }
+
+    var all: [RequestQueue] { [urgent, normal] }
+    var isEmpty: Bool { urgent.isEmpty && normal.isEmpty }
+}
+
+/// One assigned lane.
+final class AssignedLane: AssignedPartition {
+    let partition: Int32
+    var state = PartitionState.restoring
+    var restoringSince: Instant
+    /// Whether the rows of `starts` are read to their end.
+    var hasReadScopes = false
+    var queues = RequestQueues()
+    /// The committed offset of the registry.
+    var registryCommitted: Int64?
+    /// The expander of the lane. It is made when the views are open.
+    var worker: LaneWorker?
+    /// Whether the normal topic is paused until some of its requests are done.
+    var isPaused = false
+
+    init(partition: Int32, assignedAt now: Instant) {
+        self.partition = partition
+        restoringSince = now
+    }
+
+    var name: String { "lane \(partition)" }
+
+    func next(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].nextOffset }
+    func hasUncommittedRecords(in topic: Int) -> Bool { !queues[ExpanderInputTopic(index: topic)].isEmpty }
+    func committedOffset(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].committedOffset }
+    func reached(_ offset: Int64, in topic: Int) {
+        queues[ExpanderInputTopic(index: topic)].markCommitted(below: offset)
+    }
+    func begin(at offset: Int64?, in topic: Int) {
+        queues[ExpanderInputTopic(index: topic)].resume(at: offset)
+    }
+
+    /// Whether no process has ever committed an offset of the lane.
+    var isNew: Bool { registryCommitted == nil && queues.all.allSatisfy { $0.committedOffset == nil } }
+
+    /// Resets the lane before its views are read again.
+    func resetForReading(registryCommitted offset: Int64?) {
+        registryCommitted = offset
+        hasReadScopes = false
+        worker = nil
+        isPaused = false
+    }
+}
+
+/// The expander of a lane, with its rows of `starts`.
+final class LaneWorker {
+    let table: TransactionScopes
+    var expander: Expander<TransactionScopes>
+
+    init(registry: Lane, table: TransactionScopes, isNew: Bool, jobsPerSheet: Int) {
+        self.table = table
+        expander = Expander(
+            lane: Int(table.lane), registry, table, catalog: NoCatalog(), isNew: isNew,
+            jobsPerSheet: jobsPerSheet)
+    }
+}
+
+/// An empty catalog, for the time before the first transaction.
+private struct NoCatalog: ExpanderCatalog {
+    func app(_ id: String) -> App? { nil }
+    func segment(_ name: String, of app: String) -> SegmentRule? { nil }
+}

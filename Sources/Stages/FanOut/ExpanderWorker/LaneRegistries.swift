@@ -1,0 +1,360 @@
+internal import Kafka
+internal import Lifecycle
+internal import Registry
+internal import StageSupport
+internal import Store
+internal import Telemetry
+internal import Topics
+
+/// The registry files of the assigned lanes, and the consumer that fills them. Pinned to the loop's thread.
+///
+/// A file is a cache of its topic. The only repair is to rebuild it. The news of a lane is final when the
+/// loop's transaction has committed the offset. Until then the same news can come again.
+final class LaneRegistries {
+    /// The file of one lane while it reads to the topic's end.
+    private final class Entry {
+        var lane: Lane
+        /// The restore of an empty file. It sorts all records below the committed offset before they are
+        /// written.
+        var restore: LaneRestore?
+        /// The offset of the next record to take.
+        var nextOffset: Int64
+        var asOf: WallTime
+        /// The number of records that were taken and are not in the file.
+        var bufferedCount = 0
+        /// Whether the lane has read everything that was written.
+        var isComplete = false
+
+        init(lane: Lane, asOf: WallTime) {
+            self.lane = lane
+            self.asOf = asOf
+            nextOffset = lane.appliedOffset ?? 0
+        }
+
+        func buffer(_ record: borrowing Kafka.Record) throws(StoreError) {
+            if let restore, record.offset < lane.changesReportedFrom ?? .max {
+                try restore.add(key: record.key, value: record.value, offset: record.offset)
+            } else {
+                try finishRestore()
+                bufferedCount += 1
+                try lane.apply(key: record.key, value: record.value, offset: record.offset)
+            }
+            nextOffset = max(nextOffset, record.offset + 1)
+            if let time = record.timestamp { asOf = WallTime(milliseconds: time) }
+        }
+
+        /// Starts to read again from the file's offset.
+        func restart(newsBegins: Int64) throws(StoreError) {
+            try lane.restart(changesReportedFrom: newsBegins)
+            nextOffset = lane.appliedOffset ?? 0
+            bufferedCount = 0
+            isComplete = false
+        }
+
+        func finishRestore() throws(StoreError) {
+            guard let restore else { return }
+            let offset = min(nextOffset, lane.changesReportedFrom ?? nextOffset)
+            try restore.finish(AppliedProgress(offset: offset, completeUntil: asOf))
+            self.restore = nil
+        }
+    }
+
+    /// The pause before a full disk is tried again.
+    private static let retryMilliseconds = 1000
+    private static let ageMarginMilliseconds: Int64 = 3_600_000
+    /// The size of the prefetch queue. In memory, small records take several times as much.
+    private static let prefetchKibibytesMax = 8192
+    /// The longest wait of a fetch for new records.
+    private static let fetchMilliseconds = 250
+    /// The number of records in one iteration while lanes are restored.
+    private static let restoreRecordsMax = 10_000
+    /// The number of records in one iteration otherwise. Nearly always they are of one lane. A file keeps the
+    /// memory of its largest transaction, and each row can take several pages.
+    private static let appliedRecordsMax = 250
+    private static let batchBytesMax = 16 << 20
+    /// The memory for sorting in restores, summed over all lanes.
+    private static let restoreBytesMax = 48 << 20
+    /// The least memory for one lane. Smaller runs would make more files than can be merged at once.
+    private static let restoreBytesMin = 2 << 20
+
+    private let topic: String
+    private let directory: String
+    private let limits: Store.EnvironmentLimits
+    private let boot: BootID
+    private let cluster: String
+    private let consumer: Consumer
+    private let log: Log
+    private let metrics: LaneMetrics
+    private var batch = RecordBatch(recordsMax: restoreRecordsMax, bytesMax: batchBytesMax)
+    /// The open files. They stay open during a rebalance, because most lanes return.
+    private var entries: [Int32: Entry] = [:]
+    /// The lanes whose records the loop applies.
+    private var servedLanes: Set<Int32> = []
+    /// The lanes that are paused until the loop serves them.
+    private var pausedLanes: Set<Int32> = []
+    private(set) var diskFull: DiskFullState?
+    /// Whether the last read was full, so that more records are likely.
+    private(set) var hasMore = false
+
+    init(
+        topic: String, directory: String, limits: Store.EnvironmentLimits, kafka: KafkaSettings, log: Log,
+        metrics: Metrics
+    ) throws {
+        self.topic = topic
+        self.directory = directory
+        self.limits = limits
+        self.log = log
+        self.metrics = LaneMetrics(metrics)
+        boot = try BootID.current()
+        var options = ConsumerOptions(membership: .manual)
+        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
+        // A start waits for the ends of partitions, and a new token waits for the fetch of another lane.
+        options.fetchWaitMilliseconds = Self.fetchMilliseconds
+        consumer = try Consumer(
+            settings: kafka, options: options, name: "expander-registry", log: log, metrics: metrics)
+        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMilliseconds) else {
+            throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
+        }
+        self.cluster = cluster
+    }
+
+    /// A file descriptor that is readable while records wait.
+    var descriptor: Int32 { consumer.descriptor }
+
+    subscript(partition: Int32) -> Lane? { entries[partition]?.lane }
+
+    /// Whether pages of the lane may be walked.
+    func isComplete(lane partition: Int32) -> Bool { entries[partition]?.isComplete ?? false }
+
+    /// Whether the lane is complete, or must apply its records before it reads more.
+    func isReady(lane partition: Int32) -> Bool {
+        guard let entry = entries[partition], entry.restore == nil else { return false }
+        return entry.isComplete || isFull(entry)
+    }
+
+    /// Returns the group's next offset after all taken records are applied.
+    func nextOffset(of partition: Int32) -> Int64 { entries[partition]?.nextOffset ?? 0 }
+
+    /// Whether all taken records are in the file, so that a page shows them. Records below the committed
+    /// offset are not news, because another owner reported them. They must be applied all the same.
+    func isFullyApplied(lane partition: Int32) -> Bool {
+        guard let entry = entries[partition] else { return true }
+        return entry.restore == nil && entry.lane.appliedOffset ?? 0 >= entry.nextOffset
+    }
+
+    // MARK: Opening
+
+    func closeFiles(except numbers: some Collection<Int32>) {
+        for partition in entries.keys where !numbers.contains(partition) {
+            if let entry = entries.removeValue(forKey: partition) { close(entry) }
+        }
+    }
+
+    /// Opens one file in each iteration. A large file is checked completely before it is used, and a group
+    /// member must poll in between.
+    ///
+    /// - Returns: whether all files are open.
+    func openNextFile(of numbers: some Collection<Int32>) throws -> Bool {
+        let closed = numbers.filter { entries[$0] == nil }.sorted()
+        guard let partition = closed.first else { return true }
+        do throws(StoreError) {
+            entries[partition] = Entry(lane: try makeLane(partition: partition), asOf: .now())
+        } catch {
+            guard error.isTransient else { throw error }
+            waitForDiskSpace(after: error)
+            return false
+        }
+        return closed.count == 1
+    }
+
+    private func makeLane(partition: Int32) throws(StoreError) -> Lane {
+        try Lane(
+            directory: "\(directory)/registry-\(partition)", partition: TopicPartition(topic, partition),
+            origin: cluster,
+            ageMaxMilliseconds: TopicLayout.deleteRetentionMilliseconds - Self.ageMarginMilliseconds,
+            limits: limits, now: .now(), boot: boot, log: log, metrics: metrics)
+    }
+
+    // MARK: Reading
+
+    /// Starts to read each lane. Rows above the group's committed offset are news, even if the file already
+    /// has them.
+    ///
+    /// - Parameter committed: the committed offsets. Nil for a lane without one. Its file may still exist,
+    ///   because Kafka expires offsets. Then news begins after the file. Without a file the lane was never
+    ///   begun, and nothing up to its first end is news.
+    func startReading(from committed: [Int32: Int64?]) throws {
+        pausedLanes = []
+        var starts: [PartitionStart] = []
+        for (partition, offset) in committed {
+            guard let entry = try openEntry(of: partition) else { continue }
+            let place = TopicPartition(topic, partition)
+            try entry.restart(newsBegins: offset ?? entry.lane.appliedOffset ?? .max)
+            if entry.lane.appliedOffset == nil {
+                entry.restore = LaneRestore(
+                    lane: entry.lane,
+                    runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count)
+                )
+            }
+            if offset == 0 { try finishRestore(of: entry, lane: partition) }
+            let start = entry.restore == nil ? entry.lane.resumeOffset : nil
+            starts.append(
+                PartitionStart(
+                    partition: place, position: start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning)
+            )
+        }
+        try consumer.assign(startingAt: starts)
+    }
+
+    /// Returns the lane's open file. A file whose restore was interrupted is opened again, which empties it.
+    private func openEntry(of partition: Int32) throws -> Entry? {
+        guard let known = entries[partition], known.restore != nil else { return entries[partition] }
+        close(known)
+        entries[partition] = nil
+        _ = try openNextFile(of: [partition])
+        return entries[partition]
+    }
+
+    func releaseAll() {
+        pausedLanes = []
+        servedLanes = []
+        try? consumer.release()
+    }
+
+    /// Marks that the loop applies the lane's records from now on.
+    func serve(lane partition: Int32) {
+        servedLanes.insert(partition)
+        guard pausedLanes.remove(partition) != nil else { return }
+        consumer.resume([TopicPartition(topic, partition)])
+    }
+
+    /// Reads records of the topic. `commit` applies them and reports the news.
+    func read() throws {
+        hasMore = false
+        if diskFull != nil || mustApplyFirst() { return }
+        resizeBatch()
+        let events = consumer.poll(into: &batch)
+        defer { batch.clear() }
+        hasMore = batch.count >= batch.recordsMax
+        for index in 0..<batch.count {
+            let partition = batch[index].partition
+            guard let entry = entries[partition] else { continue }
+            let record = batch[index]
+            do throws(StoreError) {
+                try entry.buffer(record)
+            } catch {
+                return try repair(lane: partition, after: error)
+            }
+        }
+        for event in events {
+            switch event {
+            case .reachedEnd(let place, let offset): try handleEnd(at: offset, of: place)
+            case .failed(.outOfRange(let place, let text)):
+                return try repair(lane: place.partition, after: .corrupt(path: place.description, what: text))
+            case .failed(.rebuild(let error)):
+                throw StageFailure.client(error.description)
+            case .failed(let failure):
+                log.warning("the registry cannot be read at present", .field("error", failure))
+            default: break
+            }
+        }
+    }
+
+    /// Whether a lane must apply its records before more are read. A lane that the loop does not serve yet,
+    /// because its other files are being restored, is paused alone. The other lanes continue to read.
+    private func mustApplyFirst() -> Bool {
+        for (partition, entry) in entries where isFull(entry) {
+            if servedLanes.contains(partition) { return true }
+            if pausedLanes.insert(partition).inserted { consumer.pause([TopicPartition(topic, partition)]) }
+        }
+        return false
+    }
+
+    private var isRestoring: Bool { entries.values.contains { $0.restore != nil } }
+
+    /// Whether the lane has as many records as one file transaction should apply.
+    private func isFull(_ entry: Entry) -> Bool {
+        guard entry.restore == nil else { return false }
+        // A full lane must not delay the restore of other lanes.
+        return entry.lane.isFull || (entry.bufferedCount >= Self.appliedRecordsMax && !isRestoring)
+    }
+
+    private func resizeBatch() {
+        let recordsMax = isRestoring ? Self.restoreRecordsMax : Self.appliedRecordsMax
+        if batch.recordsMax == recordsMax { return }
+        batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
+    }
+
+    /// Takes the end of a partition. A read-committed consumer ends where the oldest open transaction begins.
+    /// The lane is complete only at the end of everything that was written.
+    private func handleEnd(at offset: Int64, of place: TopicPartition) throws {
+        guard let entry = entries[place.partition] else { return }
+        entry.nextOffset = max(entry.nextOffset, offset)
+        entry.asOf = .now()
+        guard let ends = consumer.knownWatermarks(of: place), entry.nextOffset >= ends.high else { return }
+        if entry.lane.changesReportedFrom == .max { entry.lane.changesReportedFrom = offset }
+        try finishRestore(of: entry, lane: place.partition)
+        entry.isComplete = true
+    }
+
+    private func finishRestore(of entry: Entry, lane partition: Int32) throws {
+        do throws(StoreError) {
+            try entry.finishRestore()
+        } catch {
+            try repair(lane: partition, after: error)
+        }
+    }
+
+    // MARK: Applying
+
+    /// Applies the taken records and writes the resulting news to `news`.
+    func commit(lane partition: Int32, changes news: inout LaneChanges) throws(StoreError) {
+        news.removeAll()
+        guard let entry = entries[partition], entry.restore == nil else { return }
+        try entry.lane.commit(
+            AppliedProgress(offset: entry.nextOffset, completeUntil: entry.asOf), reportingChangesInto: &news)
+        entry.bufferedCount = 0
+    }
+
+    // MARK: Failures
+
+    func waitForDiskSpace(after error: StoreError) {
+        log.error("no room for the registry of this process; its work waits", .field("error", error))
+        diskFull = DiskFullState(
+            retryAt: Instant.now().advanced(byMilliseconds: Self.retryMilliseconds), reason: error.description
+        )
+    }
+
+    func retryFullDisk(at now: Instant) {
+        if let blocked = diskFull, now >= blocked.retryAt { diskFull = nil }
+    }
+
+    /// Discards a damaged file, so that it is rebuilt. The loop starts over.
+    func repair(lane partition: Int32, after error: StoreError) throws {
+        if error.isTransient { return waitForDiskSpace(after: error) }
+        guard error.isCorruption else { throw error }
+        log.warning(
+            "the registry's file is damaged, it is built anew from its topic", .field("lane", partition),
+            .field("error", error))
+        if let entry = entries.removeValue(forKey: partition) {
+            try entry.lane.markForRebuild(because: error.description)
+        }
+    }
+
+    private func close(_ entry: Entry) {
+        do throws(StoreError) {
+            try entry.lane.close()
+        } catch {
+            log.warning(
+                "the registry's file was not closed cleanly; it is checked more closely at the next start",
+                .field("error", error))
+        }
+    }
+
+    func finish() {
+        batch.clear()
+        _ = consumer.close()
+        for entry in entries.values { close(entry) }
+        entries.removeAll()
+    }
+}

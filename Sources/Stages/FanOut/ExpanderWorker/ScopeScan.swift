@@ -1,0 +1,81 @@
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+
+/// The position of the expander's walk through all rows of `starts`, one page at a time. It finds activities
+/// that must end before the system ends them, and rows that the topic has dropped.
+struct ScopeScan {
+    /// The number of rows in one page.
+    static let rowsMax = 2000
+    /// The pause between two pages.
+    static let pageMilliseconds = 20
+    /// The interval between the starts of two passes. It limits the delay of a safety END.
+    static let passMilliseconds = 60_000
+    /// The retention of the topic plus a margin, because clocks differ.
+    private static let retentionMilliseconds: Int64 = (48 + 1) * 3_600_000
+
+    /// The action for a row. Nearly all rows need none.
+    enum RowAction: Equatable {
+        case sendSafetyEnd(LedgerKey)
+        case removeExpired
+    }
+
+    private(set) var lane: Int32?
+    var range = KeyRange.everything
+    private var remaining: [Int32] = []
+    private var nextPass = Instant.now()
+    private var nextPage = Instant.now()
+
+    /// Whether a pass is in progress.
+    var isInProgress: Bool { lane != nil || !remaining.isEmpty }
+
+    /// Returns the lane to read now. Nil if no page is due.
+    mutating func nextLane(of lanes: some Collection<Int32>, at now: Instant) -> Int32? {
+        if now < nextPage { return nil }
+        nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
+        if let lane, !lanes.contains(lane) { self.lane = nil }
+        if lane == nil, remaining.isEmpty, now >= nextPass {
+            remaining = lanes.sorted(by: >)
+            nextPass = now.advanced(byMilliseconds: Self.passMilliseconds)
+        }
+        while lane == nil, let partition = remaining.popLast() {
+            if lanes.contains(partition) { (lane, range) = (partition, .everything) }
+        }
+        return lane
+    }
+
+    /// Marks the end of the current lane.
+    mutating func finishLane() { lane = nil }
+
+    /// Returns the action for a row, or nil. Most of the millions of rows are excluded by their time, and
+    /// only the others are decoded.
+    static func action(
+        forKey key: Span<UInt8>, value: Span<UInt8>, at now: Int64, with reader: JSONReader
+    ) -> RowAction? {
+        let at: Int64?
+        if NewestStart.isKey(key) {
+            at = NewestStart.time(of: value)
+        } else if isLedgerKey(key) {
+            at = RowTime.first(in: value)
+            if let at, now - at > retentionMilliseconds { return .removeExpired }
+            guard let at, SafetyEnd.isDue(startedAt: at, at: now) else { return nil }
+            let row = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                try unsafe LedgerRow.decode(bytes, with: reader)
+            }
+            guard let row, SafetyEnd.isDue(row, at: now) else { return nil }
+            return LedgerKey(bytes: [UInt8](copying: key)).map { .sendSafetyEnd($0) }
+        } else {
+            at = RowTime.last(in: value)
+        }
+        guard let at, now - at > retentionMilliseconds else { return nil }
+        return .removeExpired
+    }
+
+    /// Whether the key is a ledger key. Nearly all ledger keys are starts of groups. Counting their slashes
+    /// is enough and is cheaper than decoding.
+    private static func isLedgerKey(_ key: Span<UInt8>) -> Bool {
+        LedgerKeyParts(key) != nil || LedgerKey(bytes: [UInt8](copying: key)) != nil
+    }
+}

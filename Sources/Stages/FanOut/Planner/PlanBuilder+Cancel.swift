@@ -1,0 +1,116 @@
+internal import LiveActivity
+internal import Store
+
+// The cancel of a send. A held send is dropped, lanes and senders stop the send, and the state that it had
+// superseded returns.
+
+extension PlanBuilder {
+    /// The suffix of the send id under which the earlier state is sent again after a cancel.
+    static let undoSuffix = ".undo"
+
+    mutating func apply(_ cancel: Cancellation, in table: inout some GroupTable) throws(StoreError) {
+        var row = try currentRow(of: key, in: table)
+        if dropHeldSend(of: cancel, from: &row, key: key, in: &table) { return }
+        var own: GroupRow?
+        if let recipient = cancel.recipient, key.recipient == nil {
+            var found = try currentRow(of: key.narrowed(to: recipient), in: table)
+            if dropHeldSend(of: cancel, from: &found, key: key.narrowed(to: recipient), in: &table) { return }
+            own = found
+        }
+        plan.stop = StopInstruction(send: cancel.send, key: key)
+        var part = ProgressRecord.PlannerPart(.stopping, laneCount: key.recipient == nil ? planner.lanes : 1)
+        part.recipient = cancel.recipient
+        plan.progress.append(
+            ProgressRecord(
+                send: cancel.send, key: key, isDryRun: false, acceptedAt: cancel.acceptedAt, writtenAt: stamp,
+                part: .planner(part)))
+        storeCancel(cancel, in: &row)
+        table.set(row, of: key)
+        if let recipient = cancel.recipient, let own {
+            undo(cancel, in: own, of: recipient, within: row, in: &table)
+        } else {
+            undo(cancel, &row, in: &table)
+        }
+        plan.note = SupersededVersions(row, of: key, at: stamp)
+    }
+
+    /// Whether the row still held the send, which is then dropped.
+    private mutating func dropHeldSend(
+        of cancel: Cancellation, from row: inout GroupRow, key: ScopeKey, in table: inout some GroupTable
+    ) -> Bool {
+        guard let held = row.heldSend, held.id == cancel.send else { return false }
+        row.heldSend = nil
+        table.set(row, of: key)
+        report(.cancelled, for: held)
+        return true
+    }
+
+    /// Stores the cancel in the row. Every note of the group names the send for as long as its jobs may be in
+    /// flight.
+    private func storeCancel(_ cancel: Cancellation, in row: inout GroupRow) {
+        row.cancelledSends.removeAll {
+            $0.send == cancel.send || stamp - $0.at >= SupersededVersions.cancelledMilliseconds
+        }
+        let over = row.cancelledSends.count + 1 - SupersededVersions.cancelledSendsMax
+        if over > 0 { row.cancelledSends.removeFirst(over) }
+        row.cancelledSends.append(GroupRow.CancelledSend(send: cancel.send, at: stamp))
+        // The list above forgets the name later. The state must not be restorable then.
+        row.replacedStates.removeAll { $0.originates(from: cancel.send) }
+        row.lastSendAt = stamp
+    }
+
+    /// Sends the earlier state again with a newer version, because phones may already show the cancelled
+    /// update.
+    private mutating func undo(_ cancel: Cancellation, _ row: inout GroupRow, in table: inout some GroupTable)
+    {
+        let states = row.restorableStates(from: cancel, within: row)
+        guard let previous = states.first, GenerationPhase(row) != .ended else { return }
+        row.replacedStates = Array(states.dropFirst())
+        let audience: Audience =
+            if case .activity(let name) = key.subject { .activities([name]) } else { .group }
+        advance(
+            &row, to: ScopeVersions.next(whole: row, at: now), by: restoring(previous, cancel, for: audience),
+            origin: previous.originalSend ?? previous.send, in: &table)
+    }
+
+    /// Does the same for a send to one recipient of a group. A later send to the whole group has already
+    /// corrected the state.
+    private mutating func undo(
+        _ cancel: Cancellation, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
+        in table: inout some GroupTable
+    ) {
+        let states = own.restorableStates(from: cancel, within: whole)
+        guard let previous = states.first, own.version > whole.version,
+            GenerationPhase(own: own, whole: whole) != .ended, case .user(let user) = recipient
+        else { return }
+        var (own, whole) = (own, whole)
+        let send = restoring(previous, cancel, for: .users([user]))
+        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        own.replacedStates = Array(states.dropFirst())
+        own.newestState = state(of: send, in: whole, version: version)
+        own.newestState?.originalSend = previous.originalSend ?? previous.send
+        own.version = version
+        own.updateCount += 1
+        own.lastSendAt = stamp
+        whole.highestVersion = max(whole.highestVersion, version)
+        table.set(own, of: key.narrowed(to: recipient))
+        table.set(whole, of: key)
+        let generation = max(own.generation, whole.generation)
+        let target = Expansion.ScopedRecipient(
+            recipient, scope: .recipient, generation: generation, version: version)
+        plan.expansions.append(
+            Plan.LaneExpansion(
+                expansion: expansion(send, to: .recipients([target]), as: whole, version: whole.version),
+                lane: planner.lane(of: recipient, app: key.app), isUrgent: true))
+        report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
+    }
+
+    private func restoring(_ previous: ScopeState, _ cancel: Cancellation, for audience: Audience) -> Send {
+        var send = Send(
+            id: cancel.send + Self.undoSuffix, app: cancel.app, group: key.group, audience: audience,
+            content: previous.content, priority: previous.priority, acceptedAt: cancel.acceptedAt)
+        send.deadline = previous.deadline > now ? previous.deadline : nil
+        send.owner = key.recipient
+        return send
+    }
+}

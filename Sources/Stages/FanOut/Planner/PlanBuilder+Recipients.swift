@@ -1,0 +1,195 @@
+internal import LiveActivity
+internal import Store
+
+// Sends to named users and activities of a group. Each of them is a separate scope within the group.
+
+extension PlanBuilder {
+    /// Splits a send to users by their lanes, with the version of each user's scope. For a start, `row` is
+    /// open. Users join the group's generation. A user whose own END came later begins a
+    /// separate generation.
+    mutating func address(
+        _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) {
+        var (send, row) = (send, row)
+        var isUrgent = false
+        // For a list, the rows do not keep a state for each recipient.
+        var keepsReplaced = true
+        var saysOwnState = false
+        if send.content.event == .update, users.count > 1 || !send.isConflatable {
+            releaseHeldSend(of: &row, in: &table)
+        }
+        if let user = users.first, users.count == 1 {
+            let own = try currentRow(of: key.narrowed(to: .user(user)), in: table)
+            if hold(send, own, whole: row, of: .user(user), in: &table) { return }
+            if send.content.event == .start, let state = own.ownState(within: row) {
+                send.content.replaceState(with: state)
+                saysOwnState = true
+            }
+            keepsReplaced = isStateOnlyInLanes(own: own, whole: row)
+            isUrgent = send.content.event != .start || !keepsReplaced
+        }
+        let reopens = versionToReopen(send, &row)
+        // It must stay behind the END that it may follow.
+        if reopens != nil { isUrgent = false }
+        var found: [ScopedByLane] = []
+        var ended = 0
+        for user in users {
+            let recipient = Recipient.user(user)
+            guard let scoped = try address(recipient, with: send, &row, in: &table) else {
+                ended += 1
+                continue
+            }
+            found.append(ScopedByLane(lane: planner.lane(of: recipient, app: key.app), scoped: scoped))
+        }
+        row.lastSendAt = stamp
+        table.set(row, of: key)
+        guard let first = found.first else { return report(.ended, for: send, ended: ended) }
+        // The order within a lane is the order of the request.
+        let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
+        for (lane, list) in lanes {
+            let targets = Expansion.Targets.recipients(list.map(\.scoped))
+            var expansion = expansion(send, to: targets, as: row, version: row.version)
+            expansion.keepsReplacedState = keepsReplaced && send.content.event == .update
+            expansion.carriesOwnState = saysOwnState
+            expansion.reopenedGeneration = reopens
+            if reopens != nil { expansion.awaitedEndVersion = possiblyOvertakenEnd(in: row) }
+            plan.expansions.append(Plan.LaneExpansion(expansion: expansion, lane: lane, isUrgent: isUrgent))
+        }
+        report(
+            .planned, for: send, version: users.count == 1 ? first.scoped.version : row.version,
+            generation: row.generation, lanes: lanes.count, findings: findings(ofPlanned: send, row),
+            ended: ended)
+    }
+
+    /// Returns a version above all versions of the group, for users whose part of the generation may have
+    /// ended by an activity's name.
+    private func versionToReopen(_ send: Send, _ whole: inout GroupRow) -> Int64? {
+        guard send.content.event == .start, whole.namedEndVersion > whole.generation else { return nil }
+        let version = ScopeVersions.next(whole: whole, at: now)
+        whole.recipientVersionFloor = version
+        whole.highestVersion = version
+        return version
+    }
+
+    /// Returns the newest END of one named activity, if a start may have overtaken it.
+    private func possiblyOvertakenEnd(in whole: GroupRow) -> Int64? {
+        let end = whole.urgentEndVersion
+        return end > whole.generation && now - end < Self.endRememberedSeconds ? end : nil
+    }
+
+    private struct ScopedByLane {
+        let lane: Int
+        let scoped: Expansion.ScopedRecipient
+    }
+
+    /// Whether only a lane knows the recipient's last state, because the send went to a list or to an
+    /// activity's name. Then the recipient's start must not overtake that send. Otherwise the phone would
+    /// start with an older state.
+    private func isStateOnlyInLanes(own: GroupRow, whole: GroupRow) -> Bool {
+        let isOwn = own.version > max(whole.version, whole.recipientVersionFloor)
+        return isOwn ? own.ownState(within: whole) == nil : whole.recipientVersionFloor > whole.version
+    }
+
+    /// Holds an update to one recipient if its version would be ahead of the clock, or if the whole group
+    /// holds an earlier send. Of several held sends only the newest goes. So a send with `conflate: false` is
+    /// not held.
+    private mutating func hold(
+        _ send: Send, _ own: GroupRow, whole: GroupRow, of recipient: Recipient,
+        in table: inout some GroupTable
+    ) -> Bool {
+        guard send.content.event == .update, send.isConflatable, !send.isDryRun,
+            GenerationPhase(own: own, whole: whole) != .ended
+        else {
+            return false
+        }
+        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        guard whole.heldSend != nil || ScopeVersions.isTooFarAhead(version, at: now) else { return false }
+        var own = own
+        if let older = own.heldSend { report(.superseded, for: older) }
+        own.heldSend = send
+        own.groupSendCountWhenHeld = whole.groupSendCount
+        own.lastSendAt = stamp
+        table.set(own, of: key.narrowed(to: recipient))
+        plan.heldSend = Plan.HeldSend(
+            key: key.narrowed(to: recipient), at: max(version - ScopeVersions.aheadSecondsMax, now + 1))
+        report(.held, for: send)
+        return true
+    }
+
+    /// Returns nil if the recipient's generation in the group has ended.
+    private mutating func address(
+        _ recipient: Recipient, with send: Send, _ whole: inout GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) -> Expansion.ScopedRecipient? {
+        var own = try currentRow(of: key.narrowed(to: recipient), in: table)
+        let life = GenerationPhase(own: own, whole: whole)
+        if send.content.event == .start, life == .open {
+            let hasOwn = own.generation > whole.generation
+            // The version is that of the state in the start. If that is the group's state, the lane may know
+            // a newer state of the recipient. The send that opened the recipient's own generation may still
+            // be on its way to the lane.
+            let isOwnState = hasSingleRecipient(send) && own.ownState(within: whole) != nil
+            return Expansion.ScopedRecipient(
+                recipient, scope: hasOwn ? .recipient : .group,
+                generation: max(own.generation, whole.generation),
+                version: isOwnState ? own.version : whole.version)
+        }
+        if send.content.event != .start, life == .ended || own.hasEnded(since: send.scheduledAt) {
+            return nil
+        }
+        if let older = own.heldSend { report(.superseded, for: older) }
+        own.heldSend = nil
+        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        storeState(of: send, version: version, in: &own, whole: whole)
+        switch send.content.event {
+        case .start: own.generation = version
+        case .update: own.updateCount += 1
+        case .end:
+            own.endVersion = version
+            own.endTimestamp = stamp
+        }
+        whole.highestVersion = max(whole.highestVersion, version)
+        table.set(own, of: key.narrowed(to: recipient))
+        return Expansion.ScopedRecipient(
+            recipient, scope: .recipient, generation: max(own.generation, whole.generation), version: version)
+    }
+
+    /// Stores a state in a recipient's row only if it was for that recipient alone. For a list of ten
+    /// thousand users, the rows would hold ten thousand copies, and the lanes have the state anyway.
+    private func storeState(of send: Send, version: Int64, in own: inout GroupRow, whole: GroupRow) {
+        let isAlone = hasSingleRecipient(send)
+        let shown = own.version > whole.version ? own : whole
+        own.replacedStates =
+            isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
+        own.newestState = isAlone ? state(of: send, in: whole, version: version) : nil
+        own.version = version
+        own.lastSendAt = stamp
+    }
+
+    private func hasSingleRecipient(_ send: Send) -> Bool {
+        if case .users(let users) = send.audience { users.count == 1 } else { false }
+    }
+
+    /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the
+    /// send. Its version is above all scopes of the group. The lane that has the activity stores the
+    /// recipient's state.
+    mutating func address(
+        activities names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) {
+        if GenerationPhase(row) == .ended { return report(.ended, for: send) }
+        var row = row
+        if send.content.event == .update { releaseHeldSend(of: &row, in: &table) }
+        let version = ScopeVersions.next(whole: row, at: now)
+        row.recipientVersionFloor = version
+        row.highestVersion = version
+        if send.content.event == .end {
+            row.namedEndVersion = version
+            if namesOneActivity(names) { row.urgentEndVersion = version }
+        }
+        row.lastSendAt = stamp
+        table.set(row, of: key)
+        var expansion = expansion(send, to: .activities(names), as: row, version: version)
+        expansion.keepsReplacedState = send.content.event == .update
+        let lanes = addExpansion(expansion)
+        report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
+    }
+}

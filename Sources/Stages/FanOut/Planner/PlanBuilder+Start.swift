@@ -1,0 +1,95 @@
+internal import LiveActivity
+internal import Store
+
+// Starts. They open a generation of a scope, or add recipients to an open one. A recipient that joins gets
+// the newest state and not the state of the start, because the match has continued.
+
+extension PlanBuilder {
+    mutating func start(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        var (send, row) = (send, row)
+        if GenerationPhase(row) == .open {
+            join(&send, &row, in: &table)
+        } else {
+            open(&row, by: send)
+        }
+        row.lastSendAt = stamp
+        table.set(row, of: key)
+        if case .users(let users) = send.audience, namesUsers(send) {
+            return try address(users, with: send, row, in: &table)
+        }
+        let lanes = addExpansion(
+            expansion(send, to: targets(of: send, in: row), as: row, version: row.version))
+        report(.planned, for: send, version: row.version, generation: row.generation, lanes: lanes)
+    }
+
+    private mutating func open(_ row: inout GroupRow, by send: Send) {
+        row.endDate = send.endDate
+        row.open(ScopeVersions.next(whole: row, at: now))
+        row.openedAt = send.acceptedAt
+        row.newestState = state(of: send, in: row, version: row.version)
+        row.replacedStates = []
+        row.attributesType = send.content.attributesType
+        row.attributesBytes = send.content.attributes?.count ?? 0
+        row.updateCount = 0
+        row.groupSendCount += 1
+        if let endDate = send.endDate { scheduleAutomaticEnd(at: endDate, of: row) }
+    }
+
+    private mutating func join(_ send: inout Send, _ row: inout GroupRow, in table: inout some GroupTable) {
+        if !namesUsers(send), let endDate = send.endDate {
+            row.endDate = endDate
+            scheduleAutomaticEnd(at: endDate, of: row)
+        }
+        if let newest = row.newestState, row.hasCancelled(newest) {
+            replace(newest, by: send, &row, in: &table)
+        }
+        if let newest = row.newestState { send.content.replaceState(with: newest) }
+        // Updates must fit together with the largest attributes on any phone.
+        row.attributesBytes = max(row.attributesBytes, send.content.attributes?.count ?? 0)
+    }
+
+    /// Replaces a cancelled last state that has no earlier state to return to. The state of this start
+    /// applies now, also on phones that show the cancelled state.
+    private mutating func replace(
+        _ state: ScopeState, by start: Send, _ row: inout GroupRow, in table: inout some GroupTable
+    ) {
+        var send = Send(
+            id: state.send + Self.undoSuffix, app: start.app, group: key.group, audience: .group,
+            content: start.content.forExistingActivity, priority: start.priority, acceptedAt: start.acceptedAt
+        )
+        send.owner = key.recipient
+        row.replacedStates = []
+        advance(
+            &row, to: ScopeVersions.next(whole: row, at: now), by: send, origin: start.id, in: &table)
+    }
+
+    /// Whether the send names users of a shared group. Such a send does not decide when the group ends.
+    private func namesUsers(_ send: Send) -> Bool {
+        if case .users = send.audience { key.recipient == nil } else { false }
+    }
+
+    private mutating func scheduleAutomaticEnd(at endDate: Int64, of row: GroupRow) {
+        plan.autoEnd = key.group.map {
+            AutomaticEnd(
+                app: key.app, group: $0, owner: key.recipient, generation: row.generation, endsAt: endDate)
+        }
+    }
+}
+
+extension GroupRow {
+    /// Returns the recipient's last own state. Nil if the group has a newer state or the state was cancelled.
+    /// The first state of a recipient's own generation came from the group and stays valid.
+    func ownState(within whole: GroupRow) -> ScopeState? {
+        guard let newestState, version > whole.version else { return nil }
+        return newestState.content.event == .update && whole.hasCancelled(newestState) ? nil : newestState
+    }
+}
+
+extension PushContent {
+    /// Replaces the content's state, so that a recipient that starts later shows the same as the others.
+    mutating func replaceState(with state: ScopeState) {
+        contentState = state.content.contentState ?? contentState
+        staleDate = state.content.staleDate
+        relevanceScore = state.content.relevanceScore ?? relevanceScore
+    }
+}

@@ -1,0 +1,149 @@
+internal import LiveActivity
+internal import Store
+
+// Sends to a whole scope: to a group, to the owner of a private group, or to an activity without a group.
+
+extension PlanBuilder {
+    mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
+        if GenerationPhase(row) == .ended { return report(.ended, for: send) }
+        var row = row
+        row.groupSendCount += 1
+        // The newest send wins, also among held sends.
+        if let older = row.heldSend { report(.superseded, for: older) }
+        row.heldSend = nil
+        holdOrAdvance(send, row: &row, mayWait: !send.isDryRun, in: &table)
+    }
+
+    private mutating func holdOrAdvance(
+        _ send: Send, row: inout GroupRow, mayWait: Bool, in table: inout some GroupTable
+    ) {
+        let version = ScopeVersions.next(whole: row, at: now)
+        row.lastSendAt = stamp
+        // A newer send replaces a held one. So a send with `conflate: false` is not held and may go ahead of
+        // the clock.
+        if mayWait, send.isConflatable, ScopeVersions.isTooFarAhead(version, at: now) {
+            row.heldSend = send
+            table.set(row, of: key)
+            plan.heldSend = Plan.HeldSend(key: key, at: version - ScopeVersions.aheadSecondsMax)
+            return report(.held, for: send)
+        }
+        row.replacedStates = row.replacedStates(within: row)
+        advance(&row, to: version, by: send, in: &table)
+    }
+
+    /// Gives the scope's phones a new state.
+    ///
+    /// - Parameter origin: the send that first had this state, if this send restores it.
+    mutating func advance(
+        _ row: inout GroupRow, to version: Int64, by send: Send, origin: String? = nil,
+        in table: inout some GroupTable
+    ) {
+        row.newestState = state(of: send, in: row, version: version)
+        row.newestState?.originalSend = origin
+        row.advance(to: version)
+        row.updateVersion = version
+        var expansion = expansion(send, to: targets(of: send, in: row), as: row, version: version)
+        expansion.precedingUpdates = row.updateCount
+        row.updateCount += 1
+        table.set(row, of: key)
+        let lanes = addExpansion(expansion)
+        noteSuperseded(by: row)
+        report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
+    }
+
+    /// Releases the send that the whole group holds, ahead of the clock. The next send came later, cannot
+    /// wait, and must not be overtaken by the held one.
+    mutating func releaseHeldSend(of row: inout GroupRow, in table: inout some GroupTable) {
+        guard let held = row.heldSend else { return }
+        row.heldSend = nil
+        if isExpired(held) { return report(.expired, for: held) }
+        holdOrAdvance(held, row: &row, mayWait: false, in: &table)
+    }
+
+    /// Plans an END. An END is never held, because it is the last send of the generation, and later sends
+    /// open a new one.
+    mutating func end(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
+        if GenerationPhase(row) == .ended { return report(.ended, for: send) }
+        var row = row
+        if let older = row.heldSend { report(.superseded, for: older) }
+        row.heldSend = nil
+        row.groupSendCount += 1
+        let version = ScopeVersions.next(whole: row, at: now)
+        row.newestState = state(of: send, in: row, version: version)
+        row.replacedStates = []
+        row.advance(to: version)
+        let expansion = expansion(send, to: targets(of: send, in: row), as: row, version: version)
+        row.endVersion = version
+        row.endTimestamp = stamp
+        row.endDate = nil
+        row.lastSendAt = stamp
+        table.set(row, of: key)
+        let lanes = addExpansion(expansion)
+        noteSuperseded(by: row)
+        report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
+    }
+
+    /// Plans a held send that is due, or reports that it has expired.
+    mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        var row = row
+        row.heldSend = nil
+        if isForOneRecipient(send) { return try release(own: send, row, in: &table) }
+        if isExpired(send) {
+            table.set(row, of: key)
+            return report(.expired, for: send)
+        }
+        holdOrAdvance(send, row: &row, mayWait: true, in: &table)
+    }
+
+    private mutating func release(
+        own send: Send, _ row: GroupRow, in table: inout some GroupTable
+    ) throws(StoreError) {
+        let own = key
+        key = key.wholeGroup
+        let whole = try currentRow(of: key, in: table)
+        // It came after the send that the whole group holds.
+        if whole.heldSend != nil, whole.groupSendCount == row.groupSendCountWhenHeld {
+            plan.heldSend = Plan.HeldSend(key: own, at: now + 1)
+            return
+        }
+        table.set(row, of: own)
+        if isExpired(send) { return report(.expired, for: send) }
+        if whole.groupSendCount != row.groupSendCountWhenHeld { return report(.superseded, for: send) }
+        try apply(send, to: whole, in: &table)
+    }
+
+    /// Whether the scope is one recipient within a shared group.
+    private func isForOneRecipient(_ send: Send) -> Bool { key.recipient != nil && send.owner == nil }
+}
+
+extension GroupRow {
+    /// Begins a new generation.
+    mutating func open(_ version: Int64) {
+        generation = version
+        advance(to: version)
+    }
+
+    /// Sets the newest version of the whole scope.
+    mutating func advance(to version: Int64) {
+        self.version = version
+        recipientVersionFloor = version
+        highestVersion = version
+    }
+
+    /// Whether the group ended after the send was scheduled. False for a send that was not scheduled.
+    func hasEnded(since scheduledAt: Int64?) -> Bool { scheduledAt.map { endTimestamp > $0 } ?? false }
+}
+
+extension Expansion.Targets {
+    /// The targets of an audience that is not a list of users.
+    init(_ audience: Audience) {
+        switch audience {
+        case .everyone: self = .everyone
+        case .segments(let names): self = .segments(names)
+        case .tags(let names): self = .tags(names)
+        case .group: self = .group
+        case .activities(let names): self = .activities(names)
+        case .users: preconditionFailure("users are split by their lanes")
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import LiveActivity
+internal import Store
+
+/// One request while it is planned.
+struct PlanBuilder {
+    /// The default time from acceptance to the deadline of a send, and the longest one allowed, in seconds.
+    /// Jobs are kept for a day.
+    static let deadlineSecondsDefault: Int64 = 8 * 3600
+    static let deadlineSecondsMax: Int64 = 20 * 3600
+    /// The time for which starts ask lanes for an END by an activity's name. Lanes keep their rows for two
+    /// days.
+    static let endRememberedSeconds: Int64 = 86_400
+
+    let planner: Planner
+    var key: ScopeKey
+    /// The record's time in milliseconds and in seconds since 1970.
+    let stamp: Int64
+    let now: Int64
+    var plan = Plan()
+
+    init(_ planner: Planner, key: ScopeKey, stamp: Int64) {
+        self.planner = planner
+        self.key = key
+        self.stamp = stamp
+        now = stamp / 1000
+    }
+
+    /// Returns the table's row of a scope, unless the row is old enough to be forgotten. So it does not
+    /// matter whether it was already deleted.
+    func currentRow(of key: ScopeKey, in table: some GroupTable) throws(StoreError) -> GroupRow {
+        guard let row = try table.row(of: key), row.isKept(at: stamp) else { return GroupRow() }
+        return row
+    }
+
+    mutating func apply(_ send: Send, to row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
+        switch send.audience {
+        case .users(let users) where key.recipient == nil && send.content.event != .start:
+            try address(users, with: send, row, in: &table)
+        case .activities(let names) where key.group != nil:
+            try address(activities: names, with: send, row, in: &table)
+        default:
+            switch send.content.event {
+            case .start: try start(send, row, in: &table)
+            case .update: update(send, row, in: &table)
+            case .end: end(send, row, in: &table)
+            }
+        }
+    }
+
+    // MARK: Verdicts
+
+    mutating func report(
+        _ verdict: ProgressRecord.PlannerVerdict, for send: Send, version: Int64 = 0, generation: Int64 = 0,
+        lanes: Int = 0,
+        findings: [String] = [], ended: Int = 0
+    ) {
+        var part = ProgressRecord.PlannerPart(
+            verdict, version: version, generation: generation, laneCount: lanes)
+        part.findings = findings
+        part.endedRecipients = ended
+        if case .users(let users) = send.audience, users.count == 1, key.recipient == nil {
+            part.recipient = .user(users[0])
+        }
+        plan.progress.append(
+            ProgressRecord(
+                send: send.id, key: key, isDryRun: send.isDryRun, acceptedAt: send.acceptedAt,
+                writtenAt: stamp,
+                part: .planner(part)))
+    }
+
+    /// Adds the note with which senders drop older jobs. A private group has only one recipient, and the
+    /// sender's queue drops its older jobs.
+    mutating func noteSuperseded(by row: GroupRow) {
+        guard key.recipient == nil else { return }
+        plan.note = SupersededVersions(row, of: key, at: stamp)
+    }
+
+    func isExpired(_ send: Send) -> Bool { send.deadline.map { $0 <= now } ?? false }
+
+    // MARK: Expansions
+
+    /// Adds one expansion for every lane, or for the lane of the private group's owner.
+    mutating func addExpansion(_ expansion: Expansion) -> Int {
+        if let owner = key.recipient {
+            plan.expansions.append(
+                Plan.LaneExpansion(
+                    expansion: expansion, lane: planner.lane(of: owner, app: key.app), isUrgent: true))
+            return 1
+        }
+        let isUrgent =
+            if case .activities(let names) = expansion.targets { namesOneActivity(names) } else { false }
+        plan.expansions.append(Plan.LaneExpansion(expansion: expansion, lane: nil, isUrgent: isUrgent))
+        return planner.lanes
+    }
+
+    /// Whether the send names one activity. Such a send does not wait behind sends for many recipients.
+    func namesOneActivity(_ activities: [String]) -> Bool { activities.count == 1 }
+
+    func expansion(_ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64) -> Expansion
+    {
+        let deadline = deadline(of: send, in: row)
+        var expansion = Expansion(
+            send: send.id, key: key, targets: targets, content: send.content, priority: send.priority,
+            generation: row.generation, version: version, deadline: deadline,
+            expiration: min(send.expiration ?? deadline, deadline), acceptedAt: send.acceptedAt)
+        expansion.collapseID = send.collapseID
+        expansion.isConflatable = send.isConflatable
+        expansion.unknownStartPolicy = send.unknownStartPolicy
+        expansion.forcesRestart = send.forcesRestart
+        if send.content.event == .start { expansion.openedAt = row.openedAt }
+        expansion.isDryRun = send.isDryRun
+        return expansion
+    }
+
+    /// Returns the deadline. It counts from the record's stamp and not from `acceptedAt`, because a gateway's
+    /// clock may be wrong and a timed send was accepted long before. The group's end date limits all sends
+    /// except the END, because no later send replaces the END.
+    private func deadline(of send: Send, in row: GroupRow) -> Int64 {
+        let endDate = send.content.event == .end ? nil : row.endDate
+        let usual = min(endDate ?? Int64.max, now + Self.deadlineSecondsDefault)
+        return min(send.deadline ?? max(usual, now + 1), now + Self.deadlineSecondsMax)
+    }
+
+    func state(of send: Send, in row: GroupRow, version: Int64) -> ScopeState {
+        let deadline = deadline(of: send, in: row)
+        return ScopeState(
+            send: send.id, version: version, content: send.content, priority: send.priority,
+            deadline: deadline, expiration: min(send.expiration ?? deadline, deadline),
+            acceptedAt: send.acceptedAt)
+    }
+
+    /// Returns the targets of a send to the key's whole scope.
+    func targets(of send: Send, in row: GroupRow) -> Expansion.Targets {
+        if let owner = key.recipient {
+            return .recipients([
+                Expansion.ScopedRecipient(
+                    owner, scope: .recipient, generation: row.generation, version: row.version)
+            ])
+        }
+        if case .activity(let name) = key.subject { return .activities([name]) }
+        return send.content.event == .start ? Expansion.Targets(send.audience) : .group
+    }
+}

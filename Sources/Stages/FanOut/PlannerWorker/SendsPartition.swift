@@ -1,0 +1,29 @@
+internal import Lifecycle
+internal import StageSupport
+internal import Topics
+
+/// One assigned partition of `sends` and `sends.timed`.
+struct SendsPartition: PositionedPart {
+    let partition: Int32
+    var state = PartitionState.restoring
+    var restoringSince: Instant
+    var positions = ReadPositions()
+    /// Whether the first walk since the assignment is complete. Then all held sends are known, and the notes
+    /// are repeated.
+    var isScanned = false
+
+    init(partition: Int32, assignedAt now: Instant) {
+        self.partition = partition
+        restoringSince = now
+    }
+
+    var name: String { "partition \(partition) of sends" }
+}
+
+/// The topics that the planner reads, in the order of its subscription.
+enum PlannerInputTopic: CaseIterable {
+    case sends
+    case timed
+
+    var name: TopicName { self == .sends ? .sends : .sendsTimed }
+}

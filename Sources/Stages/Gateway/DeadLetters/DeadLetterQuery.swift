@@ -1,0 +1,127 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+internal import Replay
+
+/// The filter and options of a call about dead letters. It always covers only the app of the key.
+struct DeadLetterQuery: Sendable {
+    static let limitDefault = 100
+    static let limitMax = 1_000
+
+    private(set) var filter = DeadLetterFilter()
+    private(set) var limit = limitDefault
+    /// Whether redriven and discarded dead letters are included.
+    private(set) var includesSettled = false
+    private(set) var isDryRun = false
+    private var selectsAll = false
+    private var problems: [RequestProblem] = []
+
+    private static let filterNames = ["stage", "reason", "since", "until"]
+
+    // MARK: Read calls
+
+    /// - Parameter query: The query parameters.
+    init(parameters query: [(name: String, value: String)], of app: String) throws(RefusedRequest) {
+        filter.app = app
+        var seen: Set<String> = []
+        for (name, value) in query {
+            if !seen.insert(name).inserted { add(code: "duplicate_key", at: name, message: "occurs twice") }
+            switch name {
+            case "limit":
+                guard let number = Int(value), (1...Self.limitMax).contains(number) else {
+                    add(code: "invalid", at: name, message: "must be a number from 1 to \(Self.limitMax)")
+                    continue
+                }
+                limit = number
+            case "settled":
+                if value != "true" { add(code: "invalid", at: name, message: "must be true, or be omitted") }
+                includesSettled = true
+            case "since", "until":
+                guard let time = Int64(value), time >= 0 else {
+                    add(code: "invalid", at: name, message: "must be milliseconds since 1970")
+                    continue
+                }
+                set(name, to: time)
+            case "stage", "reason":
+                if let problem = NameRules.problem(value) { add(code: "invalid", at: name, message: problem) }
+                set(name, to: value)
+            default:
+                let known = Self.filterNames + ["limit", "settled"]
+                add(
+                    code: "unknown_field", at: name,
+                    message: "is not a parameter of this call; use \(known.joined(separator: ", "))")
+            }
+        }
+        try throwProblems()
+    }
+
+    /// Selects one dead letter by the two parts of its name.
+    init(partition: String?, offset: String?, of app: String) throws(RefusedRequest) {
+        filter.app = app
+        guard let name = DeadLetterID("\(partition ?? "")/\(offset ?? "")") else {
+            throw Self.unknownDeadLetter
+        }
+        filter.ids = [name]
+        includesSettled = true
+    }
+
+    static let unknownDeadLetter = RefusedRequest(
+        [
+            RequestProblem(
+                code: "letter_unknown", at: "",
+                message: "this app has no such dead letter; GET /v1/dead-letters/each lists them"
+            )
+        ], status: 404)
+
+    // MARK: Write calls
+
+    /// - Parameter root: The body.
+    init(body root: JSONValue, of app: String) {
+        filter.app = app
+        let object = root.object()
+        if let letters = object["letters"].optional {
+            for text in letters.names(countMax: DeadLetterFilter.idsMax) {
+                guard let name = DeadLetterID(text) else {
+                    letters.report("must name dead letters by partition and offset, such as 3/1042")
+                    break
+                }
+                filter.ids.insert(name)
+            }
+        }
+        filter.stage = object["stage"].optional?.name()
+        filter.code = object["reason"].optional?.name()
+        filter.since = object["since"].optional?.timeMilliseconds()
+        filter.until = object["until"].optional?.timeMilliseconds()
+        isDryRun = object["dryRun"].optional?.bool() ?? false
+        selectsAll = object["every"].optional?.bool() ?? false
+        object.reportUnknownFields()
+        // A call without a filter is usually a mistake, so it must say `every`.
+        var rest = filter
+        rest.app = nil
+        if rest.isAll, !selectsAll {
+            root.report("must select dead letters with letters, stage, reason, since, until or every")
+        }
+    }
+
+    // MARK: Helpers
+
+    private mutating func set(_ name: String, to value: String) {
+        if name == "stage" { filter.stage = value } else { filter.code = value }
+    }
+
+    private mutating func set(_ name: String, to time: Int64) {
+        if name == "since" { filter.since = time } else { filter.until = time }
+    }
+
+    private mutating func add(code: String, at field: String, message: String) {
+        problems.append(RequestProblem(code: code, at: field, message: message))
+    }
+
+    private func throwProblems() throws(RefusedRequest) {
+        if !problems.isEmpty { throw RefusedRequest(problems) }
+    }
+
+    func includes(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
+        includesSettled || state == .open || state == .doubtful
+    }
+}

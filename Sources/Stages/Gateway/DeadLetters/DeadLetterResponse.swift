@@ -1,0 +1,95 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+internal import Replay
+
+/// The answers to calls about dead letters.
+enum DeadLetterResponse {
+    private static func object(write: (inout JSONWriter) -> Void) -> HTTPResponse {
+        var json = JSONWriter(capacity: 4096)
+        json.beginObject()
+        write(&json)
+        json.endObject()
+        return .json(json.bytes)
+    }
+
+    static func summary(_ summary: DeadLetterSummary) -> HTTPResponse {
+        object { json in
+            json.name("sums")
+            json.beginArray()
+            for (kind, row) in summary.sorted {
+                json.beginObject()
+                DeadLetterSummary.write(kind, row: row, to: &json)
+                json.endObject()
+            }
+            json.endArray()
+            json.field("others", summary.omittedDeadLetters)
+        }
+    }
+
+    /// Returns a list of dead letters.
+    ///
+    /// - Parameter more: The number of matching dead letters beyond the limit.
+    static func list(_ letters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)], more: Int)
+        -> HTTPResponse
+    {
+        object { json in
+            json.name("letters")
+            json.beginArray()
+            for (letter, state) in letters {
+                json.beginObject()
+                letter.write(state: state, to: &json)
+                json.endObject()
+            }
+            json.endArray()
+            json.field("more", more)
+        }
+    }
+
+    static func detail(of letter: DeadLetterRecord, state: DeadLetterJournal.DeadLetterState) -> HTTPResponse
+    {
+        object { json in
+            letter.write(state: state, to: &json)
+            letter.writeSheet(to: &json)
+            guard let sheet = letter.sheet else { return }
+            json.name("pushes")
+            json.beginArray()
+            for job in sheet.jobs {
+                json.beginObject()
+                json.field("installationId", job.installation)
+                json.field("entry", job.entry)
+                json.field("recipient", job.recipient)
+                json.field("token", job.token)
+                json.endObject()
+            }
+            json.endArray()
+        }
+    }
+
+    static func redriven(_ tally: Redrive.Tally, isDryRun: Bool) -> HTTPResponse {
+        object { json in
+            json.field("dryRun", isDryRun ? true : nil)
+            json.field("letters", tally.letters)
+            json.field("jobs", tally.jobs)
+            json.field("settled", tally.alreadySent)
+            json.name("stay")
+            json.beginArray()
+            for (objection, count) in tally.skipped.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                json.beginObject()
+                json.field("reason", objection.rawValue)
+                json.field("count", count)
+                json.field("message", objection.explanation)
+                json.endObject()
+            }
+            json.endArray()
+        }
+    }
+
+    static func discarded(_ letters: Int, inDoubt: Int?, isDryRun: Bool) -> HTTPResponse {
+        object { json in
+            json.field("dryRun", isDryRun ? true : nil)
+            json.field("letters", letters)
+            json.field("inDoubt", inDoubt)
+        }
+    }
+}

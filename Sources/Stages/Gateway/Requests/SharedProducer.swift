@@ -1,0 +1,158 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+
+/// A producer that is shared by many requests. A request is settled when all of its records are on all
+/// in-sync replicas, or when their fate is unknown. Confined to its loop.
+final class SharedProducer<Request>: EventHandler {
+    private static var tickMilliseconds: Int { 1000 }
+
+    private let loop: EventLoop
+    private let context: ServiceContext
+    private let makeProducer: () throws -> Producer
+    private let topicNames: [String]
+    private let onAcknowledgement: () -> Void
+    private let clock: GatewayClock
+    /// Reports the outcome of a request.
+    var onSettled: (Request, _ isStored: Bool) -> Void = { _, _ in }
+    /// Receives the waiting requests once a second.
+    var onTick: ([Request]) -> Void = { _ in }
+    private var timer: LoopTimer?
+    private(set) var producer: Producer
+    private var topics: [Topic]
+    private var pending = PendingRequests<Request>()
+    private var deliveries: [Delivery] = []
+
+    /// - Parameters:
+    ///   - topics: Topic names with their prefix. A record names its topic by the index in this list.
+    ///   - seen: Runs after each acknowledgement from Kafka.
+    init(
+        settings: KafkaSettings, topics names: [String], limits: GatewayLimits, on loop: EventLoop,
+        context: ServiceContext, clock: GatewayClock, onAcknowledgement: @escaping () -> Void
+    ) throws {
+        var options = ProducerOptions()
+        options.lingerMilliseconds = limits.lingerMilliseconds
+        options.deliveryMillisecondsMax = limits.acknowledgeMilliseconds
+        let connect = { [options] in
+            try Producer(
+                settings: settings, options: options, name: loop.name, log: context.log,
+                metrics: context.metrics)
+        }
+        self.makeProducer = connect
+        self.topicNames = names
+        self.loop = loop
+        self.context = context
+        self.onAcknowledgement = onAcknowledgement
+        self.clock = clock
+        let producer = try connect()
+        self.producer = producer
+        topics = try names.map { try producer.topic(named: $0) }
+    }
+
+    /// Starts the outbox. The callbacks must be set before.
+    func start() throws {
+        try register()
+        timer = LoopTimer(on: loop) { [unowned self] in tick() }
+        tick()
+    }
+
+    /// Waits for the records in flight. The server has already stopped and answered 503 to all requests that
+    /// still wait.
+    func flush(by deadline: Instant) {
+        let left = max(0, deadline.milliseconds(since: .now()))
+        _ = producer.flush(withinMilliseconds: left, into: &deliveries)
+        settleDeliveries()
+    }
+
+    private func register() throws { try loop.register(producer.descriptor, for: .readable, handler: self) }
+
+    /// Sends all records of a request. `settled` reports the outcome.
+    ///
+    /// - Parameters:
+    ///   - count: The number of records, at least one.
+    ///   - lend: Calls its argument with the topic, key and value of the record with the given index.
+    func send(
+        _ request: Request, records count: Int,
+        sendRecord lend: (_ record: Int, _ send: (Int, Span<UInt8>, Span<UInt8>?) -> SendResult) -> SendResult
+    ) {
+        let tag = pending.add(request, records: count)
+        for record in 0..<count {
+            let result = lend(record) { topic, key, value in
+                producer.send(to: topics[topic], key: key, value: value, tag: tag)
+            }
+            switch result {
+            case .queued: continue
+            case .full: break
+            case .refused(let code):
+                context.log.error(
+                    "kafka refuses the gateway's records", .field("code", code.name),
+                    .field("remedy", code.remedy))
+            case .rebuild(let code): return replaceProducer(after: code)
+            }
+            // The queued records settle through their deliveries. The others were never sent.
+            return reportSettled(pending.settle(tag: tag, records: count - record, isStored: false))
+        }
+    }
+
+    private func tick() {
+        timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.tickMilliseconds))
+        didBecomeReady(.readable)
+        if let error = producer.fatalError { replaceProducer(after: error.code) }
+        onTick(Array(pending.requests))
+    }
+
+    func didBecomeReady(_ readiness: Readiness) {
+        while producer.collectDeliveries(into: &deliveries) {}
+        settleDeliveries()
+    }
+
+    /// Replaces the failed producer. It is unknown whether the waiting records are stored, so their clients
+    /// must retry. Open connections stay open.
+    private func replaceProducer(after code: KafkaErrorCode) {
+        context.log.warning("the producer failed and was replaced", .field("code", code.name))
+        let lost = pending.removeAll()
+        loop.deregister(producer.descriptor)
+        do {
+            producer = try makeProducer()
+            topics = try topicNames.map { try producer.topic(named: $0) }
+            try register()
+        } catch {
+            context.fail(with: error)
+        }
+        for request in lost { onSettled(request, false) }
+    }
+
+    private func settleDeliveries() {
+        var deliveries: [Delivery] = []
+        swap(&deliveries, &self.deliveries)
+        if deliveries.contains(where: \.isStored) { onAcknowledgement() }
+        // One stamp is enough: the newest of the batch.
+        if let stamp = deliveries.compactMap(\.brokerTimestamp).max() { clock.observe(stamp: stamp) }
+        for delivery in deliveries {
+            if !delivery.isStored { logUnstored(delivery.outcome) }
+            reportSettled(pending.settle(tag: delivery.tag, isStored: delivery.isStored))
+        }
+        // Reuse the array's memory unless a callback queued new deliveries.
+        deliveries.removeAll(keepingCapacity: true)
+        if self.deliveries.isEmpty { swap(&deliveries, &self.deliveries) }
+    }
+
+    private func logUnstored(_ outcome: Delivery.DeliveryOutcome) {
+        switch outcome {
+        case .stored: break
+        case .notStored(let code), .unknown(let code):
+            context.log.warning(
+                "a record was not acknowledged; the client gets 503 and retries", .field("code", code.name))
+        }
+    }
+
+    private func reportSettled(_ done: (Request, isStored: Bool)?) {
+        if let (request, isStored) = done { onSettled(request, isStored) }
+    }
+
+    func loopWillEnd() {
+        timer?.cancel()
+        timer = nil
+        loop.deregister(producer.descriptor)
+    }
+}

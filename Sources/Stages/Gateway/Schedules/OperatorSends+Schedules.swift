@@ -1,0 +1,73 @@
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+package import Telemetry
+internal import Topics
+
+/// List and cancel calls for schedules from the command line. They wait for the scheduler as long as a
+/// gateway does.
+extension OperatorSends {
+    /// Returns the answer of `GET` or `DELETE /v1/schedules`.
+    ///
+    /// - Parameter query: The same query parameters as in the HTTP call.
+    package func schedules(
+        matching query: [(name: String, value: String)], of app: String, cancelling: Bool, now: WallTime
+    ) throws -> [UInt8] {
+        let decider = ScheduleDecider(lanes: layout.lanes)
+        let context = try makeContext(of: app, query: query, now: now)
+        let decision = try cancelling ? decider.cancel(in: context) : decider.list(in: context)
+        guard case .askScheduler(let question) = decision else {
+            preconditionFailure("a call about schedules asks the scheduler")
+        }
+        return try ask(question).body
+    }
+
+    /// Stores an order and returns the answer. Throws the scheduler's refusal, or an error if a query gets no
+    /// reply.
+    func ask(_ question: SchedulerRequest) throws -> HTTPResponse {
+        let partition = TopicPartition(
+            layout.name(of: .replies), Int32.random(in: 0..<Int32(layout.partitions(of: .replies))))
+        var options = ConsumerOptions(membership: .manual)
+        options.outOfRange = .earliest
+        let consumer = try Consumer(
+            settings: settings, options: options, name: "replies", log: .silent, metrics: metrics)
+        defer { _ = consumer.close(withinMilliseconds: 500) }
+        let end = try consumer.watermarks(of: partition).high
+        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .offset(end))])
+        let name = PendingReplies<Void>.makeName()
+        try store(
+            question.records(
+                replyTo: ScheduleCommand.ReplyAddress(partition: partition.partition, request: name)))
+        let response = question.makeResponse(wait(for: name, on: consumer))
+        guard response.status < 300 else { throw try Self.refusal(in: response) }
+        return response
+    }
+
+    private func wait(for name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
+        let until = Instant.now().advanced(byMilliseconds: GatewayLimits.replyMilliseconds)
+        let reader = JSONReader()
+        var batch = RecordBatch(recordsMax: 1000)
+        while Instant.now() < until {
+            _ = consumer.poll(into: &batch, waitMilliseconds: 50)
+            defer { batch.clear() }
+            for index in 0..<batch.count {
+                guard let value = [UInt8](copying: batch[index].value),
+                    let reply = try? ScheduleReply.decode(value, with: reader), reply.request == name
+                else { continue }
+                return reply.outcome
+            }
+        }
+        return nil
+    }
+
+    private static func refusal(in response: HTTPResponse) throws -> RefusedRequest {
+        try JSONReader().read(response.body) { root in
+            let error = root.object()["error"].object()
+            return RefusedRequest(
+                [RequestProblem(code: error["code"].string(), at: "", message: error["message"].string())],
+                status: response.status)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package import Catalog
+internal import HTTPServer
+internal import JSON
+package import Kafka
+package import LiveActivity
+package import Telemetry
+package import Topics
+
+/// Sends and cancels of an operator on the command line. They bypass the gateway but follow its rules and
+/// write the audit. The calls block.
+package struct OperatorSends {
+    package struct AcceptedSend {
+        package let id: String
+        /// The answer of `POST /v1/sends`.
+        package let answer: [UInt8]
+    }
+
+    let settings: KafkaSettings
+    let layout: TopicLayout
+    let metrics: Metrics
+    private let producer: Producer
+    private let catalog: CatalogSnapshot
+    private let author: String
+
+    package init(
+        settings: KafkaSettings, layout: TopicLayout, catalog: CatalogSnapshot, author: String,
+        metrics: Metrics
+    ) throws {
+        producer = try Producer(settings: settings, name: "send", log: .silent, metrics: metrics)
+        self.settings = settings
+        self.layout = layout
+        self.metrics = metrics
+        self.catalog = catalog
+        self.author = author
+    }
+
+    /// Stores a send and returns its id.
+    ///
+    /// - Parameter body: The body of `POST /v1/sends`.
+    package func send(
+        _ body: [UInt8], of app: String, idempotencyKey: String? = nil, now: WallTime
+    ) throws -> AcceptedSend {
+        let decider = SendDecider(route: "/v1/sends", fields: .standard, lanes: layout.lanes) {
+            root, context in
+            SendBody.draft(from: root, now: context.now)
+        }
+        var headers: HTTPHeaders = [:]
+        if let idempotencyKey { headers.add("Idempotency-Key", value: idempotencyKey) }
+        let context = try makeContext(body: body, of: app, headers: headers, now: now)
+        let response: HTTPResponse
+        switch try decider.decide(in: context) {
+        case .store(let records, let answer):
+            try store(records)
+            response = answer
+        case .askScheduler(let question): response = try ask(question)
+        case .answer, .changeCatalog: preconditionFailure("a send is either stored or scheduled")
+        }
+        let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
+        return AcceptedSend(id: id, answer: response.body)
+    }
+
+    /// Cancels a send.
+    ///
+    /// - Parameter progress: The known progress of the send.
+    package func cancel(_ id: SendID, of app: String, progress: SendProgress, now: WallTime) throws {
+        guard let key = progress.key else { return }
+        try store(
+            SendDecider.cancelRecords(
+                of: id, key: key, recipient: progress.recipient, timer: progress.timer?.owner,
+                in: makeContext(of: app, now: now)))
+    }
+
+    func makeContext(
+        body: [UInt8] = [], of app: String, headers: HTTPHeaders = [:],
+        query: [(name: String, value: String)] = [], now: WallTime
+    ) throws -> RequestContext {
+        guard let known = catalog.apps[app] else {
+            throw RefusedRequest([
+                RequestProblem(
+                    code: "app_unknown", at: "app", message: "is unknown; `flotilla apps` lists the apps")
+            ])
+        }
+        return RequestContext(
+            body: body, headers: headers, query: query, role: .send,
+            userProofs: UserProofCheck(seal: TokenSeal(keys: nil)),
+            author: author,
+            address: nil, app: known, catalog: catalog, now: now,
+            reader: JSONReader(
+                limits: JSONLimits(
+                    bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
+                    keysMax: GatewayLimits.sendFieldsMax)))
+    }
+
+    func store(_ records: [OutgoingRecord]) throws {
+        for record in records {
+            let topic = try producer.topic(named: layout.name(of: record.destination.topic))
+            _ = try producer.storeRecord(
+                action: "write to \(topic.name)", in: topic, key: record.key, value: record.value)
+        }
+    }
+}

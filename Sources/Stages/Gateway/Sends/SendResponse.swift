@@ -1,0 +1,69 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+
+/// The answers to calls about sends.
+enum SendResponse {
+    /// Returns the answer to an accepted send.
+    ///
+    /// - Parameter later: The scheduler's outcome if the send is for later.
+    static func accepted(
+        _ send: Send, validated judged: SendValidator.ValidatedSend, later: TimedSendOutcome? = nil
+    ) -> HTTPResponse {
+        var json = JSONWriter(capacity: 512)
+        json.beginObject()
+        json.field("sendId", send.id)
+        json.field("acceptedAt", send.acceptedAt)
+        switch later {
+        case nil: break
+        case .refused(let response): return response
+        case .scheduled(let scheduled): json.field("dueAt", scheduled.dueAt)
+        case .underWay: json.field("underWay", true)
+        }
+        json.field("bytes", judged.bytes)
+        json.field("dryRun", send.isDryRun ? true : nil)
+        writeWarnings(judged.warnings, to: &json)
+        json.endObject()
+        var response = HTTPResponse.json(json.bytes, status: 202)
+        response.headers.add("Location", value: "/v1/sends/\(send.id)")
+        return response
+    }
+
+    static func writeWarnings(_ warnings: [RequestProblem], to json: inout JSONWriter) {
+        json.name("warnings")
+        json.beginArray()
+        for warning in warnings {
+            json.beginObject()
+            json.field("code", warning.code)
+            json.field("field", warning.field)
+            json.field("message", warning.message)
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    static func cancelling(_ id: SendID) -> HTTPResponse {
+        var json = JSONWriter(capacity: 128)
+        json.beginObject()
+        json.field("sendId", id.text)
+        json.field("cancelling", true)
+        json.endObject()
+        return .json(json.bytes, status: 202)
+    }
+
+    static let unknownSend = HTTPResponse.error(
+        status: 404, code: "send_unknown",
+        message:
+            "this app has no such send in the last seven days; use an id that POST /v1/sends answered")
+
+    /// The search stopped at its time limit, before it had read the whole topic.
+    static let notFoundInTime: HTTPResponse = {
+        var response = HTTPResponse.error(
+            status: 503, code: "search_too_long",
+            message:
+                "the search for the send took too long; add ?at= with the acceptedAt of the send's answer"
+        )
+        response.headers.add("Retry-After", value: "5")
+        return response
+    }()
+}

@@ -1,0 +1,77 @@
+internal import LiveActivity
+
+/// An installation while a report is merged into it, with the result so far and whether it must be written.
+struct MergeContext {
+    var installation: Installation
+    let time: ReportTime
+    var events: [Event] = []
+    var affectedRows = AffectedRows()
+    private(set) var isChanged = false
+    private(set) var isRepeated = false
+    private(set) var mustWrite = false
+    /// Whether the rows moved to another recipient.
+    var hasMoved = false
+
+    init(installation: Installation, at time: ReportTime) {
+        self.installation = installation
+        self.time = time
+    }
+
+    /// Whether the report added nothing, not even a later time.
+    var hasNoEffect: Bool { !isChanged && !isRepeated }
+
+    mutating func markChanged() { isChanged = true }
+
+    /// Requires a write, even if this interval already has one.
+    mutating func requireWrite() { mustWrite = true }
+
+    /// Records the effect of a value.
+    ///
+    /// - Returns: Whether the value changed.
+    @discardableResult
+    mutating func record(_ effect: MergeEffect) -> Bool {
+        switch effect {
+        case .ignored: return false
+        case .repeated: isRepeated = true
+        case .changed: isChanged = true
+        }
+        return effect == .changed
+    }
+
+    /// Records the effect of a value that all rows contain.
+    mutating func recordForAllRows(_ effect: MergeEffect) {
+        if record(effect) { affectedRows.insertAll() }
+    }
+
+    /// Records the effect of a sign of life.
+    ///
+    /// - Returns: Whether it is the first one in its write interval.
+    @discardableResult
+    mutating func record(_ effect: MergeEffect, since old: ReportTime?, interval: Int64) -> Bool {
+        record(effect)
+        guard effect == .repeated,
+            WriteInterval.isBoundaryCrossed(every: interval, from: old?.received, to: time.received)
+        else {
+            return false
+        }
+        mustWrite = true
+        return true
+    }
+
+    mutating func appendEvent(
+        _ code: Event.Code, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
+        tokenHash: String? = nil, cause: Event.Cause? = nil, scheduleID: String? = nil,
+        scheduleName: String? = nil
+    ) {
+        var id: String?
+        if case .installation(let own) = installation.subject { id = own }
+        var user: String?
+        if case .user(let own) = installation.recipient { user = own }
+        events.append(
+            Event(
+                code, app: installation.app, environment: installation.environment?.value, installation: id,
+                user: user, attributesType: attributesType, activity: activity, group: group,
+                tokenHash: tokenHash, cause: cause, scheduleID: scheduleID, scheduleName: scheduleName,
+                eventTime: time.event, receivedAt: time.received))
+    }
+}

@@ -1,0 +1,19 @@
+/// The reason that a report is rejected. The dead letter contains it.
+package struct RejectedReport: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
+        /// The server's time on the record is later than the local time.
+        case receivedInFuture = "received_in_future"
+        /// The record is so old that its order is unknown.
+        case tooOld = "too_old"
+        /// The app does not use this environment.
+        case environmentNotAllowed = "environment_not_allowed"
+        /// A field is missing that this kind of report requires.
+        case incomplete
+        case badToken = "bad_token"
+        /// The token is sealed, and no key of this process opens it.
+        case sealedToken = "sealed_token"
+    }
+
+    package let code: Code
+    package let description: String
+}

@@ -1,0 +1,128 @@
+internal import LiveActivity
+
+extension ReportMerger {
+    /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it.
+    func mergeSignOfLife(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        let index = try mergeActivityFacts(from: report, into: &context)
+        let time = context.time
+        guard let lastSign = context.installation.activities[index].lastSeenAt else {
+            context.installation.activities[index].lastSeenAt = time
+            return context.markChanged()
+        }
+        guard time > lastSign else { return }
+        let wasOver =
+            context.installation.activities[index].isExpired
+            || context.installation.endCause(of: context.installation.activities[index]) != nil
+        context.installation.activities[index].lastSeenAt = time
+        context.record(.repeated, since: lastSign, interval: writeInterval.updateTokenMilliseconds)
+        if wasOver { context.markChanged() }
+    }
+
+    func mergeActivityState(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        guard let state = report.state else { throw RejectedReport.missing(field: "state") }
+        guard state.isFinal else {
+            try mergeSignOfLife(from: report, into: &context)
+            guard let id = report.activity else { return }
+            let index = context.installation.findOrAddActivity(id: id)
+            context.record(context.installation.activities[index].state.merge(state, at: context.time))
+            return
+        }
+        mergeEnd(
+            isDismissal: state == .dismissed,
+            ofActivityAt: try mergeActivityFacts(from: report, into: &context), into: &context)
+    }
+
+    /// Merges a report that is older than the erasure. Only the end of an activity still counts.
+    func mergeEndBeforeErasure(from report: Report, into context: inout MergeContext) {
+        guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
+            return
+        }
+        let index = context.installation.findOrAddActivity(id: id)
+        context.affectedRows.insertActivity(at: index)
+        mergeEnd(isDismissal: state == .dismissed, ofActivityAt: index, into: &context)
+    }
+
+    private func mergeEnd(isDismissal: Bool, ofActivityAt index: Int, into context: inout MergeContext) {
+        let known = context.installation.activities[index].closing ?? Installation.Closing()
+        // The earliest dismissal and the earliest end count. Later reports are repetitions.
+        var closing = known
+        if isDismissal {
+            closing.dismissedAt = min(known.dismissedAt ?? context.time, context.time)
+        } else {
+            closing.endedAt = min(known.endedAt ?? context.time, context.time)
+        }
+        if closing == known { return }
+        context.installation.activities[index].closing = closing
+        context.markChanged()
+    }
+
+    func mergeUnregistration(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        guard let type = report.attributesType else { throw RejectedReport.missing(field: "attributesType") }
+        let index = context.installation.findOrAddStart(ofType: type)
+        if let old = context.installation.startTokens[index].unregisteredAt, context.time <= old {
+            return
+        }
+        context.installation.startTokens[index].unregisteredAt = context.time
+        // An unregistration also ends activities.
+        context.affectedRows.insertAll()
+        context.markChanged()
+    }
+
+    /// Merges the list of running activities. Every other activity with an older report is over.
+    func mergeRunningActivities(from report: Report, into context: inout MergeContext) throws(RejectedReport)
+    {
+        guard let running = report.runningActivities else { throw RejectedReport.missing(field: "running") }
+        let old = context.installation
+        // The list is a set, so its order must not cause a change.
+        let effect = context.installation.runningActivities.merge(running.sorted(), at: context.time)
+        context.record(
+            effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
+        context.affectedRows.insertAll()
+        let new = context.installation
+        guard effect == .repeated else { return }
+        let hasChanged = new.activities.contains {
+            $0.isExpired || old.endCause(of: $0) != new.endCause(of: $0)
+        }
+        if hasChanged { context.markChanged() }
+    }
+
+    /// Merges the facts of an activity that hold whether it runs or not, and returns its index.
+    private func mergeActivityFacts(from report: Report, into context: inout MergeContext)
+        throws(RejectedReport) -> Int
+    {
+        guard let id = report.activity else { throw RejectedReport.missing(field: "activityId") }
+        let index = context.installation.findOrAddActivity(id: id)
+        context.affectedRows.insertActivity(at: index)
+        if let type = report.attributesType {
+            let effect = context.installation.activities[index].type.merge(type, at: context.time)
+            context.record(effect)
+        }
+        if let group = report.group {
+            let effect = context.installation.activities[index].group.merge(group, at: context.time)
+            context.record(effect)
+        }
+        return index
+    }
+
+    /// Appends one event for each activity that ran before and is over now.
+    func appendClosedEvents(from old: Installation?, to context: inout MergeContext) {
+        let new = context.installation
+        for index in new.activities.indices where context.affectedRows.containsActivity(at: index) {
+            let activity = new.activities[index]
+            guard let cause = new.endCause(of: activity), !wasOver(activity, in: old) else { continue }
+            context.appendEvent(
+                .closed, attributesType: activity.type?.value, activity: activity.id,
+                group: activity.group?.value, cause: cause)
+        }
+    }
+
+    /// Whether the activity was already over. An unknown activity that is over without its own closing was
+    /// reported after it ended. It counts as over, because no report showed it running.
+    private func wasOver(_ activity: Installation.Activity, in old: Installation?) -> Bool {
+        guard let old, let known = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })
+        else {
+            return activity.closing == nil
+        }
+        return old.endCause(of: old.activities[known]) != nil
+    }
+}

@@ -1,0 +1,201 @@
+internal import Glibc
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+
+/// The records that a transaction writes, ready to send. A key that several reports changed is written once,
+/// with its last value. The object is reused for every transaction.
+struct IngestOutput: ~Copyable {
+    /// The limits of one transaction, in records and in bytes. The transaction ends after the report that
+    /// reaches a limit, and the next one takes the rest. Both are well within the producer's queue.
+    static let recordsMax = 40_000
+    static let bytesMax = 24 << 20
+
+    /// The maximum record bytes of all installations that one transaction decodes, changed or not. Decoded,
+    /// they take some three times as much.
+    static let decodedBytesMax = 16 << 20
+
+    private struct StagedRecord {
+        var partition: Int32
+        var key: Range<Int>
+        /// Nil for a tombstone.
+        var value: Range<Int>?
+    }
+
+    private let laneCount: Int
+    private let recordsMax: Int
+    private var keys: [UInt8] = []
+    private var values = JSONWriter(capacity: 1 << 20)
+    private var installations: [StagedRecord] = []
+    private var registry: [StagedRecord] = []
+    private var registryIndices = HashIndex()
+    private var events: [StagedRecord] = []
+    /// The number of installations that are added at the end, and an estimate of their bytes.
+    private var reserved = (records: 0, bytes: 0)
+    private var decodedBytes = 0
+    private var scratch: [UInt8] = []
+
+    init(laneCount: Int, recordsMax: Int = Self.recordsMax) {
+        self.laneCount = laneCount
+        self.recordsMax = recordsMax
+    }
+
+    var isEmpty: Bool { installations.isEmpty && registry.isEmpty && events.isEmpty }
+    var counts: (installations: Int, registry: Int, events: Int) {
+        (installations.count, registry.count, events.count)
+    }
+
+    var isFull: Bool {
+        registry.count + events.count + reserved.records >= recordsMax
+            || keys.count + values.count + reserved.bytes >= Self.bytesMax
+            || decodedBytes >= Self.decodedBytesMax
+    }
+
+    mutating func removeAll() {
+        keys.removeAll(keepingCapacity: true)
+        values.removeAll()
+        installations.removeAll(keepingCapacity: true)
+        registry.removeAll(keepingCapacity: true)
+        registryIndices.removeAll()
+        events.removeAll(keepingCapacity: true)
+        reserved = (0, 0)
+        decodedBytes = 0
+    }
+
+    /// Counts the bytes of an installation that was decoded for this transaction.
+    mutating func countDecoded(bytes: Int) { decodedBytes += bytes }
+
+    /// Notes a changed installation. It is added after all its reports are merged.
+    mutating func reserveSpace(for installation: Installation) {
+        reserved.records += 1
+        reserved.bytes += installation.estimatedBytes
+    }
+
+    /// Adds an installation, once per transaction.
+    ///
+    /// - Returns: The number of the record.
+    @discardableResult
+    mutating func add(_ installation: Installation, key: [UInt8], partition: Int32) -> Int {
+        let start = values.count
+        installation.append(to: &values)
+        installations.append(
+            StagedRecord(partition: partition, key: appendKey(key), value: start..<values.count))
+        return installations.count - 1
+    }
+
+    /// Adds the tombstone of an installation that is forgotten.
+    ///
+    /// - Returns: The number of the record.
+    mutating func addTombstone(key: [UInt8], partition: Int32) -> Int {
+        installations.append(StagedRecord(partition: partition, key: appendKey(key), value: nil))
+        return installations.count - 1
+    }
+
+    /// Returns a copy of an installation's record. It is empty for a tombstone.
+    borrowing func record(number: Int) -> [UInt8] {
+        guard let range = installations[number].value else { return [] }
+        return unsafe values.withBytes { values in
+            unsafe Array(UnsafeRawBufferPointer(rebasing: values[range]))
+        }
+    }
+
+    mutating func add(_ change: borrowing RegistryChange) {
+        let start = values.count
+        let hasRow = change.appendRow(to: &values)
+        let value = hasRow ? start..<values.count : nil
+        let laneBytes = change.key.write(to: &scratch)
+        let hash = Murmur2.hash(of: scratch.span)
+        var probe = registryIndices.makeProbe(hash: hash)
+        while let number = registryIndices.nextNumber(for: &probe) {
+            guard isEqualToScratch(registry[number].key) else { continue }
+            registry[number].value = value
+            return
+        }
+        registryIndices.add(hash: hash)
+        let lane = Murmur2.partition(
+            forKey: scratch.span.extracting(first: laneBytes), partitionCount: laneCount)
+        let keyStart = keys.count
+        keys.append(contentsOf: scratch)
+        registry.append(StagedRecord(partition: Int32(lane), key: keyStart..<keys.count, value: value))
+    }
+
+    /// Adds an event to its recipient's lane.
+    mutating func add(_ event: Event) {
+        let start = values.count
+        event.append(to: &values)
+        event.writeKey(to: &scratch)
+        let lane = Murmur2.partition(forKey: scratch.span, partitionCount: laneCount)
+        events.append(
+            StagedRecord(partition: Int32(lane), key: appendKey(scratch), value: start..<values.count))
+    }
+
+    private mutating func appendKey(_ key: [UInt8]) -> Range<Int> {
+        let start = keys.count
+        keys.append(contentsOf: key)
+        return start..<keys.count
+    }
+
+    private func isEqualToScratch(_ key: Range<Int>) -> Bool {
+        guard key.count == scratch.count else { return false }
+        return unsafe keys.withUnsafeBytes { keys in
+            unsafe scratch.withUnsafeBytes { scratch in
+                unsafe memcmp(keys.baseAddress! + key.lowerBound, scratch.baseAddress!, key.count) == 0
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    /// Returns false if the producer refused a record.
+    borrowing func send(
+        by producer: TransactionalProducer, installations: Topic, registry: Topic, events: Topic,
+        onStep: (IngestStep) -> Void
+    ) -> Bool {
+        guard send(self.installations, to: installations, by: producer) else { return false }
+        onStep(.installationsSent)
+        guard send(self.registry, to: registry, by: producer) else { return false }
+        onStep(.registrySent)
+        guard send(self.events, to: events, by: producer) else { return false }
+        onStep(.eventsSent)
+        return true
+    }
+
+    /// The maximum wait for space in a full queue.
+    private static let queueWaitMilliseconds = 5000
+
+    private borrowing func send(
+        _ pieces: [StagedRecord], to topic: Topic, by producer: TransactionalProducer
+    ) -> Bool {
+        let keys = keys
+        return unsafe values.withBytes { values in
+            let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
+            for piece in pieces {
+                let key = keys.extracting(piece.key)
+                while true {
+                    let result =
+                        if let value = piece.value {
+                            producer.send(
+                                to: topic, partition: piece.partition, key: key,
+                                value: values.extracting(value))
+                        } else {
+                            producer.send(to: topic, partition: piece.partition, key: key, value: nil)
+                        }
+                    if result == .queued { break }
+                    guard result == .full,
+                        producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+                    else { return false }
+                }
+            }
+            return true
+        }
+    }
+}
+
+extension Installation {
+    /// An estimate of the record's size, for a limit. It counts long names and tokens.
+    fileprivate var estimatedBytes: Int {
+        let entries = 2 + startTokens.count + activities.count + refusedTokens.count + formerRecipients.count
+        let names = (tags?.value.count ?? 0) + (runningActivities?.value.count ?? 0)
+        return 512 * entries + 128 * names + (attributes?.value.count ?? 0)
+    }
+}

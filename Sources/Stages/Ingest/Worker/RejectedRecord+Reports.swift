@@ -1,0 +1,24 @@
+internal import LiveActivity
+internal import StageSupport
+
+/// The reasons for which a record of `reports` becomes a dead letter.
+extension RejectedRecord {
+    init(_ report: RejectedReport) { self.init(code: report.code.rawValue, reason: report.description) }
+
+    static func unknownApp(_ app: String) -> RejectedRecord {
+        RejectedRecord(
+            code: "unknown_app",
+            reason: "the catalog has no app \(app); add it with flotilla apps, then redrive the record"
+        )
+    }
+
+    static func tooLarge(bytes: Int, max: Int) -> RejectedRecord {
+        RejectedRecord(code: "too_large", reason: "the report has \(bytes) bytes, and the limit is \(max)")
+    }
+
+    static func keyTooLong(bytes: Int, max: Int) -> RejectedRecord {
+        RejectedRecord(
+            code: "key_too_long",
+            reason: "app and installation make a key of \(bytes) bytes, and the limit is \(max)")
+    }
+}

@@ -1,0 +1,83 @@
+internal import Glibc
+internal import JSON
+internal import Lifecycle
+internal import LiveActivity
+
+/// The merge functions that the loop calls: one `ReportMerger` per app. A `ReportMerger` is made again when the catalog has
+/// changed its app. One thread owns this object.
+final class ReportMergers {
+    /// The maximum wait for an app in the catalog. A report can be slightly ahead of the catalog that this
+    /// process has read. So a young report of an unknown app waits before it is rejected.
+    static let catalogWaitMilliseconds: Int64 = 1000
+    /// The maximum number of unknown apps that are remembered. Only the first report of each has to wait.
+    static let unknownAppsMax = 1000
+
+    let seal: TokenSeal
+    let reader = JSONReader()
+    private let apps: @Sendable () -> [String: App]?
+    private var mergers: [String: ReportMerger] = [:]
+    private var unknownApps: Set<String> = []
+    /// Apps with installations that are missing in the catalog, and the time when this process noticed.
+    private var missingSince: [String: Instant] = [:]
+    private let tokenlessMilliseconds: Int64
+    /// The last result. Most consecutive reports are of the same app.
+    private var last: ReportMerger?
+
+    init(
+        sealingKeys keys: SealingKeys?, tokenlessMilliseconds: Int64,
+        apps: @escaping @Sendable () -> [String: App]?
+    ) {
+        seal = TokenSeal(keys: keys)
+        self.tokenlessMilliseconds = tokenlessMilliseconds
+        self.apps = apps
+    }
+
+    /// Whether the catalog has been read.
+    var isReady: Bool { apps() != nil }
+
+    /// Reads the catalog again. Called once per batch.
+    func refresh() {
+        let known = apps() ?? [:]
+        last = nil
+        mergers = mergers.filter { known[$0.key] == $0.value.app }
+        for (id, app) in known where mergers[id] == nil {
+            mergers[id] = ReportMerger(app: app, seal: seal, tokenlessMilliseconds: tokenlessMilliseconds)
+            missingSince[id] = nil
+        }
+    }
+
+    /// Returns the merge of an app, or nil if the catalog does not have the app even after a wait.
+    /// - Parameter age: The age of the report in milliseconds.
+    func merger(for app: String, age: Int64) -> ReportMerger? {
+        if let last, last.app.id == app { return last }
+        // This uses the steady clock. By a wall clock that is behind, the report would stay young for as
+        // long.
+        let wait = Int(min(max(0, Self.catalogWaitMilliseconds - age), Self.catalogWaitMilliseconds))
+        let until = Instant.now().advanced(byMilliseconds: wait)
+        while true {
+            if let merge = mergers[app] {
+                last = merge
+                return merge
+            }
+            if unknownApps.contains(app) { return nil }
+            if Instant.now() >= until {
+                if unknownApps.count >= Self.unknownAppsMax { unknownApps.removeAll() }
+                unknownApps.insert(app)
+                return nil
+            }
+            usleep(20_000)
+            refresh()
+        }
+    }
+
+    func knownMerger(for app: String) -> ReportMerger? { mergers[app] }
+
+    /// Returns whether the catalog has been without the app for the grace time, as far as this process has
+    /// seen. If an app was deleted by mistake and is added again within that time, it loses nothing.
+    func isMissing(_ app: String, forMilliseconds grace: Int, now: Instant = .now()) -> Bool {
+        guard isReady, mergers[app] == nil else { return false }
+        if let since = missingSince[app] { return now.milliseconds(since: since) >= grace }
+        if missingSince.count < Self.unknownAppsMax { missingSince[app] = now }
+        return false
+    }
+}

@@ -1,0 +1,83 @@
+internal import HTTPServer
+internal import JSON
+internal import LiveActivity
+internal import Telemetry
+
+/// The answers to calls. It asks all lanes in one or more steps and makes one report of their rows.
+struct QueryHandler: Sendable {
+    let fanOut: QueryFanOut
+    /// The number of all lanes.
+    let lanes: Int
+    let lagMonitor: ConsumerLagMonitor?
+
+    func answer(_ call: InsightQuery, now: Int64) async -> HTTPResponse {
+        do {
+            return try await respond(to: call, now: now)
+        } catch {
+            return error.response
+        }
+    }
+
+    private func respond(to call: InsightQuery, now: Int64) async throws(CallProblem) -> HTTPResponse {
+        var parameters = try CallParameters(of: call)
+        switch call.name {
+        case .report: return try await report(for: call, parameters: &parameters)
+        case .sends: return try await sends(for: call, parameters: &parameters, now: now)
+        case .groups: return try await groups(for: call, parameters: &parameters)
+        case .group: return try await group(for: call, parameters: &parameters)
+        case .timeline: return try await timeline(for: call, parameters: &parameters)
+        case .user: return try await user(for: call, parameters: parameters, now: now)
+        case .installation: return try await installation(for: call, parameters: parameters, now: now)
+        case .events: return try await events(for: call, parameters: &parameters, now: now)
+        case .eventCounts: return try await eventCounts(for: call, parameters: &parameters, now: now)
+        case .audit: return try await audit(for: call, parameters: &parameters, now: now)
+        case .fleet: return try await fleetReport(for: call, parameters: parameters)
+        }
+    }
+
+    /// Returns the lanes that did not answer every question.
+    func missingLanes(in all: [QueryResult]) -> [Int] {
+        let known = all.reduce(Set(0..<lanes)) { $0.intersection($1.lanes) }
+        return Set(0..<lanes).subtracting(known).sorted()
+    }
+
+    /// Returns the problem for an empty result. It is "unknown" only if every lane answered, because a
+    /// missing lane may hold the data.
+    func emptyResultProblem(for all: [QueryResult]) -> CallProblem {
+        let missing = missingLanes(in: all)
+        return missing.isEmpty ? .unknown : .partial(missing: missing)
+    }
+
+    /// Writes the fields at the end of every answer.
+    func writeCompleteness(of all: [QueryResult], to writer: inout JSONWriter) {
+        if let asOf = all.map(\.asOf).min(), asOf != .max { writer.field("asOf", asOf) }
+        let missing = missingLanes(in: all)
+        if missing.isEmpty { return }
+        writer.name("partial")
+        writer.beginObject()
+        writer.list("lanes", of: missing) { $1.value($0) }
+        writer.endObject()
+    }
+
+    /// Returns an answer that is one JSON object.
+    func object(from all: [QueryResult], write: (inout JSONWriter) -> Void) -> HTTPResponse {
+        var writer = JSONWriter(capacity: 4096)
+        writer.beginObject()
+        write(&writer)
+        writeCompleteness(of: all, to: &writer)
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    /// Returns the first entries of all lanes in order, and the position where the list continues. The
+    /// position is nil if no entry is left.
+    static func page<Value>(
+        _ listed: [ListEntry<Value>], limit: Int, isOldestFirst: Bool = false
+    ) -> (page: [ListEntry<Value>], next: ListPosition?) {
+        let sorted = listed.sorted {
+            isOldestFirst ? $1.position.isNewer(than: $0.position) : $0.position.isNewer(than: $1.position)
+        }
+        let page = Array(sorted.prefix(limit))
+        return (page, sorted.count > limit ? page.last?.position : nil)
+    }
+}

@@ -1,0 +1,118 @@
+internal import Cryptography
+internal import HTTPServer
+internal import JSON
+internal import Kafka
+internal import Lifecycle
+internal import LiveActivity
+internal import Members
+internal import Settings
+internal import StageSupport
+internal import Telemetry
+internal import Topics
+
+/// The HTTP server for questions of gateways and of other processes of the stage, and its thread.
+final class QueryServer: Sendable {
+    private static let secretBytes = 24
+    /// The size limit of a question or a call.
+    private static let bodyBytesMax = 1 << 20
+    private static let answerMilliseconds = 25_000
+
+    private let queryClient: LoopOwned<QueryClient>
+    private let handler: QueryHandler
+    private let lagMonitor: ConsumerLagMonitor
+    private let server: HTTPServer
+    /// The announced member, without its lanes.
+    private let member: Member
+
+    init(
+        settings: InsightSettings, in environment: StageEnvironment, openLanes: OpenLanes,
+        context: ServiceContext
+    ) throws {
+        let kafka = environment.cluster.settings
+        let layout = environment.layout
+        let processName = environment.identity(of: InsightService.name)
+        queryClient = try LoopOwned(thread: "insight-answers") {
+            let topic = layout.name(of: .members)
+            let members = MembersReader(
+                settings: kafka, topic: topic, on: $0.loop, log: context.log, metrics: context.metrics)
+            let announcer = try MemberAnnouncer(
+                settings: kafka, topic: topic, on: $0.loop, log: context.log, metrics: context.metrics)
+            return QueryClient(
+                localLanes: LaneReader(openLanes: openLanes, lanes: layout.lanes), members: members,
+                announcer: announcer, processName: processName,
+                timeoutMilliseconds: settings.queryMilliseconds, on: $0.loop)
+        }
+        let fanOut = QueryFanOut(client: queryClient)
+        lagMonitor = try ConsumerLagMonitor(settings: kafka, prefix: layout.prefix, log: context.log)
+        let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
+        handler = QueryHandler(fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor)
+        var limits = HTTPLimits()
+        limits.answerMilliseconds = Self.answerMilliseconds
+        server = try HTTPServer(
+            name: InsightService.name, host: settings.listen.host, port: settings.listen.port, limits: limits,
+            routes: Self.routes(secret: secret, fanOut: fanOut, handler: handler), metrics: context.metrics)
+        let address = settings.address ?? HostPort(host: settings.listen.host, port: server.port)
+        member = Member(
+            stage: InsightService.name, process: processName, host: address.host, port: address.port,
+            secret: secret,
+            lanes: [], startedAt: WallTime.now().milliseconds, at: 0)
+        openLanes.onChange { [weak self] in self?.announce(lanes: openLanes) }
+    }
+
+    func answer(_ call: InsightQuery) async -> HTTPResponse {
+        await handler.answer(call, now: WallTime.now().milliseconds)
+    }
+
+    private func announce(lanes open: OpenLanes) {
+        queryClient.execute { [member] rounds in
+            var present = member
+            present.lanes = open.all.map { Int($0.partition) }
+            rounds.announcer.announce { [present] in present }
+        }
+    }
+
+    private static func routes(secret: String, fanOut asking: QueryFanOut, handler answering: QueryHandler)
+        -> HTTPRoutes
+    {
+        let wanted = Array("Bearer \(secret)".utf8)
+        @Sendable func judged(
+            _ request: HTTPRequest, _ take: @escaping @Sendable (HTTPRequest, HTTPReply) -> Void
+        ) -> HTTPAdmission {
+            let shown = Array((request.headers["authorization"] ?? "").utf8)
+            guard isEqualInConstantTime(SHA256.digest(of: shown), SHA256.digest(of: wanted)) else {
+                return .refused(
+                    .error(
+                        status: 401, code: "secret_wrong",
+                        message: "show the secret that is in the topic members"))
+            }
+            return .admitted(take)
+        }
+        var routes = HTTPRoutes()
+        routes.onAdmission(.post, path: QueryFanOut.path, bodyBytesMax: bodyBytesMax) { request in
+            judged(request) { request, reply in
+                asking.answerLocally(request.body) { found in
+                    reply.send(found.map { .json($0.encoded()) } ?? unreadable)
+                }
+            }
+        }
+        routes.onAdmission(.post, path: InsightQuery.path, bodyBytesMax: bodyBytesMax) { request in
+            judged(request) { request, reply in
+                guard let call = InsightQuery.decodeIfValid(request.body, with: JSONReader()) else {
+                    return reply.send(unreadable)
+                }
+                Task { reply.send(await answering.answer(call, now: WallTime.now().milliseconds)) }
+            }
+        }
+        return routes
+    }
+
+    private static let unreadable = HTTPResponse.error(
+        status: 400, code: "invalid",
+        message: "the body is not a question; check that all processes run the same version")
+
+    func stop(by deadline: Instant) async {
+        await server.stop(by: deadline)
+        await queryClient.stop { $0.end() }
+        lagMonitor.stop()
+    }
+}

@@ -1,0 +1,57 @@
+internal import JSON
+internal import LiveActivity
+
+/// One send in a list: the records of the planner and the lanes, and the results of its jobs.
+struct SendSummary {
+    let progress: SendProgress
+    let report: SendReport
+    /// The number of taps, or nil if they were not counted.
+    var opened: Int?
+
+    /// - Parameter found: The records of this send, and possibly of other sends.
+    init(id: String, results found: QueryResult) {
+        var progress = SendProgress(id: id)
+        for part in found.progress where part.send == id { progress.add(part) }
+        var report = SendReport()
+        for one in found.tallies where one.send == id { report.add(one.tally, of: one.environment) }
+        (self.progress, self.report) = (progress, report)
+    }
+
+    var acceptedAt: Int64 { progress.acceptedAt ?? report.total?.acceptedAt ?? 0 }
+    /// The number of jobs that the lanes made. Nil before the first lane reports, and for a dry run, which
+    /// makes no jobs.
+    private var expanded: Int? { progress.laneTallies.isEmpty || progress.isDryRun ? nil : progress.expanded }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.field("sendId", progress.id)
+        writer.field("groupId", progress.key?.group ?? report.total?.group)
+        if case .user(let user)? = progress.key?.recipient ?? progress.recipient {
+            writer.field("userId", user)
+        }
+        writer.field("event", report.total?.event.rawValue)
+        writer.field("verdict", progress.stateName)
+        writer.field("isComplete", progress.isComplete)
+        writer.field("dryRun", progress.isDryRun ? true : nil)
+        writer.field("version", progress.plannerPart?.version ?? report.total?.version)
+        writer.field("generation", progress.plannerPart?.generation ?? report.total?.generation)
+        writer.field("acceptedAt", acceptedAt)
+        writer.field("at", max(progress.lastWrittenAt ?? 0, report.total?.at ?? 0))
+        writer.field("targeted", progress.targeted)
+        writer.field("expanded", progress.expanded)
+        writer.field("dropped", progress.dropped)
+        progress.writeExcluded(to: &writer)
+        writer.name("report")
+        writer.beginObject()
+        writeReport(to: &writer)
+        writer.endObject()
+        writer.endObject()
+    }
+
+    /// Writes the fields of a report.
+    func writeReport(to writer: inout JSONWriter) {
+        report.write(to: &writer, expanded: expanded)
+        progress.writeSystems(to: &writer)
+        writer.field("opened", opened)
+    }
+}

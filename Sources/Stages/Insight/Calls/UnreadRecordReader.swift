@@ -1,0 +1,99 @@
+internal import Kafka
+internal import Lifecycle
+internal import Telemetry
+
+/// A reader of the first unread record of each group in each partition. It reads all positions together. It
+/// is pinned to its thread.
+final class UnreadRecordReader {
+    /// The position at which a group continues.
+    struct GroupPosition: Hashable {
+        let partition: TopicPartition
+        /// The next offset, or nil for the beginning.
+        let offset: Int64?
+
+        init(partition: TopicPartition, offset: Int64?) {
+            (self.partition, self.offset) = (partition, offset)
+        }
+
+        init(of lag: GroupLag) { self.init(partition: lag.committed.partition, offset: lag.committed.offset) }
+
+        var start: PartitionStart {
+            PartitionStart(partition: partition, position: offset.map { .offset($0) } ?? .beginning)
+        }
+    }
+
+    /// The result of one pass. A position that did not answer in time is in neither collection.
+    struct UnreadRecords: Equatable {
+        /// The times at which the first waiting records were written, in milliseconds since 1970.
+        var oldest: [GroupPosition: Int64] = [:]
+        /// The positions without waiting records. Transaction markers may be there, but consumers never see
+        /// them.
+        var caughtUp: Set<GroupPosition> = []
+    }
+
+    /// The limit of positions in one pass, those with the most records. The others appear after these are
+    /// read.
+    private static let positionsMax = 1000
+    private static let readMilliseconds = 500
+    private static let pollMilliseconds: Int32 = 50
+
+    private let consumer: Consumer
+    private var batch = RecordBatch(recordsMax: 1000, bytesMax: 4 << 20)
+
+    init(settings: KafkaSettings, log: Log) throws {
+        var options = ConsumerOptions(membership: .manual)
+        // The group's next record may have been deleted. Then the oldest remaining record is its first
+        // waiting one.
+        options.outOfRange = .earliest
+        // Only one record per partition is needed.
+        options.prefetchKibibytesMax = 1024
+        options.fetchKibibytesMax = 4096
+        options.partitionKibibytesMax = 16
+        options.fetchWaitMilliseconds = Int(Self.pollMilliseconds)
+        consumer = try Consumer(
+            settings: settings, options: options, name: "waiting", log: log, metrics: Metrics())
+    }
+
+    /// - Parameter lags: The lags of any groups. Several groups may read one partition, each at its own
+    ///   position.
+    func readOldest(of lags: [GroupLag]) throws -> UnreadRecords {
+        let wanted = lags.filter { $0.recordCount > 0 }.sorted { $0.recordCount > $1.recordCount }.prefix(
+            Self.positionsMax)
+        return try readOldest(at: Set(wanted.map(GroupPosition.init)))
+    }
+
+    func readOldest(at places: Set<GroupPosition>) throws -> UnreadRecords {
+        var left = Dictionary(grouping: places, by: \.partition)
+            .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
+        if left.isEmpty { return UnreadRecords() }
+        try consumer.assign(startingAt: left.values.map { $0[0].start })
+        defer { try? consumer.release() }
+        var unread = UnreadRecords()
+        let deadline = Instant.now().advanced(byMilliseconds: Self.readMilliseconds)
+        while !left.isEmpty, Instant.now() < deadline {
+            var ended: Set<TopicPartition> = []
+            var moved: Set<TopicPartition> = []
+            for event in consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds) {
+                if case .reachedEnd(let partition, _) = event { ended.insert(partition) }
+            }
+            for index in 0..<batch.count {
+                let partition = TopicPartition(consumer.topics[batch[index].topic], batch[index].partition)
+                guard let time = batch[index].timestamp else { continue }
+                let offset = batch[index].offset
+                while let first = left[partition]?.first, offset >= first.offset ?? 0 {
+                    unread.oldest[first] = time
+                    left[partition]?.removeFirst()
+                    moved.insert(partition)
+                }
+            }
+            batch.clear()
+            for partition in moved where left[partition]?.isEmpty == true { ended.insert(partition) }
+            for partition in ended { unread.caughtUp.formUnion(left.removeValue(forKey: partition) ?? []) }
+            consumer.pause(Array(ended))
+            // The position of the next group may be far ahead.
+            let next = moved.compactMap { left[$0]?.first?.start }
+            if !next.isEmpty { try consumer.seek(to: next, withinMilliseconds: Self.readMilliseconds) }
+        }
+        return unread
+    }
+}

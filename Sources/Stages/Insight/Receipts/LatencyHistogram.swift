@@ -1,0 +1,72 @@
+package import JSON
+
+/// Durations counted in classes, so that counts of many lanes and processes can be added. Each doubling has
+/// eight classes. A percentile is never too low, and at most an eighth too high.
+package struct LatencyHistogram: Sendable, Hashable {
+    /// The longest duration: about half a year. Longer ones count as this.
+    package static let millisecondsMax: Int64 = 1 << 34 - 1
+    private static let bits = 3
+    private static let classesMax = Self.bucket(of: millisecondsMax) + 1
+
+    /// The counts by class.
+    private var counts: [Int: Int] = [:]
+
+    package init() {}
+
+    package var count: Int { counts.values.reduce(0, +) }
+
+    /// Adds a duration. A negative one comes from differing clocks and counts as zero.
+    package mutating func add(milliseconds: Int64, times: Int = 1) {
+        if times > 0 {
+            counts[Self.bucket(of: min(max(0, milliseconds), Self.millisecondsMax)), default: 0] += times
+        }
+    }
+
+    package mutating func merge(_ other: LatencyHistogram) { counts.merge(other.counts, uniquingKeysWith: +) }
+
+    /// Returns the duration within which this share ended, or nil without durations.
+    ///
+    /// - Parameter share: The share, for example 0.5 for the median.
+    package func percentile(_ share: Double) -> Int64? {
+        var left = max(1, Int((Double(count) * share).rounded(.up)))
+        for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
+            left -= count
+            if left <= 0 { return Self.upperBound(ofBucket: number) }
+        }
+        return nil
+    }
+
+    /// Returns the class of a duration. Below eight, each millisecond is a separate class.
+    private static func bucket(of milliseconds: Int64) -> Int {
+        if milliseconds < 1 << bits { return Int(milliseconds) }
+        let power = 63 - milliseconds.leadingZeroBitCount
+        let part = Int(milliseconds >> Int64(power - bits)) & (1 << bits - 1)
+        return (power - bits + 1) << bits + part
+    }
+
+    private static func upperBound(ofBucket number: Int) -> Int64 {
+        if number < 1 << bits { return Int64(number) }
+        let shift = Int64(number >> bits - 1)
+        let part = Int64(1 << bits + number & (1 << bits - 1))
+        return (part + 1) << shift - 1
+    }
+}
+
+extension LatencyHistogram {
+    /// Writes pairs of class and count.
+    package func write(to writer: inout JSONWriter) {
+        writer.beginArray()
+        for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
+            writer.value(number)
+            writer.value(count)
+        }
+        writer.endArray()
+    }
+
+    package init(from value: JSONValue) {
+        var elements = value.array(countMax: 2 * Self.classesMax)
+        while let number = elements.next(), let count = elements.next() {
+            counts[number.int(in: 0...Self.classesMax - 1)] = count.int(in: 1...Int.max)
+        }
+    }
+}

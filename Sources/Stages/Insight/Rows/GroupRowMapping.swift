@@ -1,0 +1,52 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Store
+
+/// The rows of `groups`: the scopes, and an index of groups by their newest send.
+enum GroupRowMapping: RowMapping {
+    static let schema = 1
+
+    static func apply(
+        _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
+    ) throws(StoreError) -> String {
+        // The topic also contains send ids that the planner has seen. They are skipped.
+        guard let bytes = [UInt8](copying: record.key),
+            let key = unsafe bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) })
+        else { return "passed over" }
+        let rowKey = rowKey(of: key)
+        if let old = try rows.value(of: rowKey, in: .rows).flatMap({
+            GroupRow.decodeIfValid($0, with: reader)
+        }),
+            let place = indexKey(of: key, row: old)
+        {
+            rows.remove(place, in: .index)
+        }
+        guard let value = [UInt8](copying: record.value) else {
+            rows.remove(rowKey, in: .rows)
+            return "entered"
+        }
+        guard let new = GroupRow.decodeIfValid(value, with: reader) else { return "unreadable" }
+        rows.put(key: rowKey, value: value, at: new.lastSendAt, in: .rows)
+        if let place = indexKey(of: key, row: new) {
+            rows.put(key: place, value: bytes, at: new.lastSendAt, in: .index)
+        }
+        return "entered"
+    }
+
+    static func rowKey(of key: ScopeKey) -> [UInt8] {
+        switch key.subject {
+        case .group(let group): RowKey.joining(key.app, "g", group, key.recipient?.text ?? "")
+        case .activity(let activity): RowKey.joining(key.app, "a", activity)
+        }
+    }
+
+    /// Returns the group's key in the list of groups, or nil for the scope of an activity.
+    private static func indexKey(of key: ScopeKey, row: GroupRow) -> [UInt8]? {
+        guard let group = key.group else { return nil }
+        return timePrefix(app: key.app) + RowKey.newestFirst(time: row.lastSendAt)
+            + RowKey.joining(group, key.recipient?.text ?? "")
+    }
+
+    static func timePrefix(app: String) -> [UInt8] { RowKey.joining(app) }
+}

@@ -1,0 +1,36 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Store
+
+/// The way in which records of one topic become rows of a `RowFile`.
+protocol RowMapping {
+    /// The version of the layout. A file with another version is rebuilt.
+    static var schema: Int { get }
+
+    /// - Returns: The outcome of the record, for the metrics.
+    static func apply(
+        _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
+    ) throws(StoreError) -> String
+}
+
+extension InsightTopic {
+    /// The form, or nil for a topic with its own kind of file.
+    var mapping: (any RowMapping.Type)? {
+        switch self {
+        case .receipts, .events: nil
+        case .progress: ProgressRowMapping.self
+        case .groups: GroupRowMapping.self
+        case .installations: InstallationRowMapping.self
+        case .timers: TimerRowMapping.self
+        case .audit: AuditRowMapping.self
+        }
+    }
+}
+
+extension LiveActivity.JSONRecord {
+    /// Returns nil if the value cannot be read. The caller then drops and counts the record.
+    static func decodeIfValid(_ value: [UInt8], with reader: JSONReader) -> Self? {
+        try? decode(value, with: reader)
+    }
+}

@@ -1,0 +1,27 @@
+internal import JSON
+internal import Kafka
+internal import LiveActivity
+internal import Store
+
+/// The rows of `timers`: waiting timers by their owner.
+enum TimerRowMapping: RowMapping {
+    static let schema = 1
+
+    static func apply(
+        _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
+    ) throws(StoreError) -> String {
+        guard let key = [UInt8](copying: record.key), let parts = RecordKey.split(key) else {
+            return "unreadable"
+        }
+        let rowKey = RowKey.joining(parts)
+        guard let value = [UInt8](copying: record.value) else {
+            rows.remove(rowKey, in: .rows)
+            return "entered"
+        }
+        guard let row = TimerRow.decodeIfValid(value, with: reader) else { return "unreadable" }
+        rows.put(key: rowKey, value: value, at: row.dueAt, in: .rows)
+        return "entered"
+    }
+
+    static func ownerPrefix(app: String, owner: ScheduleOwner) -> [UInt8] { RowKey.joining(app, owner.text) }
+}

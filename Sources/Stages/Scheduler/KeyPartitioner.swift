@@ -1,0 +1,10 @@
+internal import Kafka
+
+/// The mapping from record keys to partitions.
+struct KeyPartitioner: Sendable {
+    let partitionCount: Int
+
+    func partition(of key: [UInt8]) -> Int32 {
+        Int32(Murmur2.partition(forKey: key.span, partitionCount: partitionCount))
+    }
+}

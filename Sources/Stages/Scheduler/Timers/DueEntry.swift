@@ -1,0 +1,54 @@
+internal import Kafka
+internal import LiveActivity
+package import StageSupport
+
+/// A row of `timers` and the time at which it is due. Entries sort in due order.
+package struct DueEntry: Hashable, Comparable, Sendable {
+    /// The due time in milliseconds since 1970.
+    package let dueAt: Int64
+    package let key: HashedKey
+
+    package init(dueAt: Int64, key: HashedKey) {
+        self.dueAt = dueAt
+        self.key = key
+    }
+
+    package static func < (a: DueEntry, b: DueEntry) -> Bool {
+        a.dueAt != b.dueAt ? a.dueAt < b.dueAt : a.key.precedes(b.key)
+    }
+
+    // MARK: On disk
+
+    /// The first byte of every entry. No key of the topic begins with it.
+    private static let marker: UInt8 = 0
+    private static let timeByteCount = 8
+    /// The number of bytes before the row's key.
+    package static let prefixByteCount = 1 + timeByteCount
+    /// The common prefix of all entries.
+    package static let prefix = [marker]
+
+    /// The key of this entry in the view. The view keeps entries beside the timers, in due order.
+    package var storedKey: [UInt8] {
+        var bytes = Self.prefix
+        bytes.reserveCapacity(Self.prefixByteCount + key.bytes.count)
+        for shift in stride(from: 8 * (Self.timeByteCount - 1), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: dueAt >> Int64(shift)))
+        }
+        return bytes + key.bytes
+    }
+
+    package init?(storedKey: Span<UInt8>) {
+        guard storedKey.count > Self.prefixByteCount, storedKey[0] == Self.marker else { return nil }
+        var at: Int64 = 0
+        for index in 1..<Self.prefixByteCount { at = at << 8 | Int64(storedKey[index]) }
+        self.init(
+            dueAt: at,
+            key: HashedKey([UInt8](copying: storedKey.extracting(Self.prefixByteCount..<storedKey.count))))
+    }
+
+    /// Makes the entry of a row. Returns nil if the row is neither a timer nor a seen order.
+    package init?(rowKey key: Span<UInt8>, row: Span<UInt8>) {
+        guard let at = TimerWakeTime.wakeTime(key: key, row: row) else { return nil }
+        self.init(dueAt: at, key: HashedKey([UInt8](copying: key)))
+    }
+}

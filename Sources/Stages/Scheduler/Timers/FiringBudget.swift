@@ -1,0 +1,26 @@
+package import Lifecycle
+
+/// A limit on the rate of firing. Without it, all late timers would fire at once after a downtime.
+package struct FiringBudget {
+    /// The time for which unused budget accumulates.
+    private static let accumulationMilliseconds = 100
+
+    private let perSecond: Int
+    private var remaining = 0.0
+    private var filledAt: Instant?
+
+    package init(perSecond: Int) { self.perSecond = perSecond }
+
+    package mutating func available(at now: Instant) -> Int {
+        let most = max(1, Double(perSecond) * Double(Self.accumulationMilliseconds) / 1000)
+        if let filledAt {
+            remaining = min(most, remaining + Double(perSecond) * max(0, now.seconds(since: filledAt)))
+        } else {
+            remaining = most
+        }
+        filledAt = now
+        return Int(remaining)
+    }
+
+    package mutating func consume(_ count: Int) { remaining -= Double(count) }
+}

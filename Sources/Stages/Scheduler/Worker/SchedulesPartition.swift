@@ -1,0 +1,45 @@
+internal import Lifecycle
+internal import StageSupport
+internal import Topics
+
+/// One assigned partition of `schedules` and `schedules.auto`, with its timers.
+struct SchedulesPartition: PositionedPart {
+    let partition: Int32
+    var state = PartitionState.restoring
+    var restoringSince: Instant
+    var positions = ReadPositions()
+    var upcoming = UpcomingTimers()
+    var unread = UnreadTimers()
+    var orderProgress = OrderReadProgress()
+    var recentlyFired = RecentlyFiredTimers()
+
+    init(partition: Int32, assignedAt now: Instant) {
+        self.partition = partition
+        restoringSince = now
+    }
+
+    var name: String { "partition \(partition) of schedules" }
+
+    mutating func reached(_ offset: Int64, in topic: Int) {
+        positions[topic].markCommitted(below: offset)
+        if topic == SchedulerInputTopic.schedules.index { orderProgress.advance(to: offset) }
+    }
+
+    /// Forgets the timers, because the loop reads them again.
+    mutating func resetTimers() {
+        (upcoming, unread, orderProgress) = (UpcomingTimers(), UnreadTimers(), OrderReadProgress())
+    }
+}
+
+/// The topics that the scheduler reads, in the order of its subscription.
+enum SchedulerInputTopic: CaseIterable {
+    case schedules
+    case auto
+
+    var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
+
+    /// - Parameter index: the topic's index in the subscription.
+    init(index: Int) { self = index == 0 ? .schedules : .auto }
+
+    var index: Int { self == .schedules ? 0 : 1 }
+}

@@ -1,0 +1,111 @@
+internal import LiveActivity
+internal import StageSupport
+internal import Store
+
+/// The rows of one partition of `timers` as the current transaction changes them, on top of the committed
+/// rows.
+final class TransactionTimers: TimerTable {
+    /// A row that was read or made.
+    private struct Entry<Row> {
+        var row: Row?
+        /// The time of the committed row's entry in due order. If the time changes, that entry is removed.
+        var committedDueAt: Int64?
+        var isChanged = false
+    }
+
+    /// The number of an owner's rows in one page of the view.
+    private static let pageRows = 500
+
+    private let committed: CommittedRows
+    private let unread: UnreadTimers
+    private let recentlyFired: RecentlyFiredTimers
+    private var timers: [HashedKey: Entry<TimerRow>] = [:]
+    private var seenOrders: [HashedKey: Entry<ScheduleIdempotencyRow>] = [:]
+    /// The owners whose timers are all loaded, with the keys of these timers.
+    private var owners: [HashedKey: Set<HashedKey>] = [:]
+
+    init(committed: CommittedRows, unread: UnreadTimers, recentlyFired: RecentlyFiredTimers) {
+        self.committed = committed
+        self.unread = unread
+        self.recentlyFired = recentlyFired
+    }
+
+    var newerRecord: RecordDecodingError? { committed.newerRecord }
+    /// The number of rows in memory.
+    var count: Int { timers.count + seenOrders.count }
+
+    // MARK: Rows
+
+    func timers(of owner: ScheduleOwner, app: String) throws(StoreError) -> [TimerRow] {
+        let prefix = HashedKey(TimerRow.keyPrefix(app: app, owner: owner))
+        if owners[prefix] == nil { owners[prefix] = try loadTimers(withPrefix: prefix) }
+        return owners[prefix, default: []].compactMap { timers[$0]?.row }
+    }
+
+    private func loadTimers(withPrefix prefix: HashedKey) throws(StoreError) -> Set<HashedKey> {
+        var keys: Set<HashedKey> = []
+        try committed.readRows(withPrefix: prefix.bytes, unread: unread[prefix], pageRows: Self.pageRows) {
+            (key, row: TimerRow?) in
+            keys.insert(key)
+            timers[key] = Entry(row: row, committedDueAt: row?.dueAt)
+        }
+        return keys
+    }
+
+    func seenOrder(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow? {
+        let key = HashedKey(key)
+        if let entry = seenOrders[key] { return entry.row }
+        let found: ScheduleIdempotencyRow? = try committed.row(for: key)
+        seenOrders[key] = Entry(row: found, committedDueAt: found?.expiresAt)
+        return found
+    }
+
+    func recentlyFiredCount(
+        matching choice: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String, at time: Int64
+    ) -> Int {
+        recentlyFired.count(matching: choice, of: owner, app: app, at: time)
+    }
+
+    // MARK: Changes
+
+    func set(_ row: TimerRow) {
+        let key = HashedKey(row.key)
+        let owner = HashedKey(TimerRow.keyPrefix(app: row.app, owner: row.owner))
+        guard owners[owner]?.insert(key) != nil else {
+            preconditionFailure("a timer was set before the timers of its owner were loaded")
+        }
+        timers[key, default: Entry()].row = row
+        timers[key]?.isChanged = true
+    }
+
+    func remove(_ row: TimerRow) {
+        let key = HashedKey(row.key)
+        timers[key, default: Entry()].row = nil
+        timers[key]?.isChanged = true
+    }
+
+    func set(_ seen: ScheduleIdempotencyRow, key: [UInt8]) {
+        let key = HashedKey(key)
+        seenOrders[key, default: Entry()].row = seen
+        seenOrders[key]?.isChanged = true
+    }
+
+    /// Adds one record for each changed row.
+    func write(to output: inout SchedulerOutput) {
+        for (key, entry) in timers where entry.isChanged {
+            output.add(
+                entry.row, key: key, partition: committed.partition, dueAt: entry.row?.dueAt,
+                previousDueAt: entry.committedDueAt)
+        }
+        for (key, entry) in seenOrders where entry.isChanged {
+            output.add(
+                entry.row, key: key, partition: committed.partition, dueAt: entry.row?.expiresAt,
+                previousDueAt: entry.committedDueAt)
+        }
+    }
+}
+
+extension ScheduleIdempotencyRow {
+    /// The time at which the idempotency key is forgotten, in milliseconds since 1970.
+    var expiresAt: Int64 { writtenAt + Self.retentionMilliseconds }
+}

@@ -1,0 +1,39 @@
+internal import Lifecycle
+
+/// A simulated APNs in the same process. As soon as it serves, the process's sender pushes there and not
+/// to Apple.
+package final class EmbeddedAPNsSimulator: Sendable {
+    package struct AccessDetails: Sendable {
+        package var host: String
+        package var productionPort: Int
+        package var sandboxPort: Int
+        /// The file with the certificate authority of the simulator.
+        package var authorityFile: String
+        /// The team, key id and key file of the provider tokens that the simulator accepts.
+        package var teamID: String
+        package var keyID: String
+        package var keyFile: String
+
+        package init(
+            host: String, productionPort: Int, sandboxPort: Int, authorityFile: String, teamID: String,
+            keyID: String, keyFile: String
+        ) {
+            self.host = host
+            self.productionPort = productionPort
+            self.sandboxPort = sandboxPort
+            self.authorityFile = authorityFile
+            self.teamID = teamID
+            self.keyID = keyID
+            self.keyFile = keyFile
+        }
+    }
+
+    private let state = TracedLock<AccessDetails?>(nil)
+
+    package init() {}
+
+    /// The simulator's addresses and keys. Nil until it serves.
+    package var accessDetails: AccessDetails? { state.withLock { $0 } }
+
+    package func publish(_ served: AccessDetails) { state.withLock { $0 = served } }
+}

@@ -1,0 +1,70 @@
+package import Lifecycle
+
+/// One partition number in each topic of a group's subscription, owned by this process.
+package protocol AssignedPartition {
+    init(partition: Int32, assignedAt now: Instant)
+
+    var partition: Int32 { get }
+    var state: PartitionState { get set }
+    /// The time of the assignment, or of the newest start-over.
+    var restoringSince: Instant { get set }
+    /// The name for operators, such as `lane 3`.
+    var name: String { get }
+
+    /// Returns the offset of the next record to read, or nil for the topic's beginning.
+    ///
+    /// - Parameter topic: the topic's index in the subscription.
+    func next(in topic: Int) -> Int64?
+    /// Returns the newest committed offset, or nil before the first commit.
+    func committedOffset(in topic: Int) -> Int64?
+    /// Whether a record is read and not committed when the loop ends its turn.
+    func hasUncommittedRecords(in topic: Int) -> Bool
+    /// Notes that everything below `offset` is committed.
+    mutating func reached(_ offset: Int64, in topic: Int)
+    /// Continues at the offset that the group has committed.
+    mutating func begin(at offset: Int64?, in topic: Int)
+}
+
+/// The state of a partition's records.
+package enum PartitionState: Equatable, Sendable {
+    /// The records wait until the loop has read the state that they need.
+    case restoring
+    /// The records flow.
+    case serving
+    /// The next records are gone. The partition is looked at again and again until it can continue.
+    case outOfRange(String)
+}
+
+extension AssignedPartition {
+    package func committedOffset(in topic: Int) -> Int64? { next(in: topic) }
+    package func hasUncommittedRecords(in topic: Int) -> Bool { false }
+
+    package var isServing: Bool { state == .serving }
+
+    /// Whether the next record can be read.
+    package var isReadable: Bool {
+        if case .outOfRange = state { false } else { true }
+    }
+
+    /// The reason why the records wait, for operators; nil while they flow.
+    package var readinessProblem: String? {
+        switch state {
+        case .serving: nil
+        case .restoring: "\(name) is being restored"
+        case .outOfRange(let text): "\(name) stopped: \(text)"
+        }
+    }
+}
+
+/// A part whose records are committed in their order.
+package protocol PositionedPart: AssignedPartition {
+    var positions: ReadPositions { get set }
+}
+
+extension PositionedPart {
+    package func next(in topic: Int) -> Int64? { positions[topic].committed }
+    package mutating func begin(at offset: Int64?, in topic: Int) { positions[topic].resume(at: offset) }
+    package mutating func reached(_ offset: Int64, in topic: Int) {
+        positions[topic].markCommitted(below: offset)
+    }
+}

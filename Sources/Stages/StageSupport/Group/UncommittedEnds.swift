@@ -1,0 +1,61 @@
+package import Kafka
+package import Lifecycle
+
+/// The ends of partitions that a stage has read and its group has not committed.
+///
+/// A transaction ends with a marker, which takes an offset. In a topic with transactions, the offset after the last
+/// record is the offset of a marker. Retention can delete records and markers up to the end of the log. A committed
+/// offset that points to a marker is then out of range at the next start. An idle stage therefore commits the end.
+package struct UncommittedEnds {
+    /// An end is committed when it has stood for this time, so that a busy partition does not commit its ends too.
+    /// Retention takes hours, and a young end can wait.
+    package static let quietMilliseconds = 5000
+    /// The pause between two commits of all offsets, changed or not. Kafka deletes an offset after seven days without a
+    /// commit if the group does not subscribe to its topic.
+    package static let renewalMilliseconds = 12 * 3_600_000
+
+    private struct End {
+        let offset: Int64
+        let reachedAt: Instant
+    }
+
+    private var ends: [TopicPartition: End] = [:]
+    private var nextRenewal: Instant
+
+    package init(now: Instant) {
+        nextRenewal = now.advanced(byMilliseconds: Self.renewalMilliseconds)
+    }
+
+    /// Notes that the consumer has handed over everything below `offset`.
+    package mutating func recordEnd(of partition: TopicPartition, at offset: Int64, now: Instant) {
+        ends[partition] = End(offset: offset, reachedAt: now)
+    }
+
+    /// Forgets an end, because it is committed or a record below it waits.
+    package mutating func removeEnd(of partition: TopicPartition) { ends[partition] = nil }
+
+    /// Forgets all ends, because records below them are read again.
+    package mutating func removeAll() { ends = [:] }
+
+    /// Whether an end has stood for long enough, or a renewal is due.
+    package func isDue(at now: Instant) -> Bool {
+        now >= nextRenewal
+            || ends.values.contains { now.milliseconds(since: $0.reachedAt) >= Self.quietMilliseconds }
+    }
+
+    /// Whether all offsets are to be committed again. A call that returns true begins the next pause.
+    package mutating func isRenewalDue(at now: Instant) -> Bool {
+        guard now >= nextRenewal else { return false }
+        nextRenewal = now.advanced(byMilliseconds: Self.renewalMilliseconds)
+        return true
+    }
+
+    /// Returns the end to commit, or nil if the committed offset is as far. The caller makes sure that no record below
+    /// the end waits, because a record that is not committed must be read again after a crash.
+    ///
+    /// - Parameter committed: the group's offset; nil if the group has none.
+    package func end(of partition: TopicPartition, committed: Int64?) -> Int64? {
+        guard let end = ends[partition]?.offset, end > committed ?? -1 else { return nil }
+        return end
+    }
+}

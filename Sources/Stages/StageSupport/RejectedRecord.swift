@@ -1,0 +1,22 @@
+package import LiveActivity
+
+/// The reason why a record goes to the dead letters.
+package struct RejectedRecord: Error {
+    package let code: String
+    package let reason: String
+
+    package init(code: String, reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    package init(_ error: RecordDecodingError) { self.init(code: error.code, reason: error.description) }
+
+    package static let missingTimestamp = RejectedRecord(
+        code: "no_time", reason: "the record has no timestamp; Kafka gives one to every record")
+
+    /// - Parameter what: the expected content, such as `a send`.
+    package static func emptyValue(expected what: String) -> RejectedRecord {
+        RejectedRecord(code: "empty", reason: "the record has no value; \(what) must be a JSON object")
+    }
+}

@@ -1,0 +1,91 @@
+internal import JSON
+package import Kafka
+package import LiveActivity
+
+/// The records of one transaction, ready to be sent. Keys and values lie side by side, without an
+/// allocation for each record. The memory is used again for every transaction.
+package struct TransactionOutput: ~Copyable {
+    /// An encoded value. It can be sent to several partitions.
+    package struct EncodedValue: Sendable, Equatable {
+        fileprivate let range: Range<Int>
+    }
+
+    private struct StagedRecord {
+        var partition: Int32
+        /// Nil for a record without a key.
+        var key: Range<Int>?
+        /// Nil for a tombstone.
+        var value: Range<Int>?
+    }
+
+    /// The longest wait for space in a full producer queue.
+    private static let queueWaitMilliseconds = 5000
+
+    private var keys: [UInt8] = []
+    private var values = JSONWriter(capacity: 1 << 20)
+    private var stagedRecords: [[StagedRecord]]
+    /// The number of records and their bytes as sent. A value that goes to many partitions counts for
+    /// each.
+    package private(set) var count = 0
+    package private(set) var byteCount = 0
+
+    /// - Parameter topics: the number of topics. Each topic is named by its number.
+    package init(topics: Int) { stagedRecords = Array(repeating: [], count: topics) }
+
+    package func count(of topic: Int) -> Int { stagedRecords[topic].count }
+
+    package mutating func removeAll() {
+        keys.removeAll(keepingCapacity: true)
+        values.removeAll()
+        for topic in stagedRecords.indices { stagedRecords[topic].removeAll(keepingCapacity: true) }
+        (count, byteCount) = (0, 0)
+    }
+
+    /// Encodes a value. `add` makes records of it.
+    package mutating func encode(_ record: some LiveActivity.JSONRecord) -> EncodedValue {
+        let start = values.count
+        record.append(to: &values)
+        return EncodedValue(range: start..<values.count)
+    }
+
+    /// - Parameter value: nil for a tombstone.
+    package mutating func add(to topic: Int, partition: Int32, key: [UInt8]? = nil, value: EncodedValue?) {
+        var keyRange: Range<Int>?
+        if let key {
+            keyRange = keys.count..<keys.count + key.count
+            keys.append(contentsOf: key)
+        }
+        stagedRecords[topic].append(StagedRecord(partition: partition, key: keyRange, value: value?.range))
+        count += 1
+        byteCount += (key?.count ?? 0) + (value?.range.count ?? 0)
+    }
+
+    /// A copy of a value.
+    package borrowing func bytes(of value: EncodedValue) -> [UInt8] {
+        unsafe values.withBytes { values in
+            unsafe Array(UnsafeRawBufferPointer(rebasing: values[value.range]))
+        }
+    }
+
+    /// Sends the records of a topic. Returns false if the producer refused one.
+    package borrowing func send(topic: Int, by producer: TransactionalProducer, to name: Topic) -> Bool {
+        let (keys, pieces) = (keys, stagedRecords[topic])
+        return unsafe values.withBytes { values in
+            let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
+            for piece in pieces {
+                let key: Span<UInt8>? = if let range = piece.key { keys.extracting(range) } else { nil }
+                let value: Span<UInt8>? =
+                    if let range = piece.value { values.extracting(range) } else { nil }
+                while true {
+                    let result = producer.send(
+                        to: name, partition: piece.partition, key: key, value: value)
+                    if result == .queued { break }
+                    guard result == .full,
+                        producer.waitForQueueSpace(withinMilliseconds: Self.queueWaitMilliseconds)
+                    else { return false }
+                }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import Glibc
+internal import Store
+
+/// The key of a record, for use in dictionaries. Its bytes are hashed once, however many lookups follow.
+package struct HashedKey: Hashable, Sendable {
+    package let bytes: [UInt8]
+    package let hash: Int
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        hash = Self.hash(of: bytes.span)
+    }
+
+    /// Hashes with the process's random seed, because keys come from outside.
+    package static func hash(of bytes: Span<UInt8>) -> Int {
+        var hasher = Hasher()
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        return hasher.finalize()
+    }
+
+    func equals(_ key: UnsafeRawBufferPointer) -> Bool {
+        unsafe bytes.withUnsafeBytes { own in
+            guard own.count == key.count else { return false }
+            guard let a = own.baseAddress, let b = key.baseAddress else { return true }
+            return unsafe memcmp(a, b, own.count) == 0
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+
+    /// Whether this key sorts before `other`, byte by byte, as in the view.
+    package func precedes(_ other: HashedKey) -> Bool { bytes.span.compare(to: other.bytes.span) < 0 }
+
+    package static func == (a: HashedKey, b: HashedKey) -> Bool { a.hash == b.hash && a.bytes == b.bytes }
+}

@@ -1,0 +1,130 @@
+import APNs
+import HTTP2
+import LiveActivity
+import Simulation
+
+@testable import APNsSimulator
+
+/// Random requests and scripts, for properties that hold for all of them.
+struct ScriptSamples {
+    var random: SeededGenerator
+
+    init(_ seed: Int) { random = SeededGenerator(seed) }
+
+    static func token(_ number: Int) -> PushToken {
+        PushToken(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }) ?? fallback
+    }
+
+    private static let fallback = PushToken(bytes: [1])!
+
+    mutating func facts(_ number: Int) -> RequestFacts {
+        RequestFacts(
+            kind: pick(RequestFacts.RequestKind.allCases), environment: pick(Environment.allCases),
+            connection: 1 + random.below(3), requestOfConnection: 1 + random.below(20), request: number,
+            stream: Int32(2 * number + 1), receivedAt: Int64(1_000 * number),
+            target: chance(8) ? nil : .token(Self.token(random.below(5))),
+            bundleID: chance(8) ? nil : pick(["com.example.app", "com.example.other"]),
+            event: chance(8) ? nil : pick(PushEvent.allCases))
+    }
+
+    mutating func script() -> FaultScript {
+        var script = FaultScript()
+        script.seed = random.next()
+        script.rules = (0...random.below(6)).map { _ in rule() }
+        if chance(2) {
+            script.timetable = FaultTimetable(
+                steps: (0...random.below(3)).map {
+                    FaultTimetable.Step(atMilliseconds: $0 * 100, fault: fault())
+                }, everyMilliseconds: chance(2) ? 400 : nil)
+        }
+        return script
+    }
+
+    mutating func rule() -> FaultRule {
+        var rule = FaultRule(name: chance(2) ? "a name" : nil, match: match())
+        if rule.match.isAtConnect {
+            rule.effect.connectionFault = fault()
+            return rule
+        }
+        if chance(2) { rule.effect.requestFault = course() }
+        if chance(2) { rule.effect.delay = delay() }
+        if rule.effect.isEmpty || chance(3) { rule.effect.connectionFault = fault() }
+        return rule
+    }
+
+    private mutating func match() -> RuleMatch {
+        var match = RuleMatch()
+        if chance(3) { match.connection = 1 + random.below(3) }
+        if chance(4) { match.fromMilliseconds = random.below(500) }
+        if chance(4) { match.untilMilliseconds = 500 + random.below(500) }
+        if chance(6) {
+            match.nth = 1 + random.below(9)
+        } else if chance(4) {
+            match.every = 1 + random.below(5)
+        }
+        if chance(3) { match.share = Double(random.below(101)) / 100 }
+        if chance(4) { match.times = 1 + random.below(4) }
+        if chance(6) {
+            match.isAtConnect = true
+            return match
+        }
+        if chance(3) { match.kinds = [pick(RequestFacts.RequestKind.allCases), .push] }
+        if chance(4) { match.bundleID = "com.example.app" }
+        if chance(4) { match.environment = pick(Environment.allCases) }
+        if chance(4) { match.events = [pick(PushEvent.allCases)] }
+        if chance(4) { _ = match.tokens.insert(Self.token(random.below(5)).description) }
+        if chance(6) { match.channel = "c2hhbm5lbA==" }
+        if chance(6) { match.requestOfConnection = 1 + random.below(20) }
+        return match
+    }
+
+    private mutating func course() -> RuleEffect.RequestFault {
+        switch random.below(4) {
+        case 0: .reset(HTTP2ErrorCode(rawValue: UInt32(random.below(20))), processed: chance(2))
+        case 1: .silence(processed: chance(2))
+        case 2: .answer(ScriptedAnswer(status: 200 + random.below(400), content: .body([0x7B, 0x7D])))
+        default:
+            .answer(
+                ScriptedAnswer(
+                    status: 410, content: .reason(pick(APNsReason.allCases).rawValue), timestamp: timestamp(),
+                    retryAfterSeconds: chance(2) ? random.below(60) : nil))
+        }
+    }
+
+    private mutating func timestamp() -> ScriptedTimestamp? {
+        switch random.below(3) {
+        case 0: nil
+        case 1: .at(Int64(random.below(1 << 40)))
+        default: .fromNow(milliseconds: random.below(2_000) - 1_000)
+        }
+    }
+
+    private mutating func delay() -> DelayDistribution {
+        switch random.below(4) {
+        case 0: .fixed(milliseconds: random.below(1_000))
+        case 1: .uniform(fromMilliseconds: 10, toMilliseconds: 10 + random.below(100))
+        case 2: .exponential(meanMilliseconds: random.below(100))
+        default: .lognormal(p50Milliseconds: 1 + random.below(50), p99Milliseconds: 60 + random.below(1_000))
+        }
+    }
+
+    mutating func fault() -> InjectedFault.ConnectionFault {
+        switch random.below(6) {
+        case 0:
+            .goaway(
+                HTTP2ErrorCode(rawValue: UInt32(random.below(20))), streamsBack: random.below(9),
+                reason: chance(2) ? "Shutdown" : nil, thenClose: chance(2))
+        case 1: .settings(streamsMax: random.below(1_001))
+        case 2: .stall(milliseconds: random.below(5_000))
+        case 3: .starveWindows
+        case 4: .resetAfter(bytes: random.below(10_000))
+        default: .close
+        }
+    }
+
+    private mutating func chance(_ one: Int) -> Bool { random.below(one) == 0 }
+
+    private mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[random.below(elements.count)]
+    }
+}

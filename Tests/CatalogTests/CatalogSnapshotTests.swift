@@ -1,0 +1,171 @@
+import JSON
+import LiveActivity
+import Telemetry
+import Testing
+
+@testable import Catalog
+
+func makeApp(_ id: String = "shop") -> App {
+    App(
+        id: id, bundleID: "com.example.\(id)", environments: [.production, .sandbox], teamID: "ABCDE12345",
+        keyID: "KEY1234567")
+}
+
+extension CatalogSnapshot {
+    @discardableResult
+    mutating func put(_ app: App) -> Effect { apply(key: app.key, value: app.encoded(), with: JSONReader()) }
+
+    @discardableResult
+    mutating func put(_ key: APIKey) -> Effect {
+        apply(key: key.key, value: key.encoded(), with: JSONReader())
+    }
+
+    mutating func put(_ key: String, _ value: String?) -> Effect {
+        apply(key: Array(key.utf8), value: value.map { Array($0.utf8) }, with: JSONReader())
+    }
+}
+
+@Test func `apps and keys come, change and go`() {
+    var catalog = CatalogSnapshot()
+    var key = APIKeyText.makeKey(app: "shop", role: .send, atMilliseconds: 1).record
+    #expect(catalog.put(makeApp()) == .changed)
+    #expect(catalog.put(key) == .changed)
+    #expect(catalog.apps["shop"] == makeApp() && catalog.keys[key.id] == key)
+    key.revokedAt = 5
+    catalog.put(key)
+    #expect(catalog.keys(of: "shop").map(\.revokedAt) == [5])
+    #expect(catalog.put(String(decoding: key.key, as: UTF8.self), nil) == .changed)
+    #expect(catalog.put("app/shop/", nil) == .changed)
+    #expect(catalog.apps.isEmpty && catalog.keys.isEmpty && catalog.unusableRecords.isEmpty)
+}
+
+@Test func `an unreadable record is reported and removes the earlier record of its key`() {
+    var catalog = CatalogSnapshot()
+    catalog.put(makeApp())
+    #expect(
+        catalog.put("app/shop/", #"{"v":3}"#)
+            == .unusable(
+                "the record has schema version 3, this process knows 2; update it and redrive the record"))
+    #expect(catalog.apps.isEmpty && catalog.unusableRecords.keys.sorted() == ["app/shop/"])
+    for (key, value) in [
+        ("app/shop", "{}"), ("nonsense", "{}"), ("app/shop/", "not JSON"), ("key/shop/x", #"{"v":1}"#),
+        ("app/other/", String(decoding: makeApp().encoded(), as: UTF8.self)), ("%zz", "{}"),
+    ] {
+        guard case .unusable = catalog.put(key, value) else {
+            Issue.record("\(key) was accepted")
+            continue
+        }
+    }
+    #expect(catalog.put(makeApp()) == .changed)
+    #expect(catalog.apps["shop"] == makeApp())
+    #expect(
+        catalog.unusableRecords["app/shop/"] == nil, "a record that can be read replaces one that could not")
+}
+
+@Test func `record kinds of a newer program are ignored`() {
+    var catalog = CatalogSnapshot()
+    #expect(catalog.put("channel/shop/vip", "anything") == .ignored)
+    #expect(catalog.unusableRecords.isEmpty)
+}
+
+@Test func `a tombstone of one app does not remove a key of another app`() {
+    var catalog = CatalogSnapshot()
+    let key = APIKeyText.makeKey(app: "shop", role: .send, atMilliseconds: 1).record
+    catalog.put(key)
+    #expect(catalog.put("key/other/\(key.id)", nil) == .changed)
+    #expect(catalog.keys[key.id] == key)
+}
+
+struct AccessDecisionTests {
+    private let now = WallTime(milliseconds: 1000)
+
+    @Test func `a good key opens its own app`() {
+        var catalog = CatalogSnapshot()
+        catalog.put(makeApp())
+        let (text, key) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
+        catalog.put(key)
+        #expect(catalog.access(withText: text, for: .report, now: now) == .granted(key, makeApp()))
+        #expect(catalog.access(withText: text, for: .send, now: now) == .forbidden(key))
+    }
+
+    @Test func `a malformed key, an unregistered key and a key with a wrong secret are unknown`() throws {
+        var catalog = CatalogSnapshot()
+        catalog.put(makeApp())
+        let (_, key) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
+        let (other, stranger) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 0)
+        catalog.put(key)
+        #expect(catalog.access(withText: other, for: .report, now: now) == .unknown)
+        #expect(catalog.access(withText: "Bearer", for: .report, now: now) == .unknown)
+        #expect(catalog.access(withText: String?.none, for: .report, now: now) == .unknown)
+        // The second key's id with the secret of the first key.
+        let swapped = APIKey(
+            id: stranger.id, app: "shop", role: .report, secretHash: key.secretHash, createdAt: 0)
+        catalog.put(swapped)
+        #expect(catalog.access(withText: other, for: .report, now: now) == .unknown)
+    }
+
+    @Test func `a caller with the secret learns that its key is revoked, expired or without its app`() {
+        var catalog = CatalogSnapshot()
+        var (text, key) = APIKeyText.makeKey(app: "shop", role: .send, atMilliseconds: 0)
+        catalog.put(key)
+        #expect(catalog.access(withText: text, for: .send, now: now) == .withoutApp(key))
+        catalog.put(makeApp())
+        key.expiresAt = 1001
+        catalog.put(key)
+        #expect(catalog.access(withText: text, for: .send, now: now) == .granted(key, makeApp()))
+        key.expiresAt = 1000
+        catalog.put(key)
+        #expect(catalog.access(withText: text, for: .send, now: now) == .expired)
+        key.revokedAt = 1
+        catalog.put(key)
+        #expect(catalog.access(withText: text, for: .send, now: now) == .revoked)
+    }
+
+    @Test(arguments: [
+        (APIKey.Role.report, "report"), (.read, "read"), (.send, "report read send"),
+        (.admin, "report read send admin"),
+    ])
+    func `a role has exactly these permissions`(_ role: APIKey.Role, _ may: String) {
+        #expect(
+            APIKey.Role.allCases.filter { role.includes($0) }.map(\.rawValue).joined(separator: " ") == may)
+    }
+}
+
+@Test func `if two first processes have different sealing keys, the first record wins`() {
+    func record(_ hash: String, _ keys: [(Int, String)], sealing: Int) -> SealingRecord {
+        SealingRecord(
+            hashFingerprint: hash, keys: keys.map { .init(number: $0.0, fingerprint: $0.1) },
+            newestKeyNumber: sealing,
+            writtenAt: 1)
+    }
+    var catalog = CatalogSnapshot()
+    func put(_ record: SealingRecord?) -> CatalogSnapshot.Effect {
+        catalog.apply(key: SealingRecord.key, value: record?.encoded(), with: JSONReader())
+    }
+    let first = record("aa", [(1, "k1")], sealing: 1)
+    #expect(put(first) == .changed && catalog.sealingRecord == first)
+    for other in [record("bb", [(1, "k1")], sealing: 1), record("aa", [(1, "k2")], sealing: 1)] {
+        guard case .unusable = put(other) else {
+            Issue.record("\(other) was accepted")
+            continue
+        }
+        #expect(catalog.sealingRecord == first)
+    }
+    let rotated = record("aa", [(1, "k1"), (2, "k2")], sealing: 2)
+    #expect(put(rotated) == .changed && catalog.sealingRecord == rotated && catalog.unusableRecords.isEmpty)
+    #expect(put(nil) == .changed && catalog.sealingRecord == nil)
+    #expect(put(record("bb", [(1, "k1")], sealing: 1)) == .changed)
+}
+
+@Test func `an app keeps its user proof, and a document must not contain one`() throws {
+    var app = makeApp()
+    app.userProof = UserProofSettings(isRequired: true, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
+    var catalog = CatalogSnapshot()
+    #expect(catalog.put(app) == .changed && catalog.apps["shop"]?.userProof == app.userProof)
+    do {
+        _ = try AppDocument.parse(app.encoded(), id: "shop")
+        Issue.record("the document was accepted")
+    } catch {
+        #expect(error.problems.map(\.path) == ["userProof"])
+    }
+}

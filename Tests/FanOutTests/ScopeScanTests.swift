@@ -1,0 +1,60 @@
+import JSON
+import LiveActivity
+import StageSupport
+import Testing
+
+@testable import FanOut
+
+struct ScopeScanTests {
+    private static let hour: Int64 = 3_600_000
+    private let reader = JSONReader()
+    private let start = LedgerKey(
+        app: "shop", subject: .group("match"), recipient: .user("ben"), generation: 7, installation: "p1")
+
+    private func look(_ key: [UInt8], _ row: [UInt8], at now: Int64) -> ScopeScan.RowAction? {
+        ScopeScan.action(forKey: key.span, value: row.span, at: now, with: reader)
+    }
+
+    @Test
+    func
+        `a start is due once, shortly before the system's own end, and outlived after the topic's retention`()
+    {
+        var row = LedgerRow(version: 7, startedAt: 1000, type: #"Of "at":5, and \ more"#)
+        #expect(look(start.bytes, row.encoded(), at: 1000 + 7 * Self.hour) == nil)
+        #expect(look(start.bytes, row.encoded(), at: 1000 + SafetyEnd.milliseconds) == .sendSafetyEnd(start))
+        #expect(look(start.bytes, row.encoded(), at: 1001 + 49 * Self.hour) == .removeExpired)
+        let newest = NewestStart.row(forKey: start.bytes.span, value: row.encoded().span)
+        row.type = #"Of ,"endedAt":9"#
+        #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) != nil)
+        row.safetyEndVersion = 8
+        #expect(look(start.bytes, row.encoded(), at: 1000 + 9 * Self.hour) == nil)
+        #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) == nil)
+        #expect(newest.map { look($0.key, $0.value, at: 1000 + 9 * Self.hour) } == .some(nil))
+        #expect(newest.flatMap { look($0.key, $0.value, at: 1001 + 49 * Self.hour) } == .removeExpired)
+    }
+
+    @Test func `an activity without a group is due like any other`() {
+        let alone = LedgerKey(
+            app: "shop", subject: .activity("a1"), recipient: .user("ben"), generation: 0, installation: "p1")
+        let row = LedgerRow(version: 0, startedAt: 1000, type: "Match")
+        #expect(look(alone.bytes, row.encoded(), at: 1000 + 8 * Self.hour) == .sendSafetyEnd(alone))
+    }
+
+    @Test func `a scope is outlived by its own time and not by times in its state`() throws {
+        var content = PushContent(.update)
+        content.contentState = raw(#"{"at":1,"text":"\"at\":2}"}"#)
+        var scope = LaneScope()
+        scope.newestState = ScopeState(
+            send: "s", version: 1, content: content, priority: 5, deadline: 1, expiration: 1, acceptedAt: 1)
+        scope.writtenAt = 100 * Self.hour
+        #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour) == nil)
+        #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour + 1) == .removeExpired)
+    }
+
+    @Test(arguments: [
+        "", "{", #"{"at":"#, #"{"at":}"#, #"{"at":99999999999999999999}"#, #"{"at":1"#, #"{"to":1}"#,
+    ])
+    func `an invalid record has no time`(text: String) {
+        #expect(RowTime.last(in: Array(text.utf8).span) == nil)
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import Gateway
+@testable import HTTPServer
+
+private func request(_ peer: String, _ lines: String...) -> HTTPRequest {
+    var headers = HTTPHeaders()
+    for line in lines { headers.add("X-Forwarded-For", value: line) }
+    return HTTPRequest(method: .post, path: "/v1/reports", query: [], headers: headers, peer: peer)
+}
+
+private let clients = ClientAddressResolver(proxies: [
+    AddressRange("10.0.0.0/8")!, AddressRange("192.0.2.7")!, AddressRange("2001:db8::/33")!,
+])
+
+@Test(arguments: [
+    // There is no proxy.
+    ("198.51.100.1", [], "198.51.100.1"),
+    // An unlisted peer may write any entries.
+    ("198.51.100.1", ["203.0.113.9"], "198.51.100.1"),
+    ("10.1.2.3", ["203.0.113.9"], "203.0.113.9"),
+    ("::ffff:10.1.2.3", ["203.0.113.9"], "203.0.113.9"),
+    ("2001:db8:7fff::1", ["2001:db8:8000::1"], "2001:db8:8000::1"),
+    // The client is the last entry that is not a listed proxy.
+    ("10.1.2.3", ["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
+    ("10.1.2.3", ["1.1.1.1, 203.0.113.9 ,192.0.2.7", " 10.9.9.9"], "203.0.113.9"),
+    ("10.1.2.3", ["10.4.4.4,10.5.5.5"], "10.4.4.4"),
+    // If an entry is not an address, the answer is the address before it.
+    ("10.1.2.3", [], "10.1.2.3"), ("10.1.2.3", ["unknown"], "10.1.2.3"), ("10.1.2.3", [""], "10.1.2.3"),
+    ("10.1.2.3", ["203.0.113.9, 10.1.1.1:80"], "10.1.2.3"),
+])
+func `the client address comes from the listed proxies`(_ peer: String, _ lines: [String], _ client: String) {
+    var headers = HTTPHeaders()
+    for line in lines { headers.add("X-Forwarded-For", value: line) }
+    let request = HTTPRequest(method: .post, path: "/", query: [], headers: headers, peer: peer)
+    #expect(clients.address(of: request) == client)
+}
+
+@Test func `a long list of hops is read from its end, up to a limit`() {
+    let hops = (["203.0.113.9"] + Array(repeating: "10.0.0.1", count: 1000)).joined(separator: ",")
+    #expect(clients.address(of: request("10.1.2.3", hops)) == "10.0.0.1")
+}
+
+@Test func `an unlisted proxy is noticed`() {
+    #expect(clients.comesThroughUnlistedProxy(request("198.51.100.1", "1.1.1.1")))
+    #expect(!clients.comesThroughUnlistedProxy(request("198.51.100.1")))
+    #expect(!clients.comesThroughUnlistedProxy(request("10.1.2.3", "1.1.1.1")))
+}
+
+@Test(arguments: [
+    ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("0.0.0.0/0", "1.2.3.4", true),
+    ("10.0.0.128/25", "10.0.0.129", true), ("10.0.0.128/25", "10.0.0.127", false),
+    ("10.0.0.1", "10.0.0.1", true), ("10.0.0.1", "10.0.0.2", false), ("0.0.0.0/0", "::1", false),
+    ("2001:db8::/32", "2001:db8:ffff::1", true), ("2001:db8::/32", "2001:db9::1", false),
+    ("::ffff:10.0.0.1", "10.0.0.1", true),
+])
+func `a network contains the addresses with its prefix`(
+    _ range: String, _ address: String, _ isIn: Bool
+) throws {
+    #expect(try #require(AddressRange(range)).contains(try #require(IPAddress(address))) == isIn)
+}
+
+@Test(arguments: [
+    "", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "proxy", "::/129", "10.0.0.0/8/8",
+])
+func `an invalid network is refused`(_ text: String) { #expect(AddressRange(text) == nil) }

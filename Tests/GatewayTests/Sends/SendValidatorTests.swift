@@ -1,0 +1,178 @@
+import Foundation
+import JSON
+import LiveActivity
+import Telemetry
+import Testing
+
+@testable import Gateway
+@testable import HTTPServer
+
+struct SendValidatorTests {
+    private let judged = JudgedSends()
+    private let now = JudgedSends.now.seconds
+
+    @Test func `a start carries its group in the attribute that the type names`() throws {
+        let send = try judged.send(startBody())
+        #expect(
+            send.content.attributes?.bytes == Array(#"{"netmeraGroupId":"m1","home":"A","away":"B"}"#.utf8))
+        #expect(send.content.attributesType == "Match" && send.audience == .everyone && send.owner == nil)
+        #expect(send.priority == 10 && send.isConflatable && !send.isDryRun && send.deadline == nil)
+    }
+
+    @Test func `the record has every field that a call may set`() throws {
+        let send = try judged.send(
+            startBody([
+                "priority": "5", "collapseId": #""c""#, "endDate": #""2026-11-20T22:00:00Z""#,
+                "deadline": #"{"offset":60}"#, "expiration": "0", "onUnknownStart": #""resend""#,
+                "restart": "true", "dryRun": "true", "relevanceScore": "75.5", "inputPushToken": "true",
+                "staleDate": #""2026-11-20T21:00:00.250Z""#, "when": #""now""#, "delivery": #""tokens""#,
+                "audience": #"{"segments":["vips"]}"#,
+                "alert": #"{"title":{"locKey":"k","locArgs":["a"]},"body":"b","sound":"s"}"#,
+            ]))
+        #expect(send.priority == 5 && send.collapseID == "c" && send.endDate == now + 7200)
+        #expect(send.deadline == now + 60 && send.expiration == 0 && send.unknownStartPolicy == .resend)
+        #expect(send.forcesRestart && send.isDryRun && send.content.relevanceScore == 75.5)
+        #expect(send.content.asksForToken && send.content.staleDate == now + 3600)
+        #expect(send.audience == .segments(["vips"]))
+        #expect(
+            send.content.alert
+                == Alert(title: .localized(key: "k", arguments: ["a"]), body: .plain("b"), sound: "s"))
+        let update = try judged.send(updateBody(["conflate": "false", "attributesType": #""Match""#]))
+        #expect(!update.isConflatable && update.content.attributesType == nil && update.audience == .group)
+    }
+
+    @Test func `a send to one activity needs no group, and an end may have a past dismissal date`() throws {
+        let send = try judged.send(
+            endBody(["groupId": nil, "audience": #"{"activities":["x"]}"#, "dismissalDate": "1"]))
+        #expect(send.scopeKey == ScopeKey(app: "shop", activity: "x") && send.content.dismissalDate == 1)
+    }
+
+    @Test func `an audience may have ten thousand users, and not one more`() throws {
+        func body(_ count: Int) -> String {
+            let names = (0..<count).map { "\"\(String(repeating: "u", count: 190))-\($0)\"" }
+            return startBody(["audience": #"{"users":[\#(names.joined(separator: ","))]}"#])
+        }
+        let largest = body(Audience.namesMax)
+        #expect(largest.utf8.count <= GatewayLimits.sendBytesMax)
+        #expect(try judged.send(largest).encoded().count < 4 << 20)
+        #expect(judged.problems(body(Audience.namesMax + 1)).contains("audience.users out_of_range"))
+    }
+
+    @Test
+    func
+        `an accepted send can be read back, and its payload is within the APNs limit`()
+        throws
+    {
+        // The content is exactly at the size limit of the payload rules.
+        var longest = 0
+        for count in 3000...4100 {
+            let body = startBody([
+                "contentState": #"{"score":0,"status":"\#(String(repeating: "x", count: count))"}"#
+            ])
+            guard let send = try? judged.send(body) else { break }
+            longest = count
+            let bytes = PayloadBuilder.body(for: send.content, timestamp: 9_999_999_999)
+            #expect(bytes.count <= PayloadRules.Route.token.bytesMax)
+        }
+        #expect(longest > 3500)
+    }
+
+    @Test func `content is stored byte for byte`() throws {
+        let state = #"{"score": 1 ,"status":"a\u0062", "x": 1.000000000000000000001}"#
+        #expect(
+            try judged.send(updateBody(["contentState": state])).content.contentState?.bytes
+                == Array(state.utf8))
+    }
+
+    @Test func `an update without a type in an app of several types is left to the planner`() {
+        let several = JudgedSends(privateType: true)
+        let wrong = ["contentState": #"{"score":"one"}"#]
+        #expect(several.problems(updateBody(wrong)) == [])
+        let named = wrong.merging(["attributesType": #""Match""#]) { $1 }
+        #expect(Set(several.problems(updateBody(named))) == ["contentState does_not_decode"])
+    }
+
+    @Test func `a doubtful value causes a warning and no refusal`() throws {
+        let context = judged.context(updateBody(["staleDate": "1"]))
+        guard case .store(_, let response) = try JudgedSends.own.decide(in: context) else {
+            Issue.record("the send was not stored")
+            return
+        }
+        let text = String(decoding: response.body, as: UTF8.self)
+        #expect(text.contains(#""warnings":[{"code":"doubtful","field":"staleDate""#))
+    }
+}
+
+struct SendIDTests {
+    private let judged = JudgedSends()
+
+    @Test func `a key gives the same id on every gateway; another route, app, group or key gives another`()
+        throws
+    {
+        func id(_ body: String, _ key: String, by decision: SendDecider = JudgedSends.own) throws -> String {
+            try judged.send(body, by: decision, headers: ["Idempotency-Key": key]).id
+        }
+        let first = try id(updateBody(), "key-1")
+        #expect(try id(updateBody(), "key-1") == first)
+        #expect(
+            try id(updateBody(["priority": "5"]), "key-1") == first, "the planner detects the other body")
+        #expect(try id(updateBody(), "key-2") != first)
+        #expect(try id(updateBody(["groupId": #""m2""#]), "key-1") != first)
+        let netmera = #"{"groupId":"m1","action":"UPDATE","contentState":{"score":1,"status":"x"}}"#
+        #expect(try id(netmera, "key-1", by: JudgedSends.update) != first)
+        var other = judged
+        other.app.id = "bank"
+        #expect(try other.send(updateBody(), headers: ["Idempotency-Key": "key-1"]).id != first)
+        #expect(try judged.send(updateBody()).id != judged.send(updateBody()).id)
+        let dry = try id(updateBody(["dryRun": "true"]), "key-1")
+        #expect(dry != first, "the send itself has its own progress")
+    }
+
+    @Test func `the order of members and white space do not change a fingerprint`() throws {
+        func print(_ body: String) throws -> String? {
+            try judged.send(body, headers: ["Idempotency-Key": "k"]).fingerprint
+        }
+        let first = try print(#"{"event":"update","groupId":"m1","contentState":{"score":1,"status":"a"}}"#)
+        #expect(
+            try print(#"{ "contentState" : {"status":"\u0061","score":1}, "groupId":"m1","event":"update" }"#)
+                == first)
+        #expect(
+            try print(#"{"event":"update","groupId":"m1","contentState":{"score":2,"status":"a"}}"#) != first)
+        #expect(try judged.send(updateBody()).fingerprint == nil, "a send without a key has no fingerprint")
+    }
+
+    @Test func `an id names its partition, and a foreign id is refused`() throws {
+        let random = try judged.send(updateBody()).id
+        let id = try #require(SendID(random, lanes: 4))
+        #expect(id.acceptedAt == JudgedSends.now.milliseconds && id.text == random)
+        #expect(try #require(SendID(random + ".undo", lanes: 4)).partition == id.partition)
+        let derived = try judged.send(updateBody(), headers: ["Idempotency-Key": "k"]).id
+        #expect(try #require(SendID(derived, lanes: 4)).acceptedAt == nil)
+        #expect(SendID(derived, lanes: 4)?.partition == id.partition, "one group, one partition")
+        for text in ["t-5-1-3-000000000000000000000000", "d-1-3-00000000000000000000000000000000"] {
+            let timed = try #require(SendID(text, lanes: 4))
+            #expect(
+                timed.partition == 1 && timed.timersPartition == 3
+                    && timed.acceptedAt == (text.hasPrefix("t") ? 5 : nil))
+        }
+        for wrong in [
+            "", "r", "r-1-2", "r-1-9-000000000000000000000000", "r-x-1-000000000000000000000000",
+            "r--1-1-000000000000000000000000", "k-1-00", "k-01-00000000000000000000000000000000",
+            "k-+1-00000000000000000000000000000000", "x-1-00000000000000000000000000000000", "../r",
+            "k-1-0000000000000000000000000000000g", "t-1-1-000000000000000000000000",
+            "r-1-1-1-000000000000000000000000", "t-1-1-9-000000000000000000000000",
+            "d-1-00000000000000000000000000000000", "t-1-1-1-00000000000000000000000000000000",
+            String(repeating: "r", count: 300),
+        ] { #expect(SendID(wrong, lanes: 4) == nil, "\(wrong)") }
+    }
+
+    @Test func `an idempotency key must be one header of visible characters`() {
+        for lines in [[""], ["a b"], [String(repeating: "k", count: 129)], ["a", "b"], ["ä"]] {
+            var headers: HTTPHeaders = [:]
+            for line in lines { headers.add("Idempotency-Key", value: line) }
+            #expect(throws: RefusedRequest.self) {
+                _ = try judged.send(updateBody(), headers: headers)
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Kafka
+import KafkaTesting
+import Telemetry
+import Testing
+
+/// Failures during a transaction, by the request that the cluster refuses.
+@Suite struct TransactionRunnerTests {
+    enum Refusal: CaseIterable {
+        case partitions, offsetsTopic, offsets, end
+
+        var request: MockCluster.Request {
+            switch self {
+            case .partitions: .addPartitions
+            case .offsetsTopic: .addOffsets
+            case .offsets: .transactionOffsetCommit
+            case .end: .endTransaction
+            }
+        }
+
+        var code: KafkaErrorCode {
+            switch self {
+            case .partitions: .topicAuthorizationFailed
+            case .offsetsTopic, .offsets: .groupAuthorizationFailed
+            case .end: KafkaErrorCode(rawValue: -1)
+            }
+        }
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func `after a refused transaction the same producer repeats the work`(
+        refusal: Refusal
+    ) throws {
+        let cluster = try #require(MockCluster(brokers: 1))
+        for topic in ["reports", "installations"] { cluster.createTopic(topic, partitions: 1) }
+        let settings = KafkaSettings(brokers: cluster.brokers)
+        let consumer = try Consumer(
+            settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
+            metrics: Metrics())
+        let transaction = TransactionRunner(topics: ["installations"], log: .silent) {
+            try TransactionalProducer(
+                settings: settings, transactionalID: "test", name: "test", log: .silent, metrics: Metrics())
+        }
+        let obstacle = try transaction.prepare(withinMilliseconds: 15_000)
+        #expect(obstacle == nil)
+        func run() throws -> TransactionRunner.TransactionOutcome {
+            let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
+            let offset = OffsetToCommit(partition: TopicPartition("reports", 0), offset: 1)
+            let value = Array("x".utf8)
+            return try transaction.run(
+                committing: [offset], for: group, onStep: { _ in },
+                send: { producer, topics in
+                    producer.send(to: topics[0], partition: 0, key: nil, value: value.span) == .queued
+                })
+        }
+        let before = try run()
+        #expect(before == .committed)
+        cluster.fail(refusal.request, with: refusal.code.rawValue)
+        let refused = try run()
+        #expect(refused == .startOver)
+        #expect(transaction.isReady, "the producer survives a failed transaction")
+        let after = try run()
+        #expect(after == .committed)
+    }
+}

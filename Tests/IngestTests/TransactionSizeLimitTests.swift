@@ -1,0 +1,108 @@
+import Ingest
+import IngestTesting
+import Kafka
+import KafkaTesting
+import Lifecycle
+import LiveActivity
+import ProcessTesting
+import StageSupport
+import Telemetry
+import Testing
+import Topics
+
+/// The batch bounds the input of a transaction. These limits bound its output.
+@Suite struct TransactionSizeLimitTests {
+    private static let phones = 20
+    private static let types = 10
+
+    private func report(_ phone: Int, _ kind: Report.Kind) -> Report {
+        Report(app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)", kind: kind)
+    }
+
+    /// Sends the reports of phones with a start token for each of many types.
+    private func sendTokens(_ sender: ReportSender) {
+        for phone in 0..<Self.phones {
+            for type in 0..<Self.types {
+                var report = report(phone, .startToken)
+                report.attributesType = "Type\(type)"
+                report.token = String(repeating: digits(phone, type), count: 8)
+                sender.send(report)
+            }
+        }
+    }
+
+    private func digits(_ phone: Int, _ type: Int) -> String {
+        let number = String(phone * 100 + type)
+        return String(repeating: "0", count: 8 - number.count) + number
+    }
+
+    @Test func `logins that rewrite every row are split into several transactions with the right result`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed)
+        sendTokens(sender)
+        for phone in 0..<Self.phones {
+            var report = report(phone, .profile)
+            report.user = "user-\(phone)"
+            sender.send(report)
+        }
+        #expect(sender.finish())
+        let recordsMax = 50
+        let stage = try await Stage(bed, directory: directory.path, { $0.outputRecordsMax = recordsMax })
+        let sent = sender.sent
+        try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
+        #expect(stage.failure == nil)
+        let written = ["installations", "registry", "events"].reduce(0.0) {
+            $0 + stage.metric("flotilla_ingest_produced_total{topic=\"\($1)\"}")
+        }
+        let transactions = stage.metric("flotilla_ingest_batch_seconds_count")
+        await stage.stop()
+        // A login writes each row under both recipients, a profile, the installation and an event.
+        let mostOfOne = 2 * (Self.types + 1) + 2
+        #expect(written / transactions <= Double(recordsMax + mostOfOne), "\(written) in \(transactions)")
+        #expect(transactions >= 10, "\(transactions)")
+        try judge(bed)
+    }
+
+    @Test func `after a failed transaction the next one takes half as many reports`() async throws {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        let sender = try ReportSender(bed)
+        sendTokens(sender)
+        #expect(sender.finish())
+        let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
+        let seen = TracedLock<(failed: Int, begun: [Int])>((0, []))
+        let kafka = bed.settings
+        let stage = try await Stage(
+            bed, directory: directory.path,
+            onStep: { step, metrics in
+                switch step {
+                case .transactionBegun: seen.withLock { $0.begun.append(metrics.handled) }
+                case .eventsSent:
+                    guard seen.withLock({ $0.failed == 0 }) else { return }
+                    seen.withLock { $0.failed = Int(metrics.value("flotilla_ingest_in_flight")) }
+                    // Another producer with its transactional id, so that the open transaction is not
+                    // committed.
+                    let other = try? TransactionalProducer(
+                        settings: kafka, transactionalID: identity, name: "other", log: .silent,
+                        metrics: Metrics())
+                    try? other?.initialize()
+                default: break
+                }
+            })
+        let sent = sender.sent
+        try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
+        #expect(stage.failure == nil)
+        await stage.stop()
+        let (failed, begun) = seen.withLock { $0 }
+        // The first transaction is refused, the second commits, and the third shows the size of the second.
+        #expect(begun.count >= 3 && begun.prefix(2) == [0, 0], "\(begun)")
+        #expect(
+            failed > 1 && begun.count >= 3 && begun[2] > 0 && begun[2] <= failed / 2, "\(failed): \(begun)")
+        try judge(bed)
+    }
+}

@@ -1,0 +1,41 @@
+import Insight
+import JSON
+import Testing
+
+struct LatenciesTests {
+    @Test func `a class contains its times, and no percentile is too low`() throws {
+        for time in [
+            0, 1, 7, 8, 9, 15, 16, 17, 100, 1023, 1024, 86_400_000, LatencyHistogram.millisecondsMax,
+        ] {
+            var latencies = LatencyHistogram()
+            latencies.add(milliseconds: time)
+            let said = try #require(latencies.percentile(0.5))
+            #expect(said >= time && Double(said) <= Double(time) * 1.125)
+        }
+    }
+
+    @Test func `differing clocks give no negative time, and a century counts as the longest time`() throws {
+        var latencies = LatencyHistogram()
+        latencies.add(milliseconds: -5)
+        latencies.add(milliseconds: .max)
+        #expect(latencies.percentile(0.5) == 0)
+        #expect(try #require(latencies.percentile(1)) >= LatencyHistogram.millisecondsMax)
+        #expect(LatencyHistogram().percentile(0.5) == nil)
+    }
+
+    @Test func `written latencies are read back, and malformed ones are rejected`() throws {
+        var latencies = LatencyHistogram()
+        for time in [Int64](stride(from: 0, to: 100_000, by: 37)) {
+            latencies.add(milliseconds: time, times: 3)
+        }
+        var json = JSONWriter(capacity: 1024)
+        latencies.write(to: &json)
+        let reader = JSONReader()
+        #expect(try reader.read(json.bytes) { LatencyHistogram(from: $0) } == latencies)
+        for text in ["[-1,1]", "[100000,1]", "[1,0]", #"["a",1]"#, "{}"] {
+            #expect(throws: JSONError.self) {
+                try reader.read(Array(text.utf8)) { LatencyHistogram(from: $0) }
+            }
+        }
+    }
+}

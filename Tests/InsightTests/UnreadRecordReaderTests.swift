@@ -1,0 +1,44 @@
+import IngestTesting
+import Kafka
+import KafkaTesting
+import ProcessTesting
+import Telemetry
+import Testing
+import Topics
+
+@testable import Insight
+
+@Suite struct UnreadRecordReaderTests {
+    @Test func `one pass finds the first waiting record of every group, also far apart in one partition`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let sender = try ReportSender(bed)
+        // The records are large, so that no broker answer contains all positions of one partition.
+        for number in 0..<900 as Range<Int32> {
+            sender.send(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
+            if number % 90 == 89 { #expect(sender.finish()) }
+        }
+        let topic = bed.layout.name(of: .reports)
+        var stamps: [UnreadRecordReader.GroupPosition: Int64] = [:]
+        for record in try TopicContent(.reports, bed).records where record.offset % 149 == 0 {
+            let place = UnreadRecordReader.GroupPosition(
+                partition: TopicPartition(topic, record.partition), offset: record.offset)
+            stamps[place] = record.timestamp
+        }
+        let looks = try UnreadRecordReader(settings: bed.settings, log: .silent)
+        #expect(stamps.count == 9)
+        // A pass has a time limit, and on a busy machine finds fewer records.
+        try await eventually("all are found") { try looks.readOldest(at: Set(stamps.keys)).oldest == stamps }
+        // At the end no record waits, whatever another group still has to read.
+        let end = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: 300)
+        let first = UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: nil)
+        let oldest =
+            stamps[UnreadRecordReader.GroupPosition(partition: TopicPartition(topic, 0), offset: 0)] ?? 0
+        try await eventually("only the first is found") {
+            try looks.readOldest(at: [end, first]) == .init(oldest: [first: oldest], caughtUp: [end])
+        }
+        #expect(try looks.readOldest(of: []) == .init())
+    }
+}

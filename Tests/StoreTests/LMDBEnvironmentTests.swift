@@ -1,0 +1,163 @@
+import Telemetry
+import Testing
+
+@testable import Store
+
+struct EnvironmentTests {
+    private let directory = TemporaryDirectory()
+
+    private func open(_ limits: EnvironmentLimits = EnvironmentLimits()) throws -> (LMDBEnvironment, Table) {
+        let environment = try LMDBEnvironment(
+            directory: directory.path, tables: ["rows", "other"], limits: limits)
+        return (environment, environment.table(named: "rows"))
+    }
+
+    @Test func `committed rows are read in the byte order of their keys`() throws {
+        let (environment, table) = try open()
+        for key: [UInt8] in [[2], [1, 0], [1], [255, 255], [1, 255]] {
+            try environment.put(key, key + [9], in: table)
+        }
+        #expect(try environment.value([1, 0], in: table) == [1, 0, 9])
+        #expect(try environment.value([3], in: table) == nil)
+        #expect(try rows(environment, table).map { $0[0] } == [[1], [1, 0], [1, 255], [2], [255, 255]])
+        #expect(try rows(environment, environment.table(named: "other")) == [])
+    }
+
+    @Test func `an empty value is not a missing one`() throws {
+        let (environment, table) = try open()
+        try environment.put([1], [], in: table)
+        #expect(try environment.value([1], in: table) == [])
+    }
+
+    @Test func `a body that throws or rolls back changes nothing`() throws {
+        let (environment, table) = try open()
+        #expect(throws: StoreError.invalidKeySize(bytes: 0)) {
+            try environment.write { transaction throws(StoreError) in
+                try transaction.put([1].span, value: [1].span, in: table)
+                try transaction.put([UInt8]().span, value: [1].span, in: table)
+            }
+        }
+        let seen = try environment.write { transaction throws(StoreError) in
+            try transaction.put([2].span, value: [2].span, in: table)
+            transaction.rollBack()
+            return try transaction.snapshot.value(of: [2].span, in: table) != nil
+        }
+        #expect(seen)
+        #expect(try rows(environment, table) == [])
+    }
+
+    @Test func `an open snapshot is unchanged while another thread writes`() async throws {
+        let (environment, table) = try open()
+        try environment.put([1], [1], in: table)
+        try environment.read { picture throws(StoreError) in
+            let before = array(try picture.value(of: [1].span, in: table)!)
+            Thread { #expect((try? environment.put([1], [2], in: table)) != nil) }.run()
+            #expect(array(try picture.value(of: [1].span, in: table)!) == before)
+        }
+        #expect(try environment.value([1], in: table) == [2])
+    }
+
+    @Test(arguments: [0, 511, 4096]) func `a key that cannot be stored is an error`(size: Int) throws {
+        let (environment, table) = try open()
+        let key = [UInt8](repeating: 7, count: size)
+        #expect(throws: StoreError.invalidKeySize(bytes: size)) { try environment.put(key, [1], in: table) }
+        #expect(throws: StoreError.invalidKeySize(bytes: size)) { try environment.value(key, in: table) }
+        try environment.put([1], [1], in: table)
+    }
+
+    @Test func `a page ends where the next one starts, also behind the longest key`() throws {
+        let (environment, table) = try open()
+        let longest = [UInt8](repeating: 255, count: EnvironmentLimits.keyBytesMax)
+        for key in [[1], [1, 0], [1, 1], longest, [0]] { try environment.put(key, [], in: table) }
+        var range = KeyRange.everything
+        var pages: [[[UInt8]]] = []
+        var more = true
+        while more {
+            var page: [[UInt8]] = []
+            more = try environment.read { picture throws(StoreError) in
+                try picture.readPage(of: table, range: &range, rowsMax: 2) { key, _ in page.append(array(key))
+                }
+            }
+            pages.append(page)
+        }
+        #expect(pages == [[[0], [1]], [[1, 0], [1, 1]], [longest]])
+    }
+
+    @Test func `a prefix finds its rows and no neighbors`() throws {
+        let (environment, table) = try open()
+        for key: [UInt8] in [[1, 255], [2], [2, 0], [2, 255, 255], [3], [255], [255, 255, 1]] {
+            try environment.put(key, [], in: table)
+        }
+        #expect(try rows(environment, table, KeyRange(prefix: [2])).count == 3)
+        #expect(try rows(environment, table, KeyRange(prefix: [1, 255])).count == 1)
+        #expect(try rows(environment, table, KeyRange(prefix: [255])).count == 2)
+        #expect(try rows(environment, table, KeyRange(prefix: [])).count == 7)
+    }
+
+    @Test func `the map grows under a transaction and the body runs again`() throws {
+        let (environment, table) = try open(
+            EnvironmentLimits(mapBytesAtStart: 1 << 20, mapBytesMax: 64 << 20))
+        var runs = 0
+        try environment.write { transaction throws(StoreError) in
+            runs += 1
+            for number in 0..<3000 {
+                let key = Int64(number).bigEndianBytes
+                try transaction.put(key.span, value: [UInt8](repeating: 1, count: 1000).span, in: table)
+            }
+        }
+        #expect(runs > 1)
+        #expect(try rows(environment, table).count == 3000)
+        #expect(environment.sizes.mapBytes > 1 << 20)
+    }
+
+    @Test func `a full map is an error, and smaller rows can still be written`() throws {
+        let limit = 1 << 20
+        let (environment, table) = try open(EnvironmentLimits(mapBytesAtStart: limit, mapBytesMax: limit))
+        #expect(throws: StoreError.mapFull(path: environment.path, limit: limit)) {
+            try environment.put([1], [UInt8](repeating: 0, count: 2 * limit), in: table)
+        }
+        try environment.put([1], [1], in: table)
+        #expect(try rows(environment, table) == [[[1], [1]]])
+    }
+
+    @Test func `a map does not move under an open snapshot`() throws {
+        let limits = EnvironmentLimits(
+            mapBytesAtStart: 1 << 20, mapBytesMax: 16 << 20, readersWaitMilliseconds: 20)
+        let (environment, table) = try open(limits)
+        let large = [UInt8](repeating: 0, count: 2 << 20)
+        try environment.read { picture throws(StoreError) in
+            _ = #expect(throws: StoreError.readersBusy(path: environment.path, milliseconds: 20)) {
+                try environment.put([1], large, in: table)
+            }
+        }
+        try environment.put([1], large, in: table)
+        #expect(try environment.value([1], in: table)?.count == large.count)
+    }
+
+    @Test func `a closed environment rejects calls and does not crash`() throws {
+        let (environment, table) = try open()
+        try environment.close()
+        #expect(throws: StoreError.self) { try environment.put([1], [1], in: table) }
+        #expect(throws: StoreError.self) { try environment.value([1], in: table) }
+        #expect(throws: StoreError.self) { try environment.sync() }
+        #expect(environment.sizes == EnvironmentSizes())
+    }
+
+    @Test func `the applied offset is committed with its rows`() throws {
+        let (environment, table) = try open()
+        let applied = AppliedProgress(offset: 1 << 40, completeUntil: .init(milliseconds: 1_700_000_000_000))
+        try environment.write { transaction throws(StoreError) in
+            try transaction.put([1].span, value: [1].span, in: table)
+            try transaction.setApplied(applied, of: "flotilla.registry", 3)
+        }
+        try environment.write { transaction throws(StoreError) in
+            try transaction.setApplied(
+                AppliedProgress(offset: 7, completeUntil: applied.completeUntil), of: "flotilla.registry", 3)
+            transaction.rollBack()
+        }
+        try environment.read { picture throws(StoreError) in
+            #expect(try picture.applied("flotilla.registry", 3) == applied)
+            #expect(try picture.applied("flotilla.registry", 4) == nil)
+        }
+    }
+}

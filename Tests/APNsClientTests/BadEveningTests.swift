@@ -13,9 +13,9 @@ import Testing
 @Suite struct BadEveningTests {
     /// Ends the connection at one request in a thousand, with up to 200 of the last streams unprocessed.
     private func script(seed: Int) -> String {
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let goodbyes = (0..<8).map { _ in
-            #"{"match":{"share":0.000125},"goaway":{"streamsBack":\#(2 * random.below(200))}}"#
+            #"{"match":{"share":0.000125},"goaway":{"streamsBack":\#(2 * random.number(below: 200))}}"#
         }
         let others = [
             #"{"match":{"share":0.05},"reset":{"code":"REFUSED_STREAM"}}"#,
@@ -30,7 +30,7 @@ import Testing
     func `no push is lost or duplicated, and uncertain pushes end as unknown`(seed: Int)
         async throws
     {
-        let count = UInt64(trials(5_000))
+        let count = UInt64(trialCount(base: 5_000))
         let stand = try SimulatorStand(script(seed: seed))
         stand.pusher.push(1..<count + 1, deadlineMilliseconds: 240_000, profile: stand.profile)
         let seen = try await stand.pusher.all(Int(count), seconds: 240)

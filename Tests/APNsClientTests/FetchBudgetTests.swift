@@ -9,7 +9,7 @@ import Testing
 @testable import APNs
 
 /// The limits of one app, and the capacity that other apps keep.
-@Suite struct RoomTests {
+@Suite struct CapacityKeyTests {
     private static let other = PushProfile(
         environment: .sandbox, bundleID: "com.example.other", key: Pusher.keyName)
 

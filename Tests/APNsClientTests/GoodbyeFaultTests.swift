@@ -14,7 +14,7 @@ import Testing
     /// Holds requests until there are five of them, then sends GOAWAY with one of them as the last stream.
     private final class Farewell: Sendable {
         private let state: TracedLock<(held: [Int: [ServedRequest]], random: SeededGenerator)>
-        init(seed: Int) { state = TracedLock(([:], SeededGenerator(seed))) }
+        init(seed: Int) { state = TracedLock(([:], SeededGenerator(seed: seed))) }
 
         func take(_ connection: ServedConnection, _ request: ServedRequest, after count: Int) {
             guard connection.requests > count else { return connection.accept(request) }
@@ -23,7 +23,7 @@ import Testing
                 return $0.held[connection.number] ?? []
             }
             guard held.count == 5 else { return }
-            let pick = state.withLock { $0.random.below(held.count) }
+            let pick = state.withLock { $0.random.number(below: held.count) }
             connection.goaway(held[pick].stream.number)
             for request in held[...pick] { connection.accept(request) }
         }
@@ -62,9 +62,9 @@ import Testing
     }
 
     @Test func `refused streams are sent again without duplicates`() async throws {
-        let random = TracedLock(SeededGenerator(7))
+        let random = TracedLock(SeededGenerator(seed: 7))
         let server = try ScriptedServer { connection, request in
-            let isRefused = random.withLock { $0.below(20) == 0 }
+            let isRefused = random.withLock { $0.number(below: 20) == 0 }
             if isRefused { connection.reset(request, .refusedStream) } else { connection.accept(request) }
         }
         let pusher = try Pusher(server)

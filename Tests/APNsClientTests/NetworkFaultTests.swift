@@ -24,15 +24,15 @@ import Testing
     // MARK: Broken
 
     /// Three connections break at random bytes: in the handshake, in a request or in an answer.
-    @Test(.timeLimit(.minutes(10)), arguments: 0..<trials(24))
+    @Test(.timeLimit(.minutes(10)), arguments: 0..<trialCount(base: 24))
     func `a connection may break at any byte: nothing is lost, and possible duplicates are known`(seed: Int)
         async throws
     {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
-        let cuts = TracedLock(SeededGenerator(seed))
+        let cuts = TracedLock(SeededGenerator(seed: seed))
         let relay = try Relay(to: server.port) { number in
             guard number <= 3 else { return nil }
-            return cuts.withLock { 1 + $0.below([4_000, 12_000, 80_000][$0.below(3)]) }
+            return cuts.withLock { 1 + $0.number(below: [4_000, 12_000, 80_000][$0.number(below: 3)]) }
         }
         let open = 40
         let pusher = try pusher(server, over: relay.port) {
@@ -66,7 +66,7 @@ import Testing
     // MARK: Silent
 
     /// Whether the test uses the default settings, which needs ten times the usual trials.
-    private let isFullSize = trials(1) >= 10
+    private let isFullSize = trialCount(base: 1) >= 10
 
     private func slowly(_ server: ServedConnection, _ request: ServedRequest) {
         server.after(milliseconds: 5) { server.accept(request) }

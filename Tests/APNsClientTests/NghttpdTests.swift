@@ -14,9 +14,9 @@ import Testing
         let authority = CertificateAuthority(name: "Test CA")
         let identity = authority.issue(for: ["localhost", "127.0.0.1"])
         let directory = try TemporaryDirectory()
-        let chain = try directory.write("chain.pem", identity.chainPEM)
-        let key = try directory.write("key.pem", identity.keyPEM)
-        let devices = directory.file("3/device")
+        let chain = try directory.writeFile(named: "chain.pem", content: identity.chainPEM)
+        let key = try directory.writeFile(named: "key.pem", content: identity.keyPEM)
+        let devices = directory.filePath(named: "3/device")
         try FileManager.default.createDirectory(atPath: devices, withIntermediateDirectories: true)
         for tag in UInt64(1)...500 {
             let name = String(decoding: Hex.encode(Pusher.token(tag)), as: UTF8.self)
@@ -24,7 +24,7 @@ import Testing
         }
         for streams in ["3", "100"] {
             let server = try ChildProcess(
-                "nghttpd", ["-m", streams, "-d", directory.path, "0", key, chain])
+                "nghttpd", arguments: ["-m", streams, "-d", directory.path, "0", key, chain])
             let pusher = try Pusher(
                 Endpoint(host: "127.0.0.1", port: try await server.listeningPort()),
                 trust: .authorities(.text(authority.certificatePEM)))

@@ -24,8 +24,8 @@ import Testing
         init(_ http: String, _ server: String) async throws {
             directory = try TemporaryDirectory()
             let identity = authority.issue(for: ["localhost", "127.0.0.1"])
-            _ = try directory.write("chain.pem", identity.chainPEM)
-            _ = try directory.write("key.pem", identity.keyPEM)
+            _ = try directory.writeFile(named: "chain.pem", content: identity.chainPEM)
+            _ = try directory.writeFile(named: "key.pem", content: identity.keyPEM)
             for _ in 1..<5 {
                 if let (process, port) = try await Self.start(directory, http, server) {
                     self.process = process
@@ -44,9 +44,9 @@ import Testing
             let free = try TCPListener.bind(host: "127.0.0.1", port: 0)
             let port = free.address.port
             close(free.descriptor)
-            let file = try directory.write(
-                "nginx.conf", configuration(directory.path, port, http, server))
-            let process = try ChildProcess("nginx", ["-p", directory.path, "-c", file])
+            let file = try directory.writeFile(
+                named: "nginx.conf", content: configuration(directory.path, port, http, server))
+            let process = try ChildProcess("nginx", arguments: ["-p", directory.path, "-c", file])
             do {
                 guard try await process.listeningPort() == port else { return nil }
             } catch {
@@ -81,7 +81,8 @@ import Testing
 
         /// Number of times that nginx answered each token with 200.
         var accepted: [Substring: Int] {
-            let log = (try? String(contentsOfFile: directory.file("pushes.log"), encoding: .utf8)) ?? ""
+            let log =
+                (try? String(contentsOfFile: directory.filePath(named: "pushes.log"), encoding: .utf8)) ?? ""
             let tokens = log.split(separator: "\n").filter { $0.hasPrefix("200 ") }.map { $0.suffix(64) }
             return Dictionary(tokens.map { ($0, 1) }, uniquingKeysWith: +)
         }

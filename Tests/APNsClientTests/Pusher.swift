@@ -36,7 +36,7 @@ final class Pusher: Sendable {
         wall: @escaping @Sendable () -> WallTime = WallTime.now
     ) throws {
         keys = try TemporaryDirectory()
-        let path = try keys.write("key.p8", key.pem)
+        let path = try keys.writeFile(named: "key.p8", content: key.pem)
         chmodOwnerOnly(path)
         tokens = ProviderTokens(source: .files([key.name: path]), metrics: metrics) { now in
             ProviderClocks(
@@ -130,7 +130,7 @@ final class Pusher: Sendable {
 
     /// Writes another key to the file and reloads it.
     func replaceKey() throws {
-        let path = try keys.write("key.p8", SigningKey().pem)
+        let path = try keys.writeFile(named: "key.p8", content: SigningKey().pem)
         chmodOwnerOnly(path)
         let problems = tokens.reload()
         guard problems.isEmpty else { throw problems[0] }

@@ -17,13 +17,14 @@ import Testing
         #expect(again.authority.certificatePEM == made.authority.certificatePEM)
         #expect(again.signingKey.pem == made.signingKey.pem)
         for name in ["AuthKey_\(made.keyID).p8", "ca-key.pem"] {
-            let attributes = try FileManager.default.attributesOfItem(atPath: directory.file(name))
+            let attributes = try FileManager.default.attributesOfItem(atPath: directory.filePath(named: name))
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 3)
 
         let subject = try RunningSimulator(credentials: again)
-        let token = subject.token(key: try SigningKey(file: directory.file("AuthKey_\(made.keyID).p8")))
+        let token = subject.token(
+            key: try SigningKey(file: directory.filePath(named: "AuthKey_\(made.keyID).p8")))
         #expect(await subject.client().send(.push(token)).status == 200)
     }
 

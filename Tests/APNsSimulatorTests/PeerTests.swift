@@ -20,7 +20,7 @@ import Testing
         let subject = try RunningSimulator(journal: journal, credentials: credentials)
         let script = try ChildProcess(
             "bash",
-            [
+            arguments: [
                 peers + "push.sh", directory.path, SimulatorCredentials.teamID,
                 "https://localhost:\(subject.simulator.ports.sandbox)", RunningSimulator.app,
                 TestRequest.token,
@@ -46,7 +46,7 @@ import Testing
         let subject = try RunningSimulator(phones: phones, credentials: credentials)
         let client = try ChildProcess(
             Self.python,
-            [
+            arguments: [
                 peers + "aioapns-push.py", directory.path, credentials.keyID,
                 SimulatorCredentials.teamID, String(subject.simulator.ports.production),
                 RunningSimulator.app + ".push-type.liveactivity", TestRequest.token, "aa",
@@ -59,10 +59,10 @@ import Testing
     @Test func `h2load gets every answer`() async throws {
         let directory = try TemporaryDirectory()
         let subject = try RunningSimulator { $0.streams.initialStreams = 1_000 }
-        let body = try directory.write("body", ReasonTests.padded(600))
+        let body = try directory.writeFile(named: "body", content: ReasonTests.padded(600))
         let load = try ChildProcess(
             "h2load",
-            [
+            arguments: [
                 "-n", "5000", "-c", "4", "-m", "100", "-d", body,
                 "-H", "authorization: bearer \(subject.token())", "-H", "apns-push-type: liveactivity",
                 "-H", "apns-topic: \(RunningSimulator.app).push-type.liveactivity",

@@ -79,12 +79,12 @@ private struct History {
     private var seconds: Int64 { fixture.now / 1_000 }
 
     mutating func step() {
-        let phone = generator.below(Self.phones)
-        switch generator.below(20) {
+        let phone = generator.number(below: Self.phones)
+        switch generator.number(below: 20) {
         case 0...2: start(phone)
         case 3...10: push(phone)
-        case 11...13: fixture.now += Int64(generator.below(90_000))
-        case 14: fixture.now += Int64(generator.below(5 * 3_600_000))
+        case 11...13: fixture.now += Int64(generator.number(below: 90_000))
+        case 14: fixture.now += Int64(generator.number(below: 5 * 3_600_000))
         case 15: dismiss(phone)
         case 16: rotate(phone)
         case 17: leave(phone)
@@ -96,8 +96,8 @@ private struct History {
 
     private mutating func start(_ phone: Int) {
         guard !model.away.contains(phone) else { return }
-        let score = generator.below(100)
-        let timestamp = seconds + Int64(generator.below(5)) - 2
+        let score = generator.number(below: 100)
+        let timestamp = seconds + Int64(generator.number(below: 5)) - 2
         let effect = fixture.send(fixture.start(score: score, at: timestamp), to: fixture.startToken(phone))
         guard model.running(phone) < 5 else {
             #expect(effect == .tooManyActivities)
@@ -113,19 +113,21 @@ private struct History {
 
     /// Pushes to any token that ever existed.
     private mutating func push(_ phone: Int) {
-        let own = model.activities.filter { $0.phone == phone && (!$0.isRemoved || generator.below(4) == 0) }
+        let own = model.activities.filter {
+            $0.phone == phone && (!$0.isRemoved || generator.number(below: 4) == 0)
+        }
         guard let activity = own.randomElement(using: &generator), let token = activity.token else { return }
-        let isEnd = generator.below(12) == 0
-        let score = isEnd && generator.below(2) == 0 ? nil : generator.below(100)
-        var payload = fixture.update(score ?? 0, at: seconds + Int64(generator.below(7)) - 3)
+        let isEnd = generator.number(below: 12) == 0
+        let score = isEnd && generator.number(below: 2) == 0 ? nil : generator.number(below: 100)
+        var payload = fixture.update(score ?? 0, at: seconds + Int64(generator.number(below: 7)) - 3)
         if score == nil { payload.contentState = nil }
         payload.event = isEnd ? .end : .update
         if isEnd {
-            if generator.below(2) == 0 {
-                payload.dismissalDate = seconds + Int64(generator.below(20_000)) - 100
+            if generator.number(below: 2) == 0 {
+                payload.dismissalDate = seconds + Int64(generator.number(below: 20_000)) - 100
             }
-        } else if generator.below(3) == 0 {
-            payload.staleDate = seconds + Int64(generator.below(600)) - 10
+        } else if generator.number(below: 3) == 0 {
+            payload.staleDate = seconds + Int64(generator.number(below: 600)) - 10
         }
         fixture.send(payload, to: token)
         if model.away.contains(phone) {
@@ -205,8 +207,8 @@ private struct History {
 }
 
 @Test func `phones behave like a plain model in all histories`() {
-    for seed in 0..<trials(60) {
-        var history = History(generator: SeededGenerator(seed))
+    for seed in 0..<trialCount(base: 60) {
+        var history = History(generator: SeededGenerator(seed: seed))
         for step in 0..<250 {
             history.step()
             guard history.compare() else {
@@ -218,8 +220,8 @@ private struct History {
 }
 
 @Test func `random payloads on random tokens never trap`() {
-    for seed in 0..<trials(20) {
-        var generator = SeededGenerator(seed)
+    for seed in 0..<trialCount(base: 20) {
+        var generator = SeededGenerator(seed: seed)
         var fixture = PhonesFixture(
             3,
             settings: {
@@ -228,33 +230,39 @@ private struct History {
             })
         let numbers: [Int64?] = [nil, 0, -1, .max, .min, fixture.now / 1_000, fixture.now]
         for _ in 0..<300 {
-            var payload = fixture.start(group: generator.below(2) == 0 ? "m\(generator.below(3))" : nil)
-            payload.event = [nil, .start, .update, .end][generator.below(4)]
-            payload.timestamp = numbers[generator.below(7)]
-            payload.staleDate = numbers[generator.below(7)]
-            payload.dismissalDate = numbers[generator.below(7)]
-            payload.channel = [nil, "a", "b"][generator.below(3)]
-            if generator.below(4) == 0 {
-                payload.contentState = raw(["[]", "{}", "1", "null"][generator.below(4)])
+            var payload = fixture.start(
+                group: generator.number(below: 2) == 0 ? "m\(generator.number(below: 3))" : nil)
+            payload.event = [nil, .start, .update, .end][generator.number(below: 4)]
+            payload.timestamp = numbers[generator.number(below: 7)]
+            payload.staleDate = numbers[generator.number(below: 7)]
+            payload.dismissalDate = numbers[generator.number(below: 7)]
+            payload.channel = [nil, "a", "b"][generator.number(below: 3)]
+            if generator.number(below: 4) == 0 {
+                payload.contentState = raw(["[]", "{}", "1", "null"][generator.number(below: 4)])
             }
-            if generator.below(9) == 0 { payload.attributes = raw(["[]", "{}", "null"][generator.below(3)]) }
+            if generator.number(below: 9) == 0 {
+                payload.attributes = raw(["[]", "{}", "null"][generator.number(below: 3)])
+            }
             let identity = PhoneTokens.Identity(
-                kind: generator.below(2) == 0 ? .start : .update, phone: generator.below(4),
-                index: generator.below(5), slotGeneration: UInt16(generator.below(3)),
-                generation: UInt16(generator.below(2)))
+                kind: generator.number(below: 2) == 0 ? .start : .update, phone: generator.number(below: 4),
+                index: generator.number(below: 5), slotGeneration: UInt16(generator.number(below: 3)),
+                generation: UInt16(generator.number(below: 2)))
             let target: AcceptedPush.Target =
-                generator.below(4) == 0
-                ? .channel(["a", "b"][generator.below(2)]) : .token(fixture.phones.tokens.token(of: identity))
+                generator.number(below: 4) == 0
+                ? .channel(["a", "b"][generator.number(below: 2)])
+                : .token(fixture.phones.tokens.token(of: identity))
             let push = fixture.push(
-                payload, target, priority: generator.below(12), expiration: numbers[generator.below(7)],
-                isStored: generator.below(2) == 0)
+                payload, target, priority: generator.number(below: 12),
+                expiration: numbers[generator.number(below: 7)],
+                isStored: generator.number(below: 2) == 0)
             if case .token(let token) = target { _ = fixture.standing(token) }
             fixture.phones.deliver(push)
-            if generator.below(5) == 0 {
+            if generator.number(below: 5) == 0 {
                 fixture.phones.takeOffline(
-                    phone: generator.below(3), until: fixture.now + Int64(generator.below(9_000)))
+                    phone: generator.number(below: 3),
+                    until: fixture.now + Int64(generator.number(below: 9_000)))
             }
-            fixture.pass(seconds: Double(generator.below(4_000)) / 10)
+            fixture.pass(seconds: Double(generator.number(below: 4_000)) / 10)
         }
     }
 }

@@ -80,7 +80,8 @@ private func run(
 
 @Test func `a refused key is tried again for some minutes, and then never again`() async throws {
     let directory = try TemporaryDirectory()
-    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.write("log", "")))
+    let file = try FileHandle(
+        forWritingTo: URL(fileURLWithPath: directory.writeFile(named: "log", content: "")))
     let sink = LogSink(level: .info, format: .text, descriptor: file.fileDescriptor)
     let steps = [ReportServer.Step](repeating: .answer(403), count: ReportPoster.keyRefusalsMax - 1)
     // In between the key is accepted, which resets the count.
@@ -97,7 +98,8 @@ private func run(
         #expect(server.bodies.count == ReportPoster.keyRefusalsMax)
     }
     sink.flush()
-    let lines = try String(contentsOfFile: directory.file("log"), encoding: .utf8).split(separator: "\n")
+    let lines = try String(contentsOfFile: directory.filePath(named: "log"), encoding: .utf8).split(
+        separator: "\n")
     let errors = lines.filter { $0.contains("correct apns-simulator.report-key") }
     #expect(errors.count == 1 && errors[0].contains("401"), "\(lines)")
     #expect(lines.contains { $0.contains("refused the key with status 403") })

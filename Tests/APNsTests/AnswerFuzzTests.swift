@@ -29,8 +29,8 @@ import Testing
     }
 
     @Test func `damaged bodies cost no token and give no reason text that is unsafe in a label`() {
-        for seed in 0..<trials(20_000) {
-            var random = SeededGenerator(seed)
+        for seed in 0..<trialCount(base: 20_000) {
+            var random = SeededGenerator(seed: seed)
             let body = mutated(&random)
             let status = Int.random(in: 100...599, using: &random)
             let answer = APNsResponse(status: status, body: body, with: JSONReader())

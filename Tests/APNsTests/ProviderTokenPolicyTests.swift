@@ -22,7 +22,7 @@ private struct TokenWorld {
     private static let began: Int64 = 1_763_600_000_000
 
     init(seed: Int, isStepping: Bool) {
-        random = SeededGenerator(seed)
+        random = SeededGenerator(seed: seed)
         self.isStepping = isStepping
     }
 
@@ -30,9 +30,10 @@ private struct TokenWorld {
     private var wall: WallTime { WallTime(milliseconds: trueTime + errorMilliseconds) }
 
     mutating func step() {
-        now = now.advanced(byMilliseconds: 1 + random.below(4 * 60_000))
-        if isStepping, random.below(12) == 0 {
-            errorMilliseconds = random.below(3) == 0 ? 0 : Int64(random.below(8 * 3_600_000)) - 4 * 3_600_000
+        now = now.advanced(byMilliseconds: 1 + random.number(below: 4 * 60_000))
+        if isStepping, random.number(below: 12) == 0 {
+            errorMilliseconds =
+                random.number(below: 3) == 0 ? 0 : Int64(random.number(below: 8 * 3_600_000)) - 4 * 3_600_000
             steppedAt = now
         }
         push()
@@ -67,7 +68,7 @@ private struct TokenWorld {
 
 @Suite struct ProviderTokenPolicyTests {
     @Test func `clock steps cause few tokens, and a corrected clock soon works`() {
-        for seed in 0..<trials(500) {
+        for seed in 0..<trialCount(base: 500) {
             var world = TokenWorld(seed: seed, isStepping: true)
             for _ in 0..<300 { world.step() }
             #expect(world.mostWithinLeast <= 3, "seed \(seed)")

@@ -19,9 +19,9 @@ private struct KeyDirectory {
 
     init() throws {
         directory = try TemporaryDirectory()
-        path = directory.file("TEAM123456/AuthKey_KEY1234567.p8")
+        path = directory.filePath(named: "TEAM123456/AuthKey_KEY1234567.p8")
         try FileManager.default.createDirectory(
-            atPath: directory.file("TEAM123456"), withIntermediateDirectories: true)
+            atPath: directory.filePath(named: "TEAM123456"), withIntermediateDirectories: true)
     }
 
     func put(_ text: String, mode: Int = 0o600) throws {

@@ -9,11 +9,11 @@ import Testing
     private func text(_ bytes: some Collection<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
     @Test func `every token is in its path as hexadecimal digits, whatever the previous content`() {
-        var random = SeededGenerator(1)
+        var random = SeededGenerator(seed: 1)
         let line = PushPathBuffer()
         defer { line.free() }
-        for _ in 0..<trials(2_000) {
-            let token = (0..<random.below(257)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        for _ in 0..<trialCount(base: 2_000) {
+            let token = (0..<random.number(below: 257)).map { _ in UInt8.random(in: 0...255, using: &random) }
             let written = token.withUnsafeBufferPointer {
                 line.write(.device, token: $0, id: PushID(high: 1, low: 2))
             }
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `an id is a UUID in lower case`() {
-        var random = SeededGenerator(2)
+        var random = SeededGenerator(seed: 2)
         for _ in 0..<1_000 {
             let (high, low) = (random.next(), random.next())
             let digits = [high, low].map { word in

@@ -6,7 +6,7 @@ import Testing
 struct BatchTests {
     @Test func `the checksum by instruction and by table agree with the published value`() {
         #expect(CRC32C.checksum(of: Array("123456789".utf8)) == 0xE306_9283)
-        var random = SeededGenerator(3)
+        var random = SeededGenerator(seed: 3)
         for size in Array(0..<200) + [767, 768, 769, 1535, 1536, 5000] {
             let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
             #expect(CRC32C.checksum(of: bytes) == CRC32C.checksumByTable(of: bytes))
@@ -62,7 +62,7 @@ struct BatchTests {
     }
 
     @Test func `random bytes are never a batch and never end the process`() {
-        var random = SeededGenerator(11)
+        var random = SeededGenerator(seed: 11)
         let sound = records("a", "bb", "ccc", key: "k")
         for _ in 0..<20_000 {
             var bytes = sound

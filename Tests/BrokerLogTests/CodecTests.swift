@@ -10,7 +10,7 @@ struct CodecTests {
 
     @Test(arguments: [Codec.gzip, .lz4, .zstd])
     func `a codec decompresses its own output`(_ codec: Codec) throws {
-        var random = SeededGenerator(1)
+        var random = SeededGenerator(seed: 1)
         for size in [0, 1, 100, 65_536, 1_000_000] {
             let plain = text(size, &random)
             let packed = codec.compress(plain)
@@ -34,7 +34,7 @@ struct CodecTests {
 
     @Test(arguments: [Codec.gzip, .lz4, .zstd, .snappy])
     func `broken bytes are an error and nothing worse`(_ codec: Codec) {
-        var random = SeededGenerator(2)
+        var random = SeededGenerator(seed: 2)
         let sound = codec == .snappy ? Self.snappy : codec.compress(text(5000, &random)).bytes
         for _ in 0..<3000 {
             var bytes = sound

@@ -13,7 +13,7 @@ struct CompactionTests {
     /// Keys and values as a dictionary knows them must be what a reader puts together from the log.
     @Test(arguments: [Codec.none, .gzip, .lz4, .zstd])
     func `a reader of a compacted log ends at the same state`(_ codec: Codec) throws {
-        var random = SeededGenerator(UInt64(codec.rawValue))
+        var random = SeededGenerator(seed: UInt64(codec.rawValue))
         let one = try OneLog(Self.settings)
         var truth: [String: String] = [:]
         for round in 0..<30 as Range<Int64> {

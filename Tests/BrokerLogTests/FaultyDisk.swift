@@ -27,7 +27,7 @@ final class FaultyDisk: Sendable {
 
     private let state: Mutex<State>
 
-    init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed))) }
+    init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed))) }
 
     var disk: Disk {
         Disk { [self] operation, path, bytes in state.withLock { Self.step(&$0, operation, path, bytes) } }

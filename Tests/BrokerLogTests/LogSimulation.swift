@@ -38,7 +38,7 @@ final class LogSimulation {
     init(seed: UInt64, shape: Shape) {
         self.seed = seed
         self.shape = shape
-        random = SeededGenerator(seed)
+        random = SeededGenerator(seed: seed)
         faulty = FaultyDisk(seed: seed)
     }
 

@@ -10,7 +10,7 @@ struct LogSimulationTests {
         if let one = getenv("TEST_SEED").flatMap({ UInt64(String(cString: $0)) }) {
             return one..<one + 1
         }
-        return 0..<UInt64(trials(40))
+        return 0..<UInt64(trialCount(base: 40))
     }
 
     private func run(_ shape: LogSimulation.Shape) throws {

@@ -27,7 +27,7 @@ struct LogThreadsTests {
         ]
         var truth: [[String: String]] = [[:], [:], [:]]
         var waiting = 0
-        var random = SeededGenerator(5)
+        var random = SeededGenerator(seed: 5)
         for round in 0..<2000 {
             let index = Int.random(in: 0..<3, using: &random)
             let key = "k\(Int.random(in: 0..<30, using: &random))"

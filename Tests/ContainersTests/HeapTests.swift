@@ -3,21 +3,21 @@ import Simulation
 import Testing
 
 @Test func `a heap gives its elements in order, independent of the order of insertion`() {
-    var chance = SeededGenerator(1)
+    var chance = SeededGenerator(seed: 1)
     for _ in 0..<100 {
         var heap = MinHeap<Int>()
         var model: [Int] = []
         for _ in 0..<200 {
-            switch chance.below(5) {
+            switch chance.number(below: 5) {
             case 0...2:
-                let number = chance.below(50)
+                let number = chance.number(below: 50)
                 heap.push(number)
                 model.append(number)
             case 3:
                 model.sort()
                 #expect(heap.pop() == (model.isEmpty ? nil : model.removeFirst()))
             default:
-                guard chance.below(20) == 0, !model.isEmpty else { continue }
+                guard chance.number(below: 20) == 0, !model.isEmpty else { continue }
                 model.sort()
                 model.removeSubrange(min(10, model.count)...)
                 #expect(heap.keepSmallest(10) == model.last)

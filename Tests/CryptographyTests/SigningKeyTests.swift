@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SigningKeyTests {
     private func run(_ arguments: [String]) async throws -> ChildProcess {
-        let process = try ChildProcess("openssl", arguments)
+        let process = try ChildProcess("openssl", arguments: arguments)
         #expect(try await process.exitStatus() == 0, "openssl \(arguments): \(process.errors)")
         return process
     }
@@ -16,7 +16,7 @@ import Testing
 
     @Test func `the openssl command verifies our signature`() async throws {
         let directory = try TemporaryDirectory()
-        let pem = directory.file("AuthKey.p8")
+        let pem = directory.filePath(named: "AuthKey.p8")
         _ = try await run(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", pem])
         protect(pem)
         let key = try SigningKey(file: pem)
@@ -26,9 +26,9 @@ import Testing
         let signature = key.sign(Array(signed.utf8))
         #expect(signature.count == 64)
         #expect(key.verifyingKey.isValidSignature(signature, of: Array(signed.utf8)))
-        let publicKey = try directory.write("public.pem", key.verifyingKey.pem)
-        let message = try directory.write("message", signed)
-        let der = directory.file("signature")
+        let publicKey = try directory.writeFile(named: "public.pem", content: key.verifyingKey.pem)
+        let message = try directory.writeFile(named: "message", content: signed)
+        let der = directory.filePath(named: "signature")
         let bytes = try #require(ES256Signature.der(fromRaw: signature))
         try Data(bytes).write(to: URL(fileURLWithPath: der))
         let verdict = try await run(["dgst", "-sha256", "-verify", publicKey, "-signature", der, message])
@@ -37,10 +37,10 @@ import Testing
 
     @Test func `a key verifies only signatures of the openssl command`() async throws {
         let directory = try TemporaryDirectory()
-        let pem = try directory.write("key.pem", SigningKey().pem)
-        let publicPEM = directory.file("public.pem")
-        let message = try directory.write("message", "score 1:0")
-        let der = directory.file("signature")
+        let pem = try directory.writeFile(named: "key.pem", content: SigningKey().pem)
+        let publicPEM = directory.filePath(named: "public.pem")
+        let message = try directory.writeFile(named: "message", content: "score 1:0")
+        let der = directory.filePath(named: "signature")
         _ = try await run(["pkey", "-in", pem, "-pubout", "-out", publicPEM])
         let key = try VerifyingKey(file: publicPEM)
         for _ in 0..<5 {
@@ -63,19 +63,19 @@ import Testing
 
     @Test func `an unusable key is refused with the reason`() async throws {
         let directory = try TemporaryDirectory()
-        let rsa = directory.file("rsa.pem")
-        let curve = directory.file("curve.pem")
-        let encrypted = directory.file("encrypted.pem")
-        let good = try directory.write("good.pem", SigningKey().pem)
+        let rsa = directory.filePath(named: "rsa.pem")
+        let curve = directory.filePath(named: "curve.pem")
+        let encrypted = directory.filePath(named: "encrypted.pem")
+        let good = try directory.writeFile(named: "good.pem", content: SigningKey().pem)
         _ = try await run(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", rsa])
         _ = try await run([
             "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384", "-out", curve,
         ])
         _ = try await run(["pkcs8", "-topk8", "-in", good, "-passout", "pass:x", "-out", encrypted])
-        let certificate = try directory.write(
-            "certificate.pem", CertificateAuthority(name: "x").certificatePEM)
-        let publicKey = try directory.write("public.pem", SigningKey().verifyingKey.pem)
-        let empty = try directory.write("empty.pem", "")
+        let certificate = try directory.writeFile(
+            named: "certificate.pem", content: CertificateAuthority(name: "x").certificatePEM)
+        let publicKey = try directory.writeFile(named: "public.pem", content: SigningKey().verifyingKey.pem)
+        let empty = try directory.writeFile(named: "empty.pem", content: "")
         for path in [rsa, curve, encrypted, certificate, publicKey, empty] { protect(path) }
         #expect(sentence(rsa) == "key \(rsa) is an RSA key, not an elliptic-curve key (P-256)")
         #expect(sentence(curve) == "key \(curve) is on the curve secp384r1, not on P-256")

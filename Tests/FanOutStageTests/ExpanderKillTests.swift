@@ -13,22 +13,23 @@ import Testing
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        var plan = ExpanderKills.Plan()
+        var plan = ExpanderKillTest.Plan()
         plan.steps = [
             .registryChangesRead, .pagesWalked, .transactionBegun, .jobsSent, .continuationsSent,
             .offsetsSent,
             .committed, .restored,
         ]
-        plan.phones = 1500 * trials(1)
+        plan.phones = 1500 * trialCount(base: 1)
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)
-        let result = try await ExpanderKills(
-            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        let result = try await ExpanderKillTest(
+            plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
+            directory: directory.path
         ).run()
         #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
-        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
     }
 }

@@ -16,7 +16,7 @@ final class ExpanderStage: Sendable {
 
     /// - Parameter before: The stage to restart, with the same slot.
     init(
-        _ bed: IngestBed, directory: String, after before: ExpanderStage? = nil,
+        _ bed: TestBed, directory: String, after before: ExpanderStage? = nil,
         sealingKeys: SealingKeys? = nil, loops: [FanOutService.Loop] = [.expander],
         _ change: (inout FanOutSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },

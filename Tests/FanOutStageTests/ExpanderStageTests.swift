@@ -18,13 +18,13 @@ import Topics
     private static let startedOver = "flotilla_fan_out_started_over_total{loop=\"expander\"}"
 
     private func update(_ number: Int64, send: String? = nil, group: String = "match") -> Expansion {
-        ExpanderBed.expansion(
-            .update, of: group, send: send ?? "u\(number)", version: 1_763_600_000 + number)
+        ExpanderTestBed.makeExpansion(
+            of: .update, group: group, send: send ?? "u\(number)", version: 1_763_600_000 + number)
     }
 
     /// Stops the stage after all expansions are closed.
-    private func stop(_ stage: ExpanderStage, behind fact: String, in world: ExpanderBed) async throws {
-        try await eventually(fact) { world.isDone() || stage.failure != nil }
+    private func stop(_ stage: ExpanderStage, behind fact: String, in world: ExpanderTestBed) async throws {
+        try await eventually(fact) { world.isEverythingClosed() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
     }
@@ -33,23 +33,24 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         var tokens: Set<String> = []
         for number in 0..<500 {
-            tokens.insert(world.report("p\(number)", .update(activity: "a\(number)"), group: "match"))
+            tokens.insert(
+                world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match"))
         }
-        world.expand(update(1))
+        world.write(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.jobsPerSheet = 20 })
         try await stop(stage, behind: "all expanded", in: world)
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.count == 500 && Set(jobs.map(\.token)) == tokens)
         #expect(Set(jobs.map(\.body)).count == 1)
-        let sheets = try TopicContent(.jobs, bed).records.count
+        let sheets = try TopicContent(of: .jobs, in: bed).records.count
         #expect(sheets >= 500 / 20 && sheets < 500)
-        let tallies = try ExpanderBed.tallies(of: "u1", in: bed)
+        let tallies = try ExpanderTestBed.tallies(of: "u1", in: bed)
         #expect(tallies.count == 4 && tallies.reduce(0) { $0 + $1.expanded } == 500)
     }
 
@@ -57,10 +58,10 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
-        let token = world.report("p7", .update(activity: "a7"), group: "match")
+        let world = try ExpanderTestBed(on: bed)
+        let token = world.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
         var list = update(1)
         list.targets = .recipients(
             (0..<Audience.namesMax).map {
@@ -68,11 +69,11 @@ import Topics
                     .installation("p\($0)"), scope: .recipient, generation: list.generation,
                     version: list.version)
             })
-        world.expand(list)
+        world.write(list)
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await stop(stage, behind: "the list expanded", in: world)
-        #expect(try ExpanderBed.jobs(in: bed).map(\.token) == [token])
+        #expect(try ExpanderTestBed.jobs(in: bed).map(\.token) == [token])
     }
 
     @Test(arguments: [
@@ -83,13 +84,13 @@ import Topics
         step: ExpanderStep
     ) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
-        for number in 0..<4000 { world.report("p\(number)", .start(type: "Match")) }
-        world.expand(
-            ExpanderBed.expansion(
-                .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+        let world = try ExpanderTestBed(on: bed)
+        for number in 0..<4000 { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        world.write(
+            ExpanderTestBed.makeExpansion(
+                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
         #expect(world.finish())
         let times = TracedLock(0)
         let settings = bed.settings
@@ -114,13 +115,13 @@ import Topics
                     try? other?.initialize()
                 }
             })
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        try await eventually("all expanded") { world.isEverythingClosed() || stage.failure != nil }
         #expect(stage.failure == nil)
         #expect(stage.metric(Self.startedOver) == 1)
         await stage.stop()
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.count == 4000 && Set(jobs.map(\.token)).count == 4000)
-        let ledger = try TopicContent(.starts, bed).newest.keys.count {
+        let ledger = try TopicContent(of: .starts, in: bed).newestValues.keys.count {
             $0.count { $0 == UInt8(ascii: "/") } == 4
         }
         #expect(ledger == 4000)
@@ -131,78 +132,79 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         let phones = 3000
-        for number in 0..<phones { world.report("p\(number)", .start(type: "Match")) }
-        world.report("single", .update(activity: "a"), group: "single")
+        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        world.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) {
             $0.overlayRowsMax = 1000
             $0.pageRowsAtStart = 500
         }
         func single(_ number: Int64) async throws {
-            world.expand(
-                ExpanderBed.expansion(
-                    .update, of: "single", send: "u\(number)", version: 1_763_600_000 + number, to: "single"))
+            world.write(
+                ExpanderTestBed.makeExpansion(
+                    of: .update, group: "single", send: "u\(number)", version: 1_763_600_000 + number,
+                    recipient: "single"))
             #expect(world.finish())
             // A walk that holds up the whole loop would delay it by ten seconds.
             try await eventually("the job is written", seconds: number == 1 ? 120 : 8) {
-                try ExpanderBed.jobs(in: bed).contains { $0.send == "u\(number)" } || stage.failure != nil
+                try ExpanderTestBed.jobs(in: bed).contains { $0.send == "u\(number)" } || stage.failure != nil
             }
         }
         try await single(1)
         // An open transaction hides all later records from the view.
-        let held = try HeldPicture(bed, of: .starts)
-        world.expand(
-            ExpanderBed.expansion(
-                .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+        let held = try OpenTransaction(on: bed, topic: .starts)
+        world.write(
+            ExpanderTestBed.makeExpansion(
+                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
         #expect(world.finish())
         try await eventually("the overlay is full") {
-            try ExpanderBed.jobs(in: bed).count { $0.send == "s" } >= 1000 || stage.failure != nil
+            try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } >= 1000 || stage.failure != nil
         }
         try await single(2)
-        #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } < phones)
-        try held.end()
+        #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } < phones)
+        try held.abort()
         try await stop(stage, behind: "all expanded", in: world)
-        #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "s" } == phones)
+        #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } == phones)
     }
 
     @Test func `a token that comes while no expander runs gets the newest state from the next expander`()
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderBed(bed)
-        let early = world.report("p1", .update(activity: "a1"), group: "match")
-        world.expand(update(1))
+        let world = try ExpanderTestBed(on: bed)
+        let early = world.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
+        world.write(update(1))
         #expect(world.finish())
         var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("the first update") { world.isDone() || stage.failure != nil }
+        try await eventually("the first update") { world.isEverythingClosed() || stage.failure != nil }
         await stage.stop()
-        let late = world.report("p2", .update(activity: "a2"), group: "match")
+        let late = world.writeToken(of: "p2", entry: .update(activity: "a2"), group: "match")
         #expect(world.finish())
         // Without files, everything is read again, and the late token still counts as new.
         stage = try await ExpanderStage(bed, directory: second.path)
         try await eventually("the late token") {
-            (try? ExpanderBed.jobs(in: bed).count) == 2 || stage.failure != nil
+            (try? ExpanderTestBed.jobs(in: bed).count) == 2 || stage.failure != nil
         }
         #expect(stage.failure == nil)
-        let later = world.report("p3", .update(activity: "a3"), group: "match")
+        let later = world.writeToken(of: "p3", entry: .update(activity: "a3"), group: "match")
         #expect(world.finish())
         try await eventually("a token that comes while it runs") {
-            (try? ExpanderBed.jobs(in: bed).count) == 3 || stage.failure != nil
+            (try? ExpanderTestBed.jobs(in: bed).count) == 3 || stage.failure != nil
         }
         await stage.stop()
         // With the same files, no token gets a second job.
         stage = try await ExpanderStage(bed, directory: second.path, after: stage)
-        world.expand(update(2))
+        world.write(update(2))
         #expect(world.finish())
-        try await eventually("the second update") { world.isDone() || stage.failure != nil }
+        try await eventually("the second update") { world.isEverythingClosed() || stage.failure != nil }
         await stage.stop()
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.filter { $0.send == "u1" }.map(\.token).sorted() == [early, late, later].sorted())
         #expect(jobs.filter { $0.send == "u2" }.count == 3 && jobs.count == 6)
     }
@@ -211,37 +213,38 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         let names = (0..<20).map { "p\($0)" }
         let there = names[0]
         let other = try #require(
             names.first { world.lane(of: .installation($0)) != world.lane(of: .installation(there)) })
-        let early = world.report(there, .update(activity: "a1"), group: "match")
+        let early = world.writeToken(of: there, entry: .update(activity: "a1"), group: "match")
         #expect(world.finish())
         let stage = try await ExpanderStage(
             bed, directory: directory.path, loops: FanOutService.Loop.allCases)
-        let sends = try ReportSender(bed, to: .sends)
+        let sends = try RecordWriter(on: bed, to: .sends)
         var content = PushContent(.update)
         content.contentState = try RawJSON(checking: Array(#"{"goals":1}"#.utf8), with: JSONReader())
         let send = Send(
-            id: "u1", app: ExpanderBed.app, group: "match", audience: .group, content: content, priority: 10,
+            id: "u1", app: ExpanderTestBed.app, group: "match", audience: .group, content: content,
+            priority: 10,
             acceptedAt: WallTime.now().milliseconds)
-        sends.send(key: send.scopeKey?.bytes, value: send.encoded())
+        sends.write(key: send.scopeKey?.bytes, value: send.encoded())
         #expect(sends.finish())
         try await eventually("both lanes have closed the send") {
-            try ExpanderBed.tallies(of: "u1", in: bed).count == 2 || stage.failure != nil
+            try ExpanderTestBed.tallies(of: "u1", in: bed).count == 2 || stage.failure != nil
         }
-        let late = world.report(other, .update(activity: "a2"), group: "match")
+        let late = world.writeToken(of: other, entry: .update(activity: "a2"), group: "match")
         #expect(world.finish())
         try await eventually("the late token") {
-            try ExpanderBed.jobs(in: bed).count == 2 || stage.failure != nil
+            try ExpanderTestBed.jobs(in: bed).count == 2 || stage.failure != nil
         }
         #expect(stage.failure == nil)
         #expect(stage.metric("flotilla_fan_out_group_state_requests_total") == 1)
         await stage.stop()
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(Set(jobs.map(\.token)) == [early, late] && jobs.allSatisfy { $0.send == "u1" })
         #expect(Set(jobs.map(\.version)).count == 1)
     }
@@ -252,30 +255,32 @@ import Topics
     {
         let missing = 20
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderBed(bed)
-        for number in 0..<5 { world.report("p\(number)", .update(activity: "a\(number)"), group: "match") }
-        world.expand(update(1))
+        let world = try ExpanderTestBed(on: bed)
+        for number in 0..<5 {
+            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+        }
+        world.write(update(1))
         #expect(world.finish())
         for (directory, count) in [(first, 5), (second, 5 + missing)] {
             let stage = try await ExpanderStage(bed, directory: directory.path)
             try await eventually("\(count) have the first state") {
-                try ExpanderBed.jobs(in: bed).count >= count || stage.failure != nil
+                try ExpanderTestBed.jobs(in: bed).count >= count || stage.failure != nil
             }
             #expect(stage.failure == nil)
             await stage.stop()
             if directory === second { break }
             for number in 5..<5 + missing {
-                world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
+                world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
             }
             #expect(world.finish())
         }
-        world.expand(update(2))
+        world.write(update(2))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: first.path)
         try await stop(stage, behind: "the second state is expanded", in: world)
-        #expect(try ExpanderBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
+        #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
     }
 
     @Test func `a process without files serves no page before it has read the starts of other processes`()
@@ -283,20 +288,21 @@ import Topics
     {
         let phones = 50
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderBed(bed)
-        for number in 0..<phones { world.report("p\(number)", .start(type: "Match")) }
-        world.expand(update(1))
+        let world = try ExpanderTestBed(on: bed)
+        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        world.write(update(1))
         #expect(world.finish())
         var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("the stage serves") { world.isDone() || stage.failure != nil }
+        try await eventually("the stage serves") { world.isEverythingClosed() || stage.failure != nil }
         // An open transaction hides the later starts from the next process.
-        let held = try HeldPicture(bed, of: .starts)
+        let held = try OpenTransaction(on: bed, topic: .starts)
         for send in ["s", "again"] {
-            world.expand(
-                ExpanderBed.expansion(
-                    .start, of: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000))
+            world.write(
+                ExpanderTestBed.makeExpansion(
+                    of: .start, group: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
+            )
             #expect(world.finish())
             if send == "again" { break }
             try await stop(stage, behind: "all started", in: world)
@@ -312,9 +318,9 @@ import Topics
         try await eventually("the stage has had time to serve a page") {
             looks.withLock { $0 ?? 0 } >= 6 || stage.failure != nil
         }
-        try held.end()
+        try held.abort()
         try await stop(stage, behind: "the second start", in: world)
-        #expect(try ExpanderBed.jobs(in: bed).count { $0.event == .start } == phones)
+        #expect(try ExpanderTestBed.jobs(in: bed).count { $0.event == .start } == phones)
     }
 
     @Test func `registry changes are applied in parts, so that no file keeps the memory of a burst`()
@@ -322,24 +328,24 @@ import Topics
     {
         let (phones, pieceMax) = (2000, 250)
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
-        world.report("first", .update(activity: "first"), group: "match")
-        world.expand(update(1))
+        let world = try ExpanderTestBed(on: bed)
+        world.writeToken(of: "first", entry: .update(activity: "first"), group: "match")
+        world.write(update(1))
         #expect(world.finish())
         let pieces = TracedLock(0)
         let stage = try await ExpanderStage(
             bed, directory: directory.path,
             onStep: { step in if step == .registryApplied { pieces.withLock { $0 += 1 } } })
-        try await eventually("the stage serves") { world.isDone() || stage.failure != nil }
+        try await eventually("the stage serves") { world.isEverythingClosed() || stage.failure != nil }
         pieces.withLock { $0 = 0 }
         for number in 0..<phones {
-            world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
+            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
         #expect(world.finish())
         try await eventually("all have the newest state") {
-            try ExpanderBed.jobs(in: bed).count == 1 + phones || stage.failure != nil
+            try ExpanderTestBed.jobs(in: bed).count == 1 + phones || stage.failure != nil
         }
         #expect(stage.failure == nil)
         await stage.stop()
@@ -349,24 +355,24 @@ import Topics
     @Test func `a send to a group does not wait until the stream of single sends ends`() async throws {
         let singles = 3000
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
-        world.report("single", .update(activity: "a"), group: "single")
-        world.report("p1", .update(activity: "a1"), group: "match")
+        let world = try ExpanderTestBed(on: bed)
+        world.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
+        world.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
         for number in 1...singles {
-            world.expand(
-                ExpanderBed.expansion(
-                    .update, of: "single", send: "s\(number)", version: 1_763_600_000 + Int64(number),
-                    to: "single"))
+            world.write(
+                ExpanderTestBed.makeExpansion(
+                    of: .update, group: "single", send: "s\(number)", version: 1_763_600_000 + Int64(number),
+                    recipient: "single"))
         }
-        world.expand(update(1))
+        world.write(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await stop(stage, behind: "all expanded", in: world)
         // All records are in one partition, in the order of their transactions.
         let reader = JSONReader()
-        let closed = try TopicContent(.progress, bed).records.map {
+        let closed = try TopicContent(of: .progress, in: bed).records.map {
             try ProgressRecord.decode($0.value ?? [], with: reader).send
         }
         #expect(try #require(closed.firstIndex(of: "u1")) < singles / 2)
@@ -374,33 +380,33 @@ import Topics
 
     @Test func `a process without files starts no installation twice and ends old activities`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let world = try ExpanderBed(bed)
-        for number in 0..<3000 { world.report("p\(number)", .start(type: "Match")) }
+        let world = try ExpanderTestBed(on: bed)
+        for number in 0..<3000 { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
         func start(_ send: String) -> Expansion {
-            ExpanderBed.expansion(
-                .start, of: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
+            ExpanderTestBed.makeExpansion(
+                of: .start, group: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
         }
-        world.expand(start("s"))
+        world.write(start("s"))
         #expect(world.finish())
         var stage = try await ExpanderStage(bed, directory: first.path)
-        try await eventually("all started") { world.isDone() || stage.failure != nil }
+        try await eventually("all started") { world.isEverythingClosed() || stage.failure != nil }
         await stage.stop()
-        world.expand(start("again"))
-        world.report("p7", .update(activity: "a7"), group: "match")
+        world.write(start("again"))
+        world.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
         // The start is eight hours old.
-        world.start(
-            "p7", in: "match", generation: 1_763_600_000, at: WallTime.now().milliseconds - 8 * 3_600_000)
+        world.writeStart(
+            of: "p7", in: "match", generation: 1_763_600_000, at: WallTime.now().milliseconds - 8 * 3_600_000)
         #expect(world.finish())
         stage = try await ExpanderStage(bed, directory: second.path)
-        try await eventually("the second start") { world.isDone() || stage.failure != nil }
+        try await eventually("the second start") { world.isEverythingClosed() || stage.failure != nil }
         try await eventually("the safety END") {
             stage.metric("flotilla_fan_out_safety_ends_total") == 1 || stage.failure != nil
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.filter { $0.event == .start }.count == 3000)
         #expect(jobs.filter { $0.event == .end }.count == 1)
     }
@@ -409,31 +415,32 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let path = directory.file("keys")
+        let path = directory.filePath(named: "keys")
         try Data(SealingKeys.makeText().utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let keys = try SealingKeys(file: path)
         let seal = TokenSeal(keys: keys)
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         var tokens: [String: String] = [:]
         for number in 0..<50 {
             let entry = RegistryKey.Entry.update(activity: "a\(number)")
-            tokens[entry.text] = world.report("p\(number)", entry, group: "match", sealedBy: seal)
+            tokens[entry.text] = world.writeToken(
+                of: "p\(number)", entry: entry, group: "match", sealedBy: seal)
         }
-        world.expand(update(1))
+        world.write(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, sealingKeys: keys)
         try await stop(stage, behind: "all expanded", in: world)
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.count == 50)
         for job in jobs {
             #expect(job.token.hasPrefix("s"), "the token is sealed")
-            let opened = try seal.open(job.token, app: ExpanderBed.app, entry: job.entry)
+            let opened = try seal.open(job.token, app: ExpanderTestBed.app, entry: job.entry)
             #expect(String(decoding: opened.hex, as: UTF8.self) == tokens[job.entry])
             #expect(throws: TokenSeal.Failure.sealedForAnotherRow) {
-                try seal.open(job.token, app: ExpanderBed.app, entry: "update:other")
+                try seal.open(job.token, app: ExpanderTestBed.app, entry: "update:other")
             }
         }
     }
@@ -443,36 +450,36 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         let (hour, now) = (3_600_000 as Int64, WallTime.now().milliseconds)
-        world.report("new", .start(type: "Match"))
-        world.report("young", .update(activity: "young"), group: "match")
-        world.start("young", in: "match", generation: 1, at: now - 2 * hour)
-        world.report("old", .update(activity: "old"), group: "match")
+        world.writeToken(of: "new", entry: .start(type: "Match"))
+        world.writeToken(of: "young", entry: .update(activity: "young"), group: "match")
+        world.writeStart(of: "young", in: "match", generation: 1, at: now - 2 * hour)
+        world.writeToken(of: "old", entry: .update(activity: "old"), group: "match")
         // The lower of the two clocks says when an activity ends.
-        world.start("old", in: "match", generation: 1, at: now - 8 * hour + min(0, seconds * 1000))
+        world.writeStart(of: "old", in: "match", generation: 1, at: now - 8 * hour + min(0, seconds * 1000))
         var wanted = update(1)
         wanted.deadline = now / 1000 + 1800
-        world.expand(wanted)
-        world.expand(
-            ExpanderBed.expansion(
-                .start, of: "other", send: "s", version: 1_763_600_001, generation: 1_763_600_001))
+        world.write(wanted)
+        world.write(
+            ExpanderTestBed.makeExpansion(
+                of: .start, group: "other", send: "s", version: 1_763_600_001, generation: 1_763_600_001))
         #expect(world.finish())
         let stage = try await ExpanderStage(
             bed, directory: directory.path, clock: { .now(plus: seconds * 1000) })
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        try await eventually("all expanded") { world.isEverythingClosed() || stage.failure != nil }
         try await eventually("the END of the old activity") {
             stage.metric("flotilla_fan_out_safety_ends_total") > 0 || stage.failure != nil
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        let jobs = try ExpanderBed.jobs(in: bed)
+        let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.filter { $0.event == .update }.map(\.entry).sorted() == ["update:old", "update:young"])
         #expect(jobs.filter { $0.event == .end }.map(\.entry) == ["update:old"])
         #expect(jobs.filter { $0.event == .start }.count == 1)
-        let ledger = try TopicContent(.starts, bed).newest.compactMap { key, value in
+        let ledger = try TopicContent(of: .starts, in: bed).newestValues.compactMap { key, value in
             LedgerKey(bytes: key)?.installation == "new"
                 ? try LedgerRow.decode(value, with: JSONReader()) : nil
         }
@@ -485,37 +492,39 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
-        world.report("p1", .update(activity: "a1"), group: "match")
-        world.send(raw: Array("no JSON".utf8), lane: 0)
-        world.expand(update(1))
+        let world = try ExpanderTestBed(on: bed)
+        world.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
+        world.write(raw: Array("no JSON".utf8), lane: 0)
+        world.write(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await stop(stage, behind: "all expanded", in: world)
-        #expect(try ExpanderBed.jobs(in: bed).count == 1)
-        let letters = try TopicContent(.deadLetters, bed).records
+        #expect(try ExpanderTestBed.jobs(in: bed).count == 1)
+        let letters = try TopicContent(of: .deadLetters, in: bed).records
         #expect(letters.count == 1 && letters[0].headers["flotilla-dead-stage"] == "fan-out")
     }
 
     @Test func `a send to one user does not wait behind a long send`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
-        for number in 0..<3000 { world.report("p\(number)", .update(activity: "a\(number)"), group: "match") }
-        world.report("single", .update(activity: "single"), group: "other")
-        world.expand(update(1))
-        world.expand(
-            ExpanderBed.expansion(
-                .update, of: "other", send: "single", version: 1_763_600_005, to: "single"))
+        let world = try ExpanderTestBed(on: bed)
+        for number in 0..<3000 {
+            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+        }
+        world.writeToken(of: "single", entry: .update(activity: "single"), group: "other")
+        world.write(update(1))
+        world.write(
+            ExpanderTestBed.makeExpansion(
+                of: .update, group: "other", send: "single", version: 1_763_600_005, recipient: "single"))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsAtStart = 500 })
         try await stop(stage, behind: "all expanded", in: world)
-        #expect(try ExpanderBed.jobs(in: bed).count == 3001)
-        let urgent = try TopicContent(.jobsUrgent, bed).records
-        let last = try TopicContent(.jobs, bed).records.map(\.timestamp).max() ?? 0
+        #expect(try ExpanderTestBed.jobs(in: bed).count == 3001)
+        let urgent = try TopicContent(of: .jobsUrgent, in: bed).records
+        let last = try TopicContent(of: .jobs, in: bed).records.map(\.timestamp).max() ?? 0
         #expect(urgent.count == 1 && urgent[0].timestamp <= last)
     }
 }

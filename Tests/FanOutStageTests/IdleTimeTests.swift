@@ -13,13 +13,13 @@ import Topics
 /// Tests of a fleet that is idle until retention has deleted every record of its input topics, and then
 /// starts again.
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
-    @Test(arguments: StageEnd.allCases)
-    func `a planner that starts after an idle time plans the next send`(end: StageEnd) async throws {
+    @Test(arguments: StageEnding.allCases)
+    func `a planner that starts after an idle time plans the next send`(end: StageEnding) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let sends = try ReportSender(bed, to: .sends)
-        let timed = try ReportSender(bed, to: .sendsTimed)
+        let sends = try RecordWriter(on: bed, to: .sends)
+        let timed = try RecordWriter(on: bed, to: .sendsTimed)
         let topics: [TopicName] = [.sends, .sendsTimed]
         let stage = try await PlannerStage(bed, directory: directory.path)
         for number in 0..<30 { sends.send(makeSend(.update, group: "g\(number)", id: "first\(number)")) }
@@ -30,7 +30,7 @@ import Topics
         try await eventually("the first sends are planned") { stage.handled == 36 || stage.failure != nil }
         await stage.stop()
         try await eventually("the idle time has passed") {
-            try bed.passIdleTime(after: end, group: "planner", reading: topics)
+            try bed.simulateIdleTime(after: end, group: "planner", reading: topics)
         }
         let again = try await PlannerStage(bed, directory: directory.path, after: stage)
         for number in 0..<30 { sends.send(makeSend(.update, group: "g\(number)", id: "second\(number)")) }
@@ -41,7 +41,7 @@ import Topics
         #expect(again.failure == nil)
         try await eventually("the stage is ready") { again.obstacles == [] }
         // The weather makes a stage start over, because leaders are away.
-        if TestCluster.weatherSeed == nil { #expect(again.startedOver == 0) }
+        if TestCluster.delaySeed == nil { #expect(again.startedOver == 0) }
         await again.stop()
     }
 
@@ -49,7 +49,7 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
         try bed.sendInTransactions(
@@ -63,33 +63,35 @@ import Topics
             }
         }
         #expect(stage.failure == nil)
-        if TestCluster.weatherSeed == nil { #expect(stage.startedOver == 0) }
+        if TestCluster.delaySeed == nil { #expect(stage.startedOver == 0) }
         await stage.stop()
     }
 
-    @Test(arguments: StageEnd.allCases)
-    func `an expander that starts after an idle time expands the next send`(end: StageEnd) async throws {
+    @Test(arguments: StageEnding.allCases)
+    func `an expander that starts after an idle time expands the next send`(end: StageEnding) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         for number in 0..<60 {
-            world.report("p\(number)", .update(activity: "a\(number)"), group: "match")
+            world.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
-        world.expand(update(1))
+        world.write(update(1))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
-        try await eventually("the first send is expanded") { world.isDone() || stage.failure != nil }
+        try await eventually("the first send is expanded") {
+            world.isEverythingClosed() || stage.failure != nil
+        }
         await stage.stop()
         try await eventually("the idle time has passed") {
-            try bed.passIdleTime(
+            try bed.simulateIdleTime(
                 after: end, group: "expander", reading: [.expansions, .expansionsUrgent])
         }
         let again = try await ExpanderStage(bed, directory: directory.path, after: stage)
-        world.expand(update(2))
+        world.write(update(2))
         #expect(world.finish())
         try await eventually("the next send is expanded") {
-            try ExpanderBed.jobs(in: bed).count == 120 || again.failure != nil
+            try ExpanderTestBed.jobs(in: bed).count == 120 || again.failure != nil
         }
         #expect(again.failure == nil)
         try await eventually("the stage is ready") { again.obstacles == [] }
@@ -101,9 +103,9 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let sends = try ReportSender(bed, to: .sends)
+        let sends = try RecordWriter(on: bed, to: .sends)
         let stage = try await PlannerStage(bed, directory: directory.path)
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "first\(number)")) }
         #expect(sends.finish())
@@ -141,12 +143,12 @@ import Topics
     }
 
     private func update(_ number: Int64) -> Expansion {
-        ExpanderBed.expansion(
-            .update, of: "match", send: "u\(number)", version: 1_763_600_000 + number)
+        ExpanderTestBed.makeExpansion(
+            of: .update, group: "match", send: "u\(number)", version: 1_763_600_000 + number)
     }
 }
 
-extension IngestBed {
+extension TestBed {
     /// Writes each send in a separate transaction.
     func sendInTransactions(_ sends: [Send], to name: TopicName) throws {
         let producer = try TransactionalProducer(

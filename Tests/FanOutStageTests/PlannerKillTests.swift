@@ -13,23 +13,24 @@ import Testing
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        var plan = PlannerKills.Plan()
+        var plan = PlannerKillTest.Plan()
         plan.steps = [
             .deadLettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed, .notesSent,
             .restored,
             .held,
         ]
-        plan.sends = 2000 * trials(1)
+        plan.sends = 2000 * trialCount(base: 1)
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)
-        let result = try await PlannerKills(
-            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        let result = try await PlannerKillTest(
+            plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
+            directory: directory.path
         ).run()
         #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
         #expect(result.sends > 0 && result.deadLetters > 0)
-        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
     }
 }

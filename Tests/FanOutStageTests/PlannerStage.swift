@@ -18,7 +18,7 @@ final class PlannerStage: Sendable {
 
     /// - Parameter before: The stage to restart, with the same slot.
     init(
-        _ bed: IngestBed, directory: String, after before: PlannerStage? = nil,
+        _ bed: TestBed, directory: String, after before: PlannerStage? = nil,
         _ change: (inout FanOutSettings) -> Void = { _ in },
         onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
     ) async throws {
@@ -59,12 +59,12 @@ final class PlannerStage: Sendable {
     var startedOver: Int { Int(metric("flotilla_fan_out_started_over_total{loop=\"planner\"}")) }
 }
 
-extension IngestBed {
+extension TestBed {
     /// Returns the planner's verdicts on each send in `progress`, in order.
     func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
         var said: [String: [ProgressRecord.PlannerVerdict]] = [:]
-        for record in try TopicContent(.progress, self).records {
+        for record in try TopicContent(of: .progress, in: self).records {
             let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
             if case .planner(let part) = progress.part {
                 said[progress.send, default: []].append(part.verdict)
@@ -77,7 +77,7 @@ extension IngestBed {
     func expansions() throws -> [(lane: Int32, isUrgent: Bool, request: ExpansionRequest)] {
         let reader = JSONReader(limits: Expansion.limits)
         return try [TopicName.expansions, .expansionsUrgent].flatMap { topic in
-            try TopicContent(topic, self).records.map { record in
+            try TopicContent(of: topic, in: self).records.map { record in
                 (
                     record.partition, topic == .expansionsUrgent,
                     try ExpansionRequest.decode(record.value ?? [], with: reader)
@@ -88,7 +88,7 @@ extension IngestBed {
 
     func notes() throws -> [SupersededVersions] {
         let reader = JSONReader()
-        return try TopicContent(.superseded, self).records.map {
+        return try TopicContent(of: .superseded, in: self).records.map {
             try SupersededVersions.decode($0.value ?? [], with: reader)
         }
     }
@@ -105,7 +105,7 @@ func makeSend(
         content.alert = Alert(title: .plain("Kick-off"))
     }
     return Send(
-        id: id, app: IngestBed.app.id, group: group, audience: audience, content: content, priority: 10,
+        id: id, app: TestBed.app.id, group: group, audience: audience, content: content, priority: 10,
         acceptedAt: 1_763_600_000_000)
 }
 
@@ -114,7 +114,7 @@ func raw(_ text: String) -> RawJSON {
     return bytes.withUnsafeMutableBytes { RawJSON(accepted: UnsafeRawBufferPointer($0)) }
 }
 
-extension ReportSender {
-    func send(_ send: Send) { self.send(key: send.scopeKey?.bytes, value: send.encoded()) }
-    func send(_ cancel: Cancellation) { send(key: cancel.scopeKey?.bytes, value: cancel.encoded()) }
+extension RecordWriter {
+    func send(_ send: Send) { self.write(key: send.scopeKey?.bytes, value: send.encoded()) }
+    func send(_ cancel: Cancellation) { write(key: cancel.scopeKey?.bytes, value: cancel.encoded()) }
 }

@@ -16,50 +16,50 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
-        var mix = SendMix(seed: UInt64.random(in: 0...9999))
-        var chance = SeededGenerator(7)
-        let sender = try ReportSender(bed, to: .sends)
+        var mix = SendGenerator(seed: UInt64.random(in: 0...9999))
+        var chance = SeededGenerator(seed: 7)
+        let sender = try RecordWriter(on: bed, to: .sends)
         for number in 0..<2000 {
             if number % 100 == 7 {
-                sender.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
+                sender.write(key: Array("shop/poison".utf8), value: InvalidRecord.random(using: &chance))
             } else if number % 100 == 9 {
                 // This partition is not the one of the send's group.
                 let sent = mix.next()
                 let home = Murmur2.partition(forKey: sent.key.span, partitionCount: 4)
-                sender.send(key: sent.key, value: sent.value, partition: Int32((home + 1) % 4))
+                sender.write(key: sent.key, value: sent.value, partition: Int32((home + 1) % 4))
             } else {
                 let sent = mix.next()
-                sender.send(key: sent.key, value: sent.value)
+                sender.write(key: sent.key, value: sent.value)
             }
         }
         #expect(sender.finish())
         try await eventually("all sends are handled") { stage.handled == 2000 || stage.failure != nil }
         try await eventually("no send is held") {
-            try !TopicContent(.groups, bed).newest.values.contains { row in
+            try !TopicContent(of: .groups, in: bed).newestValues.values.contains { row in
                 String(decoding: row, as: UTF8.self).contains("\"held\":")
             }
         }
         #expect(stage.failure == nil)
         #expect(stage.startedOver == 0)
         await stage.stop()
-        let model = try PlannerModel(TopicContent(.sends, bed), lanes: 4)
+        let model = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: 4)
         let fault = try model.fault(in: bed)
         #expect(fault == nil, "\(fault ?? "")")
-        let letters = try TopicContent(.deadLetters, bed)
-        #expect(letters.records.count == model.misfits.count)
+        let letters = try TopicContent(of: .deadLetters, in: bed)
+        #expect(letters.records.count == model.rejectedPositions.count)
         #expect(
             Set(letters.records.compactMap { $0.headers["flotilla-dead-code"] }).contains("wrong_partition"))
     }
 
     @Test func `the verdict on a send is in progress, and senders get a note`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
-        let sender = try ReportSender(bed, to: .sends)
+        let sender = try RecordWriter(on: bed, to: .sends)
         var start = makeSend(.start, to: .everyone, id: "start")
         start.fingerprint = "f1"
         start.endDate = 4_000_000_000
@@ -109,17 +109,17 @@ import Topics
         #expect(Set(stops.map(\.lane)) == [0, 1, 2])
         let notes = try bed.notes()
         #expect(notes.last?.cancelledSends == ["all"])
-        let schedules = try TopicContent(.schedulesAuto, bed).records
+        let schedules = try TopicContent(of: .schedulesAuto, in: bed).records
         #expect(schedules.count == 1)
         #expect(schedules.first?.key.map { String(decoding: $0, as: UTF8.self) } == "shop/g:match")
     }
 
     @Test func `timed sends of the scheduler are planned like sends of a gateway`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
-        let sender = try ReportSender(bed, to: .sends)
+        let sender = try RecordWriter(on: bed, to: .sends)
         sender.send(makeSend(.start, to: .everyone, id: "start"))
         sender.send(makeSend(.end, id: "end"))
         #expect(sender.finish())
@@ -155,10 +155,10 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let stage = try await PlannerStage(bed, directory: directory.path)
-        let sender = try ReportSender(bed, to: .sends)
+        let sender = try RecordWriter(on: bed, to: .sends)
         for number in 0..<40 { sender.send(makeSend(.update, id: "u\(number)", state: number)) }
         #expect(sender.finish())
         try await eventually("the newest send is planned") { try bed.verdicts()["u39"]?.last == .planned }

@@ -21,13 +21,13 @@ import Topics
         step: PlannerStep
     ) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed, to: .sends)
-        var mix = SendMix(seed: 5)
+        let sender = try RecordWriter(on: bed, to: .sends)
+        var mix = SendGenerator(seed: 5)
         for _ in 0..<300 {
             let sent = mix.next()
-            sender.send(key: sent.key, value: sent.value)
+            sender.write(key: sent.key, value: sent.value)
         }
         #expect(sender.finish())
         let times = TracedLock(0)
@@ -57,14 +57,14 @@ import Topics
             })
         try await eventually("all sends are handled") { stage.handled == 300 || stage.failure != nil }
         try await eventually("no send is held") {
-            try !TopicContent(.groups, bed).newest.values.contains { row in
+            try !TopicContent(of: .groups, in: bed).newestValues.values.contains { row in
                 String(decoding: row, as: UTF8.self).contains("\"held\":")
             }
         }
         #expect(stage.failure == nil)
         #expect(stage.startedOver == 1)
         await stage.stop()
-        let fault = try PlannerModel(TopicContent(.sends, bed), lanes: 2).fault(in: bed)
+        let fault = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: 2).fault(in: bed)
         #expect(fault == nil, "\(fault ?? "")")
     }
 }

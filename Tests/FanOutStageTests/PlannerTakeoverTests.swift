@@ -19,11 +19,11 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let sender = try ReportSender(bed, to: .sends)
+        let sender = try RecordWriter(on: bed, to: .sends)
         let first = try await PlannerStage(bed, directory: one.path)
-        let groups = 300 * trials(1)
+        let groups = 300 * trialCount(base: 1)
         for number in 0..<groups { sender.send(makeSend(.update, group: "m\(number)", id: "s\(number)")) }
         #expect(sender.finish())
         try await eventually("all sends are handled") { first.handled == groups || first.failure != nil }
@@ -56,9 +56,9 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let sender = try ReportSender(bed, to: .sends)
+        let sender = try RecordWriter(on: bed, to: .sends)
         let first = try await PlannerStage(bed, directory: one.path)
         for number in 0..<7 {
             sender.send(makeSend(.update, group: "burst", id: "b\(number)", state: number))
@@ -78,7 +78,7 @@ import Topics
             })
         let key = ScopeKey(app: "shop", group: "burst")
         let cancel = Cancellation(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
-        sender.send(key: key.bytes, value: cancel.encoded())
+        sender.write(key: key.bytes, value: cancel.encoded())
         #expect(sender.finish())
         let walk = TracedLock(WalkBesideCancel())
         let nothing = ThreadSignal()
@@ -88,7 +88,7 @@ import Topics
                 switch step {
                 case .batchRead:
                     // The snapshot hides the change from the view.
-                    walk.withLock { $0.view = $0.view ?? (try? HeldPicture(bed, of: .groups)) }
+                    walk.withLock { $0.view = $0.view ?? (try? OpenTransaction(on: bed, topic: .groups)) }
                 case .overlayUpdated: walk.withLock { $0.hasChanged = $0.view != nil }
                 case .scanned:
                     if walk.withLock({ $0.hasChanged }) { return }
@@ -100,7 +100,7 @@ import Topics
             try bed.verdicts()["b6"]?.last == .planned || second.failure != nil
         }
         #expect(second.failure == nil)
-        try walk.withLock { $0.view }?.end()
+        try walk.withLock { $0.view }?.abort()
         await second.stop()
     }
 
@@ -108,14 +108,14 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
-        let sender = try ReportSender(bed, to: .sends)
-        var mix = SendMix(seed: 3)
+        let sender = try RecordWriter(on: bed, to: .sends)
+        var mix = SendGenerator(seed: 3)
         func send(_ count: Int) {
             for _ in 0..<count {
                 let sent = mix.next()
-                sender.send(key: sent.key, value: sent.value)
+                sender.write(key: sent.key, value: sent.value)
             }
         }
         send(200)
@@ -131,20 +131,20 @@ import Topics
         send(200)
         #expect(sender.finish())
         try await eventually("all sends are committed and no send is held") {
-            try bed.isRead(by: "planner", [.sends])
-                && !TopicContent(.groups, bed).newest.values.contains { row in
+            try bed.isEverythingRead(by: "planner", in: [.sends])
+                && !TopicContent(of: .groups, in: bed).newestValues.values.contains { row in
                     String(decoding: row, as: UTF8.self).contains("\"held\":")
                 }
         }
         await second.stop()
         #expect(first.failure == nil && second.failure == nil)
-        let fault = try PlannerModel(TopicContent(.sends, bed), lanes: 4).fault(in: bed)
+        let fault = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: 4).fault(in: bed)
         #expect(fault == nil, "\(fault ?? "")")
     }
 
     @Test func `rows beyond their retention are deleted by the cluster's time`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let now = WallTime.now().milliseconds
         var old = GroupRow()
@@ -160,13 +160,15 @@ import Topics
         }
         try bed.writeGroups([("old", old), ("young", young)], seen: seen)
         let stage = try await PlannerStage(bed, directory: directory.path) { $0.sweepMilliseconds = 1000 }
-        let sender = try ReportSender(bed, to: .sends)
+        let sender = try RecordWriter(on: bed, to: .sends)
         sender.send(makeSend(.update, id: "s"))
         #expect(sender.finish())
         try await eventually("the old rows are gone") {
-            try TopicContent(.groups, bed).newest.keys.count == 3
+            try TopicContent(of: .groups, in: bed).newestValues.keys.count == 3
         }
-        let left = try TopicContent(.groups, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) }
+        let left = try TopicContent(of: .groups, in: bed).newestValues.keys.map {
+            String(decoding: $0, as: UTF8.self)
+        }
         #expect(left.sorted() == ["/shop/young", "shop/match", "shop/young"])
         // A deleted group starts as a new one.
         sender.send(makeSend(.end, group: "old", id: "t"))
@@ -178,11 +180,11 @@ import Topics
 }
 
 private struct WalkBesideCancel {
-    var view: HeldPicture?
+    var view: OpenTransaction?
     var hasChanged = false
 }
 
-extension IngestBed {
+extension TestBed {
     /// Writes rows as an earlier planner would have.
     fileprivate func writeGroups(
         _ groups: [(name: String, row: GroupRow)], seen: [(id: String, row: SendIdempotencyRow)] = []

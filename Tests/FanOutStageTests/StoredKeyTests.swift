@@ -26,20 +26,20 @@ import Topics
     /// quarter of the cost of starts.
     @Test func `starts are written in the order of their view`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderBed(bed)
+        let world = try ExpanderTestBed(on: bed)
         let phones = 2000
-        for number in 0..<phones { world.report("p\(number)", .start(type: "Match")) }
-        world.expand(
-            ExpanderBed.expansion(
-                .start, of: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        world.write(
+            ExpanderTestBed.makeExpansion(
+                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
         #expect(world.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) { $0.pageRowsAtStart = 1000 }
-        try await eventually("all expanded") { world.isDone() || stage.failure != nil }
+        try await eventually("all expanded") { world.isEverythingClosed() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
-        let stored = try TopicContent(.starts, bed).records.compactMap { record -> [UInt8]? in
+        let stored = try TopicContent(of: .starts, in: bed).records.compactMap { record -> [UInt8]? in
             guard let key = record.key, LedgerKeyParts(key.span) != nil else { return nil }
             var stored: [UInt8] = []
             ScopesRowOrder.writeStoredKey(for: key.span, to: &stored)

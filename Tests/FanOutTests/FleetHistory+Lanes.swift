@@ -9,7 +9,7 @@ import Simulation
 extension FleetHistory {
     func owner(of lane: Int) throws -> LaneOwner {
         if let owner = owners[lane] { return owner }
-        let owner = try LaneOwner(lane, path(lane, random.below(2)), topics[lane])
+        let owner = try LaneOwner(lane, path(lane, random.number(below: 2)), topics[lane])
         owners[lane] = owner
         return owner
     }
@@ -21,8 +21,8 @@ extension FleetHistory {
             registryUpTo: isCalm
                 ? topic.registry.count
                 : topic.committed.registry
-                    + random.below(topic.registry.count - topic.committed.registry + 1),
-            isUrgent: chance(50), expansions: random.below(4), rowsMax: 1 + random.below(4))
+                    + random.number(below: topic.registry.count - topic.committed.registry + 1),
+            isUrgent: chance(50), expansions: random.number(below: 4), rowsMax: 1 + random.number(below: 4))
         let outcome = try owner.run(plan, on: topic, now: stamp)
         if !isCalm, chance(20) {
             // The transaction fails. The next owner of the lane begins at the committed offsets.

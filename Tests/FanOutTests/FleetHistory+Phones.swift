@@ -6,7 +6,7 @@ import Simulation
 extension FleetHistory {
     func deliver() throws {
         waiting.shuffle(using: &random)
-        for _ in 0..<min(waiting.count, 1 + random.below(8)) {
+        for _ in 0..<min(waiting.count, 1 + random.number(below: 8)) {
             if let job = waiting.popLast() { try deliver(job) }
         }
     }
@@ -47,7 +47,7 @@ extension FleetHistory {
     }
 
     func report() {
-        let index = random.below(phones.count)
+        let index = random.number(below: phones.count)
         if phones[index].startToken == nil || chance(5) { return reportStart(index) }
         if chance(4) {
             beginByItself(index, "solo")
@@ -64,8 +64,8 @@ extension FleetHistory {
 
     /// Lets an app begin an activity itself.
     func beginByItself() {
-        let index = fate.below(phones.count)
-        beginByItself(index, fate.below(isSilent ? 1 : 4) == 3 ? "chest" : "match")
+        let index = fate.number(below: phones.count)
+        beginByItself(index, fate.number(below: isSilent ? 1 : 4) == 3 ? "chest" : "match")
     }
 
     func beginByItself(_ index: Int, _ group: String) {

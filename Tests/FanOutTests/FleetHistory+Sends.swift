@@ -5,13 +5,14 @@ import Simulation
 // The sends to the fleet, and the planner's work on them.
 extension FleetHistory {
     func send() throws {
-        now += Int64(random.below(2))
+        now += Int64(random.number(below: 2))
         sends += 1
-        let event: PushEvent = [.start, .start, .update, .update, .update, .update, .end][random.below(7)]
-        let group = ["match", "match", "solo", isSilent ? "match" : "chest"][random.below(4)]
+        let event: PushEvent = [.start, .start, .update, .update, .update, .update, .end][
+            random.number(below: 7)]
+        let group = ["match", "match", "solo", isSilent ? "match" : "chest"][random.number(below: 4)]
         if group == "solo", event == .start { return }
         let users = Array(Set(phones.map(\.user))).sorted()
-        let some = Array(users.shuffled(using: &random).prefix(1 + random.below(2)))
+        let some = Array(users.shuffled(using: &random).prefix(1 + random.number(below: 2)))
         var audience: Audience = event == .start ? .everyone : .group
         if chance(35) { audience = .users(some) }
         if group == "chest" { audience = .users([some[0]]) }
@@ -19,20 +20,23 @@ extension FleetHistory {
         send.acceptedAt = stamp
         if group == "chest" { send.owner = .user(some[0]) }
         if event == .update, chance(15) { send.isConflatable = false }
-        if happenings.contains(.restarts), event == .start { send.forcesRestart = fate.below(100) < 25 }
+        if happenings.contains(.restarts), event == .start {
+            send.forcesRestart = fate.number(below: 100) < 25
+        }
         sent.append(send)
         try take(try planner.plan(.send(send), stamp: stamp, app: shop, in: &rows))
     }
 
     /// Sends an update or an END by the ids of some activities.
     func sendByName() throws {
-        let group = ["match", "match", "solo"][fate.below(3)]
+        let group = ["match", "match", "solo"][fate.number(below: 3)]
         let all = phones.flatMap(\.activities).filter { $0.group == group }.map(\.id)
         if all.isEmpty { return }
         sends += 1
-        let names = Array(all.shuffled(using: &fate).prefix(1 + fate.below(2)))
+        let names = Array(all.shuffled(using: &fate).prefix(1 + fate.number(below: 2)))
         var send = makeSend(
-            fate.below(3) == 0 ? .end : .update, to: .activities(names), group: group, id: "s\(sends)",
+            fate.number(below: 3) == 0 ? .end : .update, to: .activities(names), group: group,
+            id: "s\(sends)",
             state: sends)
         send.acceptedAt = stamp
         sent.append(send)

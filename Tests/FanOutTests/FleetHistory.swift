@@ -49,12 +49,12 @@ final class FleetHistory {
 
     /// - Parameter happenings: The additional kinds of events. Nil chooses some by the seed.
     init(seed: UInt64, happenings: Happenings? = nil) throws {
-        fate = SeededGenerator(seed &+ 2)
-        let some = Happenings(rawValue: fate.below(Happenings.all.rawValue + 1))
+        fate = SeededGenerator(seed: seed &+ 2)
+        let some = Happenings(rawValue: fate.number(below: Happenings.all.rawValue + 1))
         self.happenings = happenings ?? some
-        random = SeededGenerator(seed)
-        patience = SeededGenerator(seed &+ 1)
-        isSilent = random.below(2) == 0
+        random = SeededGenerator(seed: seed)
+        patience = SeededGenerator(seed: seed &+ 1)
+        isSilent = random.number(below: 2) == 0
         directory = try TemporaryDirectory()
         let lanes = lanes
         planner = Planner(lanes: lanes) { _, recipient in recipient.text.utf8.count % lanes }
@@ -68,7 +68,7 @@ final class FleetHistory {
 
     var stamp: Int64 { (dawn + now) * 1000 }
     func lane(of user: String) -> Int { (user.utf8.count + 2) % lanes }
-    func chance(_ percent: Int) -> Bool { random.below(100) < percent }
+    func chance(_ percent: Int) -> Bool { random.number(below: 100) < percent }
 
     // MARK: Steps
 
@@ -84,17 +84,17 @@ final class FleetHistory {
 
     func step() throws {
         steps += 1
-        if patience.below(100) < 30 { try answer() }
-        if happenings.contains(.ownActivities), fate.below(100) < 3 { beginByItself() }
-        if happenings.contains(.namedActivities), fate.below(100) < 6 { try sendByName() }
-        switch random.below(100) {
+        if patience.number(below: 100) < 30 { try answer() }
+        if happenings.contains(.ownActivities), fate.number(below: 100) < 3 { beginByItself() }
+        if happenings.contains(.namedActivities), fate.number(below: 100) < 6 { try sendByName() }
+        switch random.number(below: 100) {
         case 0..<18: try send()
         case 18..<22: try cancel()
-        case 22..<62: try turn(random.below(lanes))
+        case 22..<62: try turn(random.number(below: lanes))
         case 62..<74: try deliver()
         case 74..<90: report()
-        case 90..<96: try goOn(Int64(random.below(4)))
-        default: try move(random.below(lanes))
+        case 90..<96: try goOn(Int64(random.number(below: 4)))
+        default: try move(random.number(below: lanes))
         }
     }
 
@@ -111,7 +111,7 @@ final class FleetHistory {
     func move(_ lane: Int) throws {
         try owners[lane]?.close()
         owners[lane] = nil
-        if chance(30) { try FileManager.default.removeItem(atPath: path(lane, random.below(2))) }
+        if chance(30) { try FileManager.default.removeItem(atPath: path(lane, random.number(below: 2))) }
     }
 
     func path(_ lane: Int, _ process: Int) -> String {

@@ -9,7 +9,7 @@ struct FleetHistoryTests {
     {
         let asked = getenv("TEST_SEED").flatMap { UInt64(String(cString: $0)) }
         let seed = asked ?? UInt64.random(in: 0...UInt64.max)
-        for number in 0..<UInt64(asked == nil ? trials(60) : 1) {
+        for number in 0..<UInt64(asked == nil ? trialCount(base: 60) : 1) {
             let history = try FleetHistory(seed: seed &+ number)
             do {
                 try history.live(steps: 160)

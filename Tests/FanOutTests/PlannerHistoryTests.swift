@@ -27,7 +27,7 @@ private let users = ["a", "bb", "ccc", "dddd"]
 
 @Test func `in any order of sends, a newer send has the higher version for each user`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var generator = SeededGenerator(seed)
+    var generator = SeededGenerator(seed: seed)
     for history in 0..<500 { try live(&generator, "seed \(seed), history \(history)") }
 }
 

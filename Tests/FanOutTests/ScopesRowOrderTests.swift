@@ -20,22 +20,25 @@ struct ScopesRowOrderTests {
     }
 
     @Test func `each key of starts has a unique stored key and is restored from it`() {
-        var chance = SeededGenerator(UInt64.random(in: 0...UInt64.max))
+        var chance = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
         var seen: [[UInt8]: [UInt8]] = [:]
         func name() -> String {
             String(
-                (0...chance.below(6)).map { _ in ["a", "/", "%", "7", "ö", "u:", "\u{0}"][chance.below(7)] }
-                    .joined())
+                (0...chance.number(below: 6)).map { _ in
+                    ["a", "/", "%", "7", "ö", "u:", "\u{0}"][chance.number(below: 7)]
+                }
+                .joined())
         }
-        for _ in 0..<trials(20_000) {
-            let recipient = chance.below(2) == 0 ? Recipient.user(name()) : .installation(name())
+        for _ in 0..<trialCount(base: 20_000) {
+            let recipient = chance.number(below: 2) == 0 ? Recipient.user(name()) : .installation(name())
             let group = ScopeKey(app: "shop", group: name())
             let ledger = LedgerKey(
                 app: "shop", subject: .group(name()), recipient: recipient,
-                generation: Int64(chance.below(3)),
+                generation: Int64(chance.number(below: 3)),
                 installation: name()
             ).bytes
-            let row = LedgerRow(version: 1, startedAt: Int64(chance.below(100)), type: name()).encoded()
+            let row = LedgerRow(version: 1, startedAt: Int64(chance.number(below: 100)), type: name())
+                .encoded()
             let alone = LedgerKey(
                 app: "shop", subject: .activity(name()), recipient: recipient, generation: 1,
                 installation: name())

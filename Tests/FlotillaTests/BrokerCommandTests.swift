@@ -6,19 +6,19 @@ import Testing
 struct BrokerCommandTests {
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
-        try await body(directory.file("data"))
+        try await body(directory.filePath(named: "data"))
     }
 
     private func broker(_ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
-            builtProduct("flotilla"),
-            ["broker", "--log-format", "text", "--admin-listen", "127.0.0.1:0"] + arguments)
+            builtProductPath(named: "flotilla"),
+            arguments: ["broker", "--log-format", "text", "--admin-listen", "127.0.0.1:0"] + arguments)
     }
 
     @Test func `SIGTERM stops the broker cleanly`() async throws {
         try await withDirectory { path in
             let broker = try broker("--data", path, "--listen", "127.0.0.1:0")
-            try await broker.waitFor("broker: serving")
+            try await broker.waitForOutput(containing: "broker: serving")
             broker.send(signal: SIGTERM)
             #expect(try await broker.exitStatus() == 0)
             #expect(broker.errors.contains("stopped"))
@@ -28,7 +28,7 @@ struct BrokerCommandTests {
     @Test func `only one broker can use a data directory`() async throws {
         try await withDirectory { path in
             let first = try broker("--data", path, "--listen", "127.0.0.1:0")
-            try await first.waitFor("broker: serving")
+            try await first.waitForOutput(containing: "broker: serving")
             let second = try broker("--data", path, "--listen", "127.0.0.1:0")
             #expect(try await second.exitStatus() == 75)
             #expect(second.errors.contains("in use by another process"))
@@ -41,8 +41,8 @@ struct BrokerCommandTests {
             #expect(try await refused.exitStatus() == 78)
             #expect(refused.errors.contains("--allow-remote"))
             let allowed = try broker("--data", path, "--listen", "0.0.0.0:0", "--allow-remote")
-            try await allowed.waitFor("without TLS")
-            try await allowed.waitFor("broker: serving")
+            try await allowed.waitForOutput(containing: "without TLS")
+            try await allowed.waitForOutput(containing: "broker: serving")
         }
     }
 
@@ -51,7 +51,7 @@ struct BrokerCommandTests {
     {
         try await withDirectory { path in
             let first = try broker("--data", path, "--listen", "127.0.0.1:0")
-            try await first.waitFor("broker: serving")
+            try await first.waitForOutput(containing: "broker: serving")
             first.send(signal: SIGTERM)
             #expect(try await first.exitStatus() == 0)
             let logs = try FileManager.default.contentsOfDirectory(atPath: path + "/logs").count - 1
@@ -63,10 +63,11 @@ struct BrokerCommandTests {
             #expect(try await refused.exitStatus() == 65)
             #expect(refused.errors.contains("flotilla repair"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/logs").count == logs)
-            let repair = try ChildProcess(builtProduct("flotilla"), ["repair", "--data", path, "--yes"])
+            let repair = try ChildProcess(
+                builtProductPath(named: "flotilla"), arguments: ["repair", "--data", path, "--yes"])
             #expect(try await repair.exitStatus() == 0)
             let last = try broker("--data", path, "--listen", "127.0.0.1:0")
-            try await last.waitFor("broker: serving")
+            try await last.waitForOutput(containing: "broker: serving")
         }
     }
 }

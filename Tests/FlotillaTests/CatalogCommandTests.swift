@@ -22,7 +22,9 @@ struct CatalogCommandTests {
     private func kcat(_ topic: String) async throws -> String {
         let process = try ChildProcess(
             "kcat",
-            ["-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-f", "%p %k %s\n"])
+            arguments: [
+                "-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-f", "%p %k %s\n",
+            ])
         #expect(try await process.exitStatus() == 0)
         return process.output
     }
@@ -33,9 +35,10 @@ struct CatalogCommandTests {
         let again = try await installation.flotilla(
             "apps", "create", "shop", "--bundle-id", "x", "--team-id", "ABCDE12345", "--key-id", "KEY1234567")
         #expect(again.status == 64 && again.errors.contains("there is an app shop already"))
-        let file = try directory.write(
-            "shop.json",
-            #"{"bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":"1h","requiredAttributes":["home"]}]}"#
+        let file = try directory.writeFile(
+            named: "shop.json",
+            content:
+                #"{"bundleId":"com.example.shop","environments":["production"],"teamId":"ABCDE12345","keyId":"KEY1234567","activityTypes":[{"name":"Match","updateTokenTtl":"1h","requiredAttributes":["home"]}]}"#
         )
         let updated = try await installation.flotilla(
             "apps", "update", "shop", "--file", file, "--environments", "production,sandbox", "--json")
@@ -114,7 +117,7 @@ struct CatalogCommandTests {
     private func proof(of user: String, by secret: String) async throws -> String {
         let openssl = try ChildProcess(
             "sh",
-            [
+            arguments: [
                 "-c", "printf %s \"$1\" | openssl dgst -sha256 -hmac \"$2\" -r | cut -d' ' -f1", "sh", user,
                 secret,
             ])
@@ -126,7 +129,7 @@ struct CatalogCommandTests {
         let more = proof.map { #","userProof":"\#($0)""# } ?? ""
         let curl = try ChildProcess(
             "curl",
-            [
+            arguments: [
                 "-s", "-w", "%{http_code}", "-H", "Authorization: Bearer \(key)", "-d",
                 #"{"environment":"production","installationId":"phone-1","kind":"profile","userId":"\#(user)"\#(more)}"#,
                 "http://\(installation.gateway)/v1/reports",
@@ -139,7 +142,7 @@ struct CatalogCommandTests {
         try await createShop()
         let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        let file = ["--tokens-sealing-keys-file", directory.file("sealing-keys")]
+        let file = ["--tokens-sealing-keys-file", directory.filePath(named: "sealing-keys")]
         func userProof(_ words: String...) async throws -> Answer {
             try await installation.flotilla(["apps", "user-proof", "shop"] + words + file)
         }
@@ -188,27 +191,29 @@ struct CatalogCommandTests {
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken", "--token",
             "c0ffee", "--tokens-sealing-keys-file",
         ]
-        let sealed = try await installation.flotilla(report + [directory.file("sealing-keys")])
+        let sealed = try await installation.flotilla(report + [directory.filePath(named: "sealing-keys")])
         #expect(sealed.status == 0, "\(sealed.errors)")
         let stored = try await kcat("reports")
         #expect(stored.contains(#""token":"s1."#) && !stored.contains("c0ffee"))
         let digits = String(repeating: "0a", count: 32)
-        let others = try directory.write("others", "hash \(digits)\nkey 1 \(digits)\n")
+        let others = try directory.writeFile(named: "others", content: "hash \(digits)\nkey 1 \(digits)\n")
         let refused = try await installation.flotilla(report + [others])
         #expect(refused.status == 78 && refused.errors.contains("not this installation's sealing keys"))
         let stage = try ChildProcess(
-            builtProduct("flotilla"),
-            [
-                "run", "gateway", "--data", directory.file("run"), "--kafka-brokers", installation.broker,
+            builtProductPath(named: "flotilla"),
+            arguments: [
+                "run", "gateway", "--data", directory.filePath(named: "run"), "--kafka-brokers",
+                installation.broker,
                 "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
                 "1", "--tokens-sealing-keys-file", others,
             ])
         #expect(try await stage.exitStatus() == 78)
         #expect(stage.errors.contains("not this installation's sealing keys"))
         let bare = try ChildProcess(
-            builtProduct("flotilla"),
-            [
-                "run", "gateway", "--data", directory.file("run"), "--kafka-brokers", installation.broker,
+            builtProductPath(named: "flotilla"),
+            arguments: [
+                "run", "gateway", "--data", directory.filePath(named: "run"), "--kafka-brokers",
+                installation.broker,
                 "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
                 "1",
             ])

@@ -14,7 +14,8 @@ func flotilla(_ arguments: String..., environment: [String: String] = [:]) async
 }
 
 func flotilla(_ arguments: [String], environment: [String: String] = [:]) async throws -> Answer {
-    let process = try ChildProcess(builtProduct("flotilla"), arguments, environment: environment)
+    let process = try ChildProcess(
+        builtProductPath(named: "flotilla"), arguments: arguments, environment: environment)
     let status = try await process.exitStatus()
     return Answer(status: status, output: process.output, errors: process.errors)
 }
@@ -56,7 +57,8 @@ func `every command has help with an example`(command: String) async throws {
 
 @Test func `config --show prints each value and its source`() async throws {
     let directory = try TemporaryDirectory()
-    let file = try directory.write("flotilla.json5", "{ log: { level: 'debug' }, /* from a file */ }")
+    let file = try directory.writeFile(
+        named: "flotilla.json5", content: "{ log: { level: 'debug' }, /* from a file */ }")
     let answer = try await flotilla(
         "config", "--show", "--config", file, environment: ["FLOTILLA_LOG_FORMAT": "text"])
     #expect(answer.status == 0)

@@ -16,7 +16,8 @@ struct CommandSpeedTests {
         for _ in 0..<5 {
             let began = Date()
             let process = try ChildProcess(
-                builtProduct("flotilla"), words + ["--kafka-brokers", installation.broker])
+                builtProductPath(named: "flotilla"),
+                arguments: words + ["--kafka-brokers", installation.broker])
             while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
             best = min(best, Date().timeIntervalSince(began))
         }

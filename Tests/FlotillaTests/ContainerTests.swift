@@ -12,7 +12,7 @@ import Testing
 
     /// The full Foundation has tables of every language, which would be more than half of the image.
     @Test func `the program links only FoundationEssentials`() async throws {
-        let libraries = try ChildProcess("ldd", [builtProduct("flotilla")])
+        let libraries = try ChildProcess("ldd", arguments: [builtProductPath(named: "flotilla")])
         #expect(try await libraries.exitStatus() == 0)
         let named = libraries.output.split(separator: "\n").filter { $0.contains("Foundation") }
         #expect(named.allSatisfy { $0.contains("libFoundationEssentials.so") }, "\(named)")

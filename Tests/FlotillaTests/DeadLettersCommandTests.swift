@@ -9,10 +9,10 @@ struct DeadLettersCommandTests {
     private func produce(_ value: String, _ installation: Installation, _ directory: TemporaryDirectory)
         async throws
     {
-        let file = try directory.write("record", "shop/i:phone-1|" + value)
+        let file = try directory.writeFile(named: "record", content: "shop/i:phone-1|" + value)
         let process = try ChildProcess(
             "kcat",
-            ["-b", installation.broker, "-t", "flotilla.reports", "-P", "-K", "|", "-l", file])
+            arguments: ["-b", installation.broker, "-t", "flotilla.reports", "-P", "-K", "|", "-l", file])
         #expect(try await process.exitStatus() == 0, "\(process.errors)")
     }
 
@@ -70,7 +70,7 @@ struct DeadLettersCommandTests {
     ])
     func `a wrong call is refused with a hint`(words: [String], status: Int32, text: String) async throws {
         let process = try ChildProcess(
-            builtProduct("flotilla"), words + ["--kafka-brokers", "127.0.0.1:1"])
+            builtProductPath(named: "flotilla"), arguments: words + ["--kafka-brokers", "127.0.0.1:1"])
         #expect(try await process.exitStatus() == status)
         #expect(process.errors.contains(text), "\(process.errors)")
     }

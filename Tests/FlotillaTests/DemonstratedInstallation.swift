@@ -12,10 +12,10 @@ struct DemonstratedInstallation {
     let data: String
 
     init(in directory: TemporaryDirectory) async throws {
-        data = directory.file("data")
+        data = directory.filePath(named: "data")
         process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "up", "--demo", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen",
                 "127.0.0.1:0",
                 "--gateway-listen", "127.0.0.1:0", "--apns-simulator-port", "0",
@@ -23,7 +23,7 @@ struct DemonstratedInstallation {
                 "0", "--apns-simulator-channels-port", "0", "--apns-simulator-sandbox-channels-port", "0",
                 "--apns-simulator-control-listen", "127.0.0.1:0", "--log-format", "text",
             ])
-        try await process.waitFor("what the phones show:")
+        try await process.waitForOutput(containing: "what the phones show:")
         let said = try #require(
             process.output.firstMatch(
                 of: #/Kafka at (\S+),.*simulated APNs at https://(\S+)\./#
@@ -40,7 +40,7 @@ struct DemonstratedInstallation {
         let name = try #require(
             FileManager.default.contentsOfDirectory(atPath: data + "/apns-simulator")
                 .first { $0.hasPrefix("AuthKey_") })
-        let keys = directory.file("keys")
+        let keys = directory.filePath(named: "keys")
         try FileManager.default.createDirectory(
             atPath: keys + "/FLOTILLA01", withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])

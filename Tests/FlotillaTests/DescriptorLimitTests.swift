@@ -13,25 +13,28 @@ struct DescriptorLimitTests {
         }
         return try ChildProcess(
             "bash",
-            ["-c", #"\#(limits); exec "$0" "$@""#, builtProduct("flotilla"), "up", "--data", data]
+            arguments: [
+                "-c", #"\#(limits); exec "$0" "$@""#, builtProductPath(named: "flotilla"), "up", "--data",
+                data,
+            ]
                 + ports + simulator + ["--log-format", "text"] + arguments)
     }
 
     private func count(of folder: String, of process: ChildProcess) throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.identifier)/\(folder)").count
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processID)/\(folder)").count
     }
 
     @Test func `the demonstration works with Debian's limit, and opens at most what it says`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(limits: "ulimit -Sn 1024", data: directory.path, "--demo")
-        try await process.waitFor("what the phones show:")
+        try await process.waitForOutput(containing: "what the phones show:")
         #expect(process.output.contains("Flotilla is up"), "\(process.output)")
         #expect(!process.errors.contains(" error "), "\(process.errors)")
-        let limits = try String(contentsOfFile: "/proc/\(process.identifier)/limits", encoding: .utf8)
+        let limits = try String(contentsOfFile: "/proc/\(process.processID)/limits", encoding: .utf8)
         let found = try #require(limits.firstMatch(of: #/Max open files +(\d+) +(\d+)/#))
         #expect(found.1 == found.2)
         let refused = try up(
-            limits: "ulimit -n 256", data: directory.file("other"), "--demo")
+            limits: "ulimit -n 256", data: directory.filePath(named: "other"), "--demo")
         #expect(try await refused.exitStatus() == 78)
         let need = try #require(
             refused.errors.firstMatch(of: #/needs (\d+) file descriptors, and its limit is 256/#),
@@ -46,7 +49,7 @@ struct DescriptorLimitTests {
         try FileManager.default.createDirectory(atPath: insight, withIntermediateDirectories: true)
         try Data().write(to: URL(fileURLWithPath: insight + "/receipts-3"))
         let process = try up(limits: "true", data: directory.path, "--demo")
-        try await process.waitFor("what the phones show:")
+        try await process.waitForOutput(containing: "what the phones show:")
         #expect(!process.output.contains("Flotilla is up"), "\(process.output)")
         #expect(process.output.contains("not every part works"), "\(process.output)")
         #expect(process.output.contains("  insight: "), "\(process.output)")

@@ -11,7 +11,7 @@ struct DoctorTests {
         let all =
             ["doctor", "--kafka-brokers", installation.broker, "--tokens-sealing-keys-file"]
             + [installation.sealingKeys] + arguments
-        let process = try ChildProcess(builtProduct("flotilla"), all)
+        let process = try ChildProcess(builtProductPath(named: "flotilla"), arguments: all)
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 

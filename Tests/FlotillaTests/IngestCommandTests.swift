@@ -7,14 +7,14 @@ struct IngestCommandTests {
     @Test func `a report becomes a row that user and installation show, without its token`() async throws {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "up", "--data", directory.path, "--broker-listen", "127.0.0.1:0", "--admin-listen",
                 "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0", "--topics-lanes", "2", "--log-format",
                 "text",
             ])
-        try await process.waitFor("broker: serving")
-        try await process.waitFor("ingest: partitions assigned")
+        try await process.waitForOutput(containing: "broker: serving")
+        try await process.waitForOutput(containing: "ingest: partitions assigned")
         let line = try #require(
             process.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
         let address = String(
@@ -29,7 +29,7 @@ struct IngestCommandTests {
             #"{"v":1,"app":"shop","environment":"production","installationId":"phone-1","userId":"jane","kind":"startToken","attributesType":"Match","token":"\#(token)"}"#
         let sent = try ChildProcess(
             "kcat",
-            [
+            arguments: [
                 "-b", address, "-P", "-t", "flotilla.reports", "-k", "shop/i:phone-1", "-X",
                 "topic.partitioner=murmur2_random",
             ],
@@ -37,8 +37,9 @@ struct IngestCommandTests {
         #expect(try await sent.exitStatus() == 0, "\(sent.errors)")
         func ask(_ command: String, _ id: String, _ form: String...) async throws -> Answer {
             let process = try ChildProcess(
-                builtProduct("flotilla"),
-                [command, id, "--app", "shop", "--topics-lanes", "2", "--kafka-brokers", address] + form)
+                builtProductPath(named: "flotilla"),
+                arguments: [command, id, "--app", "shop", "--topics-lanes", "2", "--kafka-brokers", address]
+                    + form)
             let status = try await process.exitStatus()
             return Answer(status: status, output: process.output, errors: process.errors)
         }

@@ -10,8 +10,8 @@ struct Installation {
 
     init(_ data: String, environment: [String: String] = [:]) async throws {
         process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "up", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
                 "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
             ], environment: environment)
@@ -19,7 +19,7 @@ struct Installation {
         gateway = try await Self.address(of: "gateway", in: process)
         let gateway = gateway
         try await eventually("readiness") {
-            let curl = try ChildProcess("curl", ["-s", "http://\(gateway)/readyz"])
+            let curl = try ChildProcess("curl", arguments: ["-s", "http://\(gateway)/readyz"])
             _ = try await curl.exitStatus()
             return curl.output == "ready\n"
         }
@@ -28,12 +28,13 @@ struct Installation {
     func flotilla(_ arguments: String...) async throws -> Answer { try await flotilla(arguments) }
 
     func flotilla(_ arguments: [String]) async throws -> Answer {
-        let process = try ChildProcess(builtProduct("flotilla"), arguments + ["--kafka-brokers", broker])
+        let process = try ChildProcess(
+            builtProductPath(named: "flotilla"), arguments: arguments + ["--kafka-brokers", broker])
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 
     private static func address(of service: String, in process: ChildProcess) async throws -> String {
-        try await process.waitFor("\(service): serving")
+        try await process.waitForOutput(containing: "\(service): serving")
         let line = process.errors.split(separator: "\n").first { $0.contains(" \(service): serving") }
         let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
         return try #require(field.map { String($0.dropFirst("address=".count)) })

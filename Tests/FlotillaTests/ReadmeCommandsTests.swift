@@ -23,9 +23,9 @@ struct ReadmeCommandsTests {
             let command = step.command.hasPrefix("PATH=") ? ":" : step.command
             return command.replacingOccurrences(of: "127.0.0.1:8080", with: installation.gateway)
         }.joined(separator: "\necho; echo '\(mark)'\n")
-        let path = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        let path = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent().path
         let shell = try ChildProcess(
-            "bash", ["-e", "-c", "PATH='\(path)':$PATH\n" + script],
+            "bash", arguments: ["-e", "-c", "PATH='\(path)':$PATH\n" + script],
             environment: ["FLOTILLA_KAFKA_BROKERS": installation.broker])
         #expect(try await shell.exitStatus() == 0, "\(shell.errors)")
         let outputs = shell.output.components(separatedBy: "\n\(mark)\n")

@@ -8,11 +8,11 @@ struct ReplayCommandTests {
         async throws
     {
         let directory = try TemporaryDirectory()
-        let state = directory.file("slots/slot-0/\(stage)")
+        let state = directory.filePath(named: "slots/slot-0/\(stage)")
         func rebuild(_ arguments: String...) async throws -> Answer {
             let process = try ChildProcess(
-                builtProduct("flotilla"),
-                [
+                builtProductPath(named: "flotilla"),
+                arguments: [
                     "replay", "rebuild", "--stage", stage, "--data", directory.path, "--kafka-brokers",
                     "127.0.0.1:1",
                 ] + arguments)

@@ -16,17 +16,17 @@ struct RunCommandTests {
     @Test func `up creates the topics and a file of sealing keys that only its owner can read`() async throws
     {
         let directory = try TemporaryDirectory()
-        let keys = directory.file("sealing-keys")
+        let keys = directory.filePath(named: "sealing-keys")
         var texts: [String] = []
         for _ in 1...2 {
             let process = try ChildProcess(
-                builtProduct("flotilla"),
-                [
+                builtProductPath(named: "flotilla"),
+                arguments: [
                     "up", "--data", directory.path, "--broker-listen", "127.0.0.1:0", "--admin-listen",
                     "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
                 ])
-            try await process.waitFor("broker: serving")
-            if texts.isEmpty { try await process.waitFor("topics: created topics") }
+            try await process.waitForOutput(containing: "broker: serving")
+            if texts.isEmpty { try await process.waitForOutput(containing: "topics: created topics") }
             texts.append(try String(contentsOfFile: keys, encoding: .utf8))
             process.send(signal: SIGTERM)
             #expect(try await process.exitStatus() == 0)
@@ -41,12 +41,12 @@ struct RunCommandTests {
         let directory = try TemporaryDirectory()
         func broker(at port: String) async throws -> (ChildProcess, address: String) {
             let process = try ChildProcess(
-                builtProduct("flotilla"),
-                [
-                    "broker", "--data", directory.file("broker"), "--listen", "127.0.0.1:\(port)",
+                builtProductPath(named: "flotilla"),
+                arguments: [
+                    "broker", "--data", directory.filePath(named: "broker"), "--listen", "127.0.0.1:\(port)",
                     "--admin-listen", "127.0.0.1:0", "--log-format", "text",
                 ])
-            try await process.waitFor("broker: serving")
+            try await process.waitForOutput(containing: "broker: serving")
             let found = process.errors.firstMatch(of: #/broker: serving address=(\S+)/#)
             return (process, String(try #require(found).1))
         }
@@ -56,13 +56,13 @@ struct RunCommandTests {
         )
         #expect(topics.status == 0, "\(topics)")
         let stage = try ChildProcess(
-            builtProduct("flotilla"),
-            [
-                "run", "ingest", "--data", directory.file("data"), "--topics-lanes", "1",
+            builtProductPath(named: "flotilla"),
+            arguments: [
+                "run", "ingest", "--data", directory.filePath(named: "data"), "--topics-lanes", "1",
                 "--topics-replication", "1", "--kafka-brokers", address, "--admin-listen", "127.0.0.1:0",
                 "--log-format", "text",
             ])
-        try await stage.waitFor("admin: serving")
+        try await stage.waitForOutput(containing: "admin: serving")
         let admin = String(
             try #require(stage.errors.firstMatch(of: #/admin: serving address=(\S+)/#)).1)
         func health() async throws -> Answer { try await flotilla("health-check", "--admin-listen", admin) }

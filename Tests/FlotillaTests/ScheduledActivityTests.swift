@@ -39,7 +39,7 @@ struct ScheduledActivityTests {
             "http://\(url)",
         ]
         if let body { arguments += ["-d", body] }
-        let process = try ChildProcess("curl", arguments)
+        let process = try ChildProcess("curl", arguments: arguments)
         #expect(try await process.exitStatus() == 0, "\(process.errors)")
         let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
         return Heard(
@@ -143,7 +143,7 @@ struct ScheduledActivityTests {
             ))
         try await eventually("the event of the tap") {
             let kcat = try ChildProcess(
-                "kcat", ["-b", installation.broker, "-t", "flotilla.events", "-C", "-e", "-q"])
+                "kcat", arguments: ["-b", installation.broker, "-t", "flotilla.events", "-C", "-e", "-q"])
             _ = try await kcat.exitStatus()
             return kcat.output.split(separator: "\n").contains {
                 $0.contains(#""code":"tap""#) && $0.contains(#""scheduleId":"\#(scheduleID)""#)
@@ -154,7 +154,8 @@ struct ScheduledActivityTests {
     @Test func `a send for later can be made, shown and cancelled by hand`() async throws {
         func flotilla(_ arguments: String...) async throws -> Answer {
             let process = try ChildProcess(
-                builtProduct("flotilla"), arguments + ["--kafka-brokers", installation.broker])
+                builtProductPath(named: "flotilla"),
+                arguments: arguments + ["--kafka-brokers", installation.broker])
             return Answer(
                 status: try await process.exitStatus(), output: process.output, errors: process.errors)
         }

@@ -18,7 +18,10 @@ struct SendCommandTests {
 
     private func kcat(_ topic: String) async throws -> [Substring] {
         let process = try ChildProcess(
-            "kcat", ["-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-f", "%k %s\n"])
+            "kcat",
+            arguments: [
+                "-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-f", "%k %s\n",
+            ])
         #expect(try await process.exitStatus() == 0)
         return process.output.split(separator: "\n")
     }
@@ -41,7 +44,7 @@ struct SendCommandTests {
         #expect(
             try await installation.flotilla("types", "list", "shop").output.contains("no such activity type"))
         let rule = #"{"attribute":"age","atLeast":18}"#
-        let file = try directory.write("rule.json", rule)
+        let file = try directory.writeFile(named: "rule.json", content: rule)
         #expect(
             try await installation.flotilla("segments", "put", "shop", "adults", "--file", file).status == 0)
         let shown = try await installation.flotilla("segments", "show", "shop", "adults")

@@ -30,7 +30,7 @@ struct SendPlanTests {
             "Authorization: Bearer \(key)",
         ]
         if let body { arguments += ["-H", "Content-Type: application/json", "-d", body] }
-        let curl = try ChildProcess("curl", arguments)
+        let curl = try ChildProcess("curl", arguments: arguments)
         #expect(try await curl.exitStatus() == 0)
         let answer = try JSONSerialization.jsonObject(with: Data(curl.output.utf8))
         return try #require(answer as? [String: Any], "\(curl.output)")
@@ -49,7 +49,7 @@ struct SendPlanTests {
     private func records(_ topic: String, about id: String) async throws -> Int {
         let kcat = try ChildProcess(
             "kcat",
-            [
+            arguments: [
                 "-b", installation.broker, "-t", "flotilla.\(topic)", "-C", "-e", "-q", "-X",
                 "isolation.level=read_committed",
             ])

@@ -6,13 +6,13 @@ import Testing
 struct SimulatorCommandTests {
     private func simulator(_ data: String, _ arguments: String...) async throws -> ChildProcess {
         let process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "apns-simulator", "--data", data, "--port", "0", "--sandbox-port", "0", "--channels-port",
                 "0",
                 "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0", "--log-format", "text",
             ] + arguments)
-        try await process.waitFor("Stop it:")
+        try await process.waitForOutput(containing: "Stop it:")
         return process
     }
 
@@ -24,13 +24,13 @@ struct SimulatorCommandTests {
     }
 
     private func paste(_ line: String) async throws -> Answer {
-        let shell = try ChildProcess("bash", ["-c", line])
+        let shell = try ChildProcess("bash", arguments: ["-c", line])
         return Answer(status: try await shell.exitStatus(), output: shell.output, errors: shell.errors)
     }
 
     @Test func `every printed command can be pasted, and the push is answered with 200`() async throws {
         let directory = try TemporaryDirectory()
-        let process = try await simulator(directory.file("apns"))
+        let process = try await simulator(directory.filePath(named: "apns"))
         let push = try line("Try it:", of: process)
         let pushed = try await paste(push)
         #expect(pushed.output.hasPrefix("HTTP/2 200"), "\(pushed)")
@@ -45,7 +45,7 @@ struct SimulatorCommandTests {
 
     @Test func `its CA and its key survive a restart, and only their owner can read them`() async throws {
         let directory = try TemporaryDirectory()
-        let data = directory.file("apns")
+        let data = directory.filePath(named: "apns")
         var trusted: [String] = []
         for _ in 1...2 {
             let process = try await simulator(data)
@@ -63,8 +63,9 @@ struct SimulatorCommandTests {
 
     @Test func `the journal's file has every request after a stop`() async throws {
         let directory = try TemporaryDirectory()
-        let journal = directory.file("journal.jsonl")
-        let process = try await simulator(directory.file("apns"), "--journal", journal, "--journal-sync")
+        let journal = directory.filePath(named: "journal.jsonl")
+        let process = try await simulator(
+            directory.filePath(named: "apns"), "--journal", journal, "--journal-sync")
         let push = try line("Try it:", of: process)
         for _ in 1...3 { #expect(try await paste(push).output.hasPrefix("HTTP/2 200")) }
         process.send(signal: SIGTERM)
@@ -76,16 +77,17 @@ struct SimulatorCommandTests {
 
     @Test func `a wrong script stops the start, and all its faults are reported`() async throws {
         let directory = try TemporaryDirectory()
-        let script = try directory.write(
-            "script.json", #"{"rules":[{"clse":true},{"match":{"share":2},"close":true}]}"#)
+        let script = try directory.writeFile(
+            named: "script.json", content: #"{"rules":[{"clse":true},{"match":{"share":2},"close":true}]}"#)
         let answer = try await flotilla(
-            "apns-simulator", "--data", directory.file("apns"), "--script", script, "--port", "0",
+            "apns-simulator", "--data", directory.filePath(named: "apns"), "--script", script, "--port", "0",
             "--log-level", "error")
         #expect(answer.status == 65, "\(answer)")
         #expect(answer.errors.contains("rules[0].clse is not a known field"), "\(answer)")
         #expect(answer.errors.contains("rules[1].match.share must be from 0 to 1"))
         let missing = try await flotilla(
-            "apns-simulator", "--data", directory.file("apns"), "--script", directory.file("none"), "--port",
+            "apns-simulator", "--data", directory.filePath(named: "apns"), "--script",
+            directory.filePath(named: "none"), "--port",
             "0")
         #expect(missing.status == 73 && missing.errors.contains("cannot read the script"), "\(missing)")
     }
@@ -94,14 +96,15 @@ struct SimulatorCommandTests {
         let directory = try TemporaryDirectory()
         let faults = ["expired", "wrong-host", "unknown-authority", "no-h2", "tls-1.1"]
         let process = try await simulator(
-            directory.file("apns"), "--tls-fault", faults.map { "\($0)@0" }.joined(separator: ","))
+            directory.filePath(named: "apns"), "--tls-fault", faults.map { "\($0)@0" }.joined(separator: ","))
         let trust = try line("trust", of: process)
         let ports = process.output.split(separator: "\n").filter { $0.contains("TLS fault") }
         #expect(ports.count == faults.count)
         for (fault, line) in zip(faults, ports) {
             let url = try #require(line.split(separator: " ").first { $0.hasPrefix("https://") })
             let curl = try ChildProcess(
-                "curl", ["-sS", "--http2", "--tlsv1.2", "--cacert", trust, String(url) + "/3/device/00"])
+                "curl",
+                arguments: ["-sS", "--http2", "--tlsv1.2", "--cacert", trust, String(url) + "/3/device/00"])
             let status = try await curl.exitStatus()
             #expect(status != 0 && curl.output.isEmpty, "\(fault): \(status) \(curl.errors)")
             let words =
@@ -120,7 +123,7 @@ struct SimulatorCommandTests {
         async throws
     {
         let directory = try TemporaryDirectory()
-        let process = try await simulator(directory.file("apns"), "--phones", "10")
+        let process = try await simulator(directory.filePath(named: "apns"), "--phones", "10")
         let pushed = try await paste(try line("Try it:", of: process))
         #expect(pushed.output.hasPrefix("HTTP/2 200"), "\(pushed)")
         let look = try line("Look at it:", of: process)
@@ -140,7 +143,7 @@ struct SimulatorCommandTests {
 
     @Test func `the operator's example of a day on a phone works`() async throws {
         let directory = try TemporaryDirectory()
-        let process = try await simulator(directory.file("apns"), "--phones", "2")
+        let process = try await simulator(directory.filePath(named: "apns"), "--phones", "2")
         let control = try line("control", of: process)
         #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
         let example = try #require(
@@ -163,15 +166,17 @@ struct SimulatorCommandTests {
 
     @Test func `the operator's examples that wait and check work`() async throws {
         let directory = try TemporaryDirectory()
-        let records = directory.file("records")
-        let process = try await simulator(directory.file("apns"), "--phones", "2", "--records", records)
+        let records = directory.filePath(named: "records")
+        let process = try await simulator(
+            directory.filePath(named: "apns"), "--phones", "2", "--records", records)
         let control = try line("control", of: process)
         #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
         for line in try example("wait").components(separatedBy: "\n") {
             let answer = try await paste(line.replacing("http://127.0.0.1:2199", with: control))
             #expect(answer.status == 0 && answer.output.hasPrefix(#"{"showing":1,"of":1,"#), "\(answer)")
         }
-        let reader = try ChildProcess("python3", ["-c", try example("records", "python"), records])
+        let reader = try ChildProcess(
+            "python3", arguments: ["-c", try example("records", "python"), records])
         #expect(try await reader.exitStatus() == 0, "\(reader.errors)")
         let lines = reader.output.split(separator: "\n").map { $0.split(separator: " ") }
         #expect(lines.count == 2 && lines[1][3...4] == ["200", "1"], "\(reader.output)")
@@ -181,14 +186,14 @@ struct SimulatorCommandTests {
 
     @Test func `the simulator accepts the portal file of the operator's book`() async throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("portal.json", try example("portal", "json"))
-        let process = try await simulator(directory.file("apns"), "--portal", file)
+        let file = try directory.writeFile(named: "portal.json", content: try example("portal", "json"))
+        let process = try await simulator(directory.filePath(named: "apns"), "--portal", file)
         let control = try line("control", of: process)
         #expect(try await paste(try line("Try it:", of: process)).output.hasPrefix("HTTP/2 200"))
         let phones = try await paste("curl -s '\(control)/v1/phones?from=9'").output
         #expect(phones.contains(#""environment":"sandbox","system":"17.1""#), "\(phones)")
         #expect(phones.contains(#""bundleId":"com.example.news""#) && phones.contains(#""count":11"#))
-        let key = directory.file("apns/TEAM000001/AuthKey_SANDBOX001.p8")
+        let key = directory.filePath(named: "apns/TEAM000001/AuthKey_SANDBOX001.p8")
         #expect(FileManager.default.fileExists(atPath: key))
     }
 
@@ -212,8 +217,9 @@ struct SimulatorCommandTests {
             """
         let process = try ChildProcess(
             "env",
-            [
-                "FLOTILLA=" + builtProduct("flotilla"), "APNS_DATA=" + directory.file("apns"),
+            arguments: [
+                "FLOTILLA=" + builtProductPath(named: "flotilla"),
+                "APNS_DATA=" + directory.filePath(named: "apns"),
                 checkout + "/deploy/instead-of-apns", "bash", "-c", program,
             ])
         #expect(try await process.exitStatus() == 7, "\(process.errors)")
@@ -226,9 +232,11 @@ struct SimulatorCommandTests {
         let directory = try TemporaryDirectory()
         let example = try #require(
             page.components(separatedBy: "<!-- example types -->\n```json\n").dropFirst().first)
-        let file = try directory.write("types.json", example.components(separatedBy: "```")[0])
+        let file = try directory.writeFile(
+            named: "types.json", content: example.components(separatedBy: "```")[0])
         let process = try await simulator(
-            directory.file("apns"), "--phones", "1", "--phone-types-file", file, "--update-token-percent", "0"
+            directory.filePath(named: "apns"), "--phones", "1", "--phone-types-file", file,
+            "--update-token-percent", "0"
         )
         let control = try line("control", of: process)
         let push = try line("Try it:", of: process)
@@ -250,11 +258,11 @@ struct SimulatorCommandTests {
         _ = try await paste(#"curl -s \#(control)/v1/phones/phone-0 -d '{"does":"open"}'"#)
         #expect(try await paste(tokens).output.contains(#""update":[{"activity""#))
 
-        let wrong = try directory.write(
-            "wrong.json", #"[{"name":"A","contentStateSchema":{"a":"number"}},{"name":"A"}]"#)
+        let wrong = try directory.writeFile(
+            named: "wrong.json", content: #"[{"name":"A","contentStateSchema":{"a":"number"}},{"name":"A"}]"#)
         let refused = try await flotilla(
             "apns-simulator", "--phones", "1", "--phone-types-file", wrong, "--port", "0", "--data",
-            directory.file("apns"), "--log-level", "error")
+            directory.filePath(named: "apns"), "--log-level", "error")
         #expect(refused.status == 65, "\(refused)")
         #expect(
             refused.errors.contains("no repeated name") && refused.errors.contains("[0].contentStateSchema"))
@@ -262,26 +270,28 @@ struct SimulatorCommandTests {
 
     @Test func `phones report to Flotilla through its gateway and directly to the topic`() async throws {
         let directory = try TemporaryDirectory()
-        let installation = try await Installation(directory.file("up"))
+        let installation = try await Installation(directory.filePath(named: "up"))
         let made = try await installation.flotilla(
             "apps", "create", "shop", "--bundle-id", "com.example.app", "--team-id", "ABCDE12345", "--key-id",
             "KEY1234567")
         #expect(made.status == 0, "\(made)")
         let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
-        let file = try directory.write(
-            "flotilla.json5",
-            #"{"apns-simulator": {"report-key": "\#(key.trimmingCharacters(in: .newlines))"}}"#)
+        let file = try directory.writeFile(
+            named: "flotilla.json5",
+            content: #"{"apns-simulator": {"report-key": "\#(key.trimmingCharacters(in: .newlines))"}}"#)
         func row(of phone: Int) async throws -> Bool {
             try await installation.flotilla("installation", "phone-\(phone)", "--app", "shop").output
                 .contains("start:MatchAttributes")
         }
         let posting = try await simulator(
-            directory.file("apns"), "--phones", "1", "--config", file, "--report-to", installation.gateway)
+            directory.filePath(named: "apns"), "--phones", "1", "--config", file, "--report-to",
+            installation.gateway)
         try await eventually("the phone's token by the gateway") { try await row(of: 0) }
         posting.send(signal: SIGTERM)
         #expect(try await posting.exitStatus() == 0)
         let writing = try await simulator(
-            directory.file("apns"), "--phones", "20", "--report-to", "topic:flotilla.reports", "--report-app",
+            directory.filePath(named: "apns"), "--phones", "20", "--report-to", "topic:flotilla.reports",
+            "--report-app",
             "shop", "--kafka-brokers", installation.broker)
         try await eventually("the phones' tokens by the topic") { try await row(of: 19) }
         let control = try line("control", of: writing)
@@ -292,19 +302,21 @@ struct SimulatorCommandTests {
 
     @Test func `phones repeat a report to any configured URL until it is accepted`() async throws {
         let directory = try TemporaryDirectory()
-        let endpoint = try ChildProcess("python3", ["-u", "-c", Self.endpoint])
-        try await endpoint.waitFor("port ")
+        let endpoint = try ChildProcess("python3", arguments: ["-u", "-c", Self.endpoint])
+        try await endpoint.waitForOutput(containing: "port ")
         let port = try line("port", of: endpoint)
         let process = try await simulator(
-            directory.file("apns"), "--phones", "2", "--report-to", "http://127.0.0.1:\(port)/hooks/tokens",
+            directory.filePath(named: "apns"), "--phones", "2", "--report-to",
+            "http://127.0.0.1:\(port)/hooks/tokens",
             "--config",
-            try directory.write("settings.json5", #"{"apns-simulator": {"report-key": "secret"}}"#))
+            try directory.writeFile(
+                named: "settings.json5", content: #"{"apns-simulator": {"report-key": "secret"}}"#))
         let control = try line("control", of: process)
         let tokens = try await paste("curl -s \(control)/v1/phones/phone-1/tokens").output
         let token = try #require(tokens.firstMatch(of: /"token":"([0-9a-f]+)"/)).output.1
-        try await endpoint.waitFor("202 /hooks/tokens Bearer secret")
+        try await endpoint.waitForOutput(containing: "202 /hooks/tokens Bearer secret")
         #expect(endpoint.output.contains("500 /hooks/tokens"), "the first answer was an error")
-        try await endpoint.waitFor(String(token))
+        try await endpoint.waitForOutput(containing: String(token))
         let wrong = try await flotilla(
             "apns-simulator", "--report-to", "https://example.com:1/x", "--port", "0")
         #expect(wrong.status == 78 && wrong.errors.contains("http://HOST:PORT/PATH"), "\(wrong)")
@@ -346,10 +358,11 @@ struct SimulatorCommandTests {
             page.components(separatedBy: "<!-- example script -->\n```json\n").dropFirst().first
         )
         .components(separatedBy: "```")[0]
-        let file = try directory.write("script.json", script)
+        let file = try directory.writeFile(named: "script.json", content: script)
         let word = try #require(page.firstMatch(of: /--tls-fault ([a-z0-9@,.-]+)/)).output.1
         let faults = String(word.replacing(/@[0-9]+/, with: "@0"))
-        let process = try await simulator(directory.file("apns"), "--script", file, "--tls-fault", faults)
+        let process = try await simulator(
+            directory.filePath(named: "apns"), "--script", file, "--tls-fault", faults)
         let control = try line("control", of: process)
         let shown = try await paste("curl -s \(control)/v1/script").output
         #expect(shown.components(separatedBy: #""hits""#).count - 1 == 7, "\(shown)")
@@ -361,7 +374,7 @@ struct SimulatorCommandTests {
 
     @Test func `every path in the operator's book exists in the control API`() async throws {
         let directory = try TemporaryDirectory()
-        let process = try await simulator(directory.file("apns"))
+        let process = try await simulator(directory.filePath(named: "apns"))
         let control = try line("control", of: process)
         let paths = Set(
             try page.replacing("/phone-0", with: "/{installation}")

@@ -6,12 +6,12 @@ struct TopicsCommandTests {
     @Test func `check reports missing topics, create makes them, and then the check passes`() async throws {
         let directory = try TemporaryDirectory()
         let broker = try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "broker", "--log-format", "text", "--admin-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0",
-                "--data", directory.file("data"),
+                "--data", directory.filePath(named: "data"),
             ])
-        try await broker.waitFor("broker: serving")
+        try await broker.waitForOutput(containing: "broker: serving")
         let line = try #require(
             broker.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
         let address = String(

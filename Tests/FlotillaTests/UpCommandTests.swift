@@ -6,8 +6,8 @@ import Testing
 struct UpCommandTests {
     private func up(_ data: String, _ arguments: String...) throws -> ChildProcess {
         try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "up", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
                 "--gateway-listen", "127.0.0.1:0", "--apns-simulator-port", "0",
                 "--apns-simulator-sandbox-port", "0", "--apns-simulator-channels-port", "0",
@@ -25,7 +25,7 @@ struct UpCommandTests {
     }
 
     private func run(_ executable: String, _ arguments: String...) async throws -> Answer {
-        let process = try ChildProcess(executable, arguments)
+        let process = try ChildProcess(executable, arguments: arguments)
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 
@@ -35,7 +35,7 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         for _ in 1...2 {
             let process = try up(directory.path, "--demo")
-            try await process.waitFor("what the phones show:")
+            try await process.waitForOutput(containing: "what the phones show:")
             let screens =
                 #/(\d+) of them run.*started +(\d+) activities.*updated +all to 1:0.*show (\d+) × {"home":1,"away":0}\n/#
                 .dotMatchesNewlines()
@@ -49,7 +49,8 @@ struct UpCommandTests {
             #expect(pasted.status == 0, "\(pasted)")
             #expect(pasted.output.contains(#""installation":"phone-0""#), "\(pasted.output)")
             let group = try #require(process.output.firstMatch(of: #/"groupId":"(my-match-\d+)"/#)?.1)
-            try await process.waitFor(#"\#(group): the lock screens show \#(found.1) × {"home":1,"away":0}"#)
+            try await process.waitForOutput(
+                containing: #"\#(group): the lock screens show \#(found.1) × {"home":1,"away":0}"#)
             let admin = try address(of: "admin", in: process)
             try await checkDashboard(against: run("curl", "-sS", "http://\(admin)/metrics").output)
             let second = try up(directory.path, "--demo")
@@ -89,10 +90,11 @@ struct UpCommandTests {
         async throws
     {
         let directory = try TemporaryDirectory()
-        let script = try directory.write(
-            "script.json",
-            #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
-        let process = try up(directory.file("data"), "--demo", "--apns-simulator-script", script)
+        let script = try directory.writeFile(
+            named: "script.json",
+            content:
+                #"{"rules":[{"match":{"events":["update"],"times":3},"answer":{"reason":"BadPriority"}}]}"#)
+        let process = try up(directory.filePath(named: "data"), "--demo", "--apns-simulator-script", script)
         #expect(try await process.exitStatus() == 69)
         let said = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
         let found = try #require(process.errors.firstMatch(of: said), "\(process.errors)")
@@ -104,15 +106,15 @@ struct UpCommandTests {
     @Test func `a first start logs at most 14 lines`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
-        try await process.waitFor("insight: lanes assigned")
-        try await process.waitFor("sender: lanes assigned")
+        try await process.waitForOutput(containing: "insight: lanes assigned")
+        try await process.waitForOutput(containing: "sender: lanes assigned")
         #expect(process.errors.split(separator: "\n").count <= 14, "\(process.errors)")
     }
 
     @Test func `up serves health checks and metrics`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
-        try await process.waitFor("broker: serving")
+        try await process.waitForOutput(containing: "broker: serving")
         let admin = try address(of: "admin", in: process)
         #expect(try await run("curl", "-sS", "http://\(admin)/livez").output == "alive\n")
         try await eventually("readiness") {
@@ -126,12 +128,12 @@ struct UpCommandTests {
     @Test func `lag shows how far a group is behind`() async throws {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
-        try await process.waitFor("ingest: partitions assigned")
+        try await process.waitForOutput(containing: "ingest: partitions assigned")
         let broker = try address(of: "broker", in: process)
         // kcat commits its offset when it exits. After that five more records are written.
         let topic = "flotilla.events"
         let first = try ChildProcess(
-            "kcat", ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("0\n".utf8))
+            "kcat", arguments: ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("0\n".utf8))
         #expect(try await first.exitStatus() == 0)
         let reader = try await run(
             "kcat", "-b", broker, "-G", "readers", "-e", "-q", "-X", "auto.offset.reset=earliest", topic)
@@ -141,7 +143,8 @@ struct UpCommandTests {
             caughtUp.contains(#""topic":"flotilla.events","partition":0,"#)
                 && caughtUp.contains(#""lag":0}"#), "\(caughtUp)")
         let writer = try ChildProcess(
-            "kcat", ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("1\n2\n3\n4\n5\n".utf8))
+            "kcat", arguments: ["-b", broker, "-P", "-t", topic, "-p", "0"],
+            input: Data("1\n2\n3\n4\n5\n".utf8))
         #expect(try await writer.exitStatus() == 0)
         let table = try await flotilla("lag", "--kafka-brokers", broker)
         #expect(table.output.hasPrefix("group "), "\(table)")
@@ -151,11 +154,12 @@ struct UpCommandTests {
 
     @Test func `a port in use gives one sentence and the status for an unavailable service`() async throws {
         let directory = try TemporaryDirectory()
-        let first = try up(directory.file("a"))
-        try await first.waitFor("broker: serving")
+        let first = try up(directory.filePath(named: "a"))
+        try await first.waitForOutput(containing: "broker: serving")
         let taken = try address(of: "broker", in: first)
         let second = try await flotilla(
-            "up", "--data", directory.file("b"), "--broker-listen", taken, "--admin-listen", "127.0.0.1:0",
+            "up", "--data", directory.filePath(named: "b"), "--broker-listen", taken, "--admin-listen",
+            "127.0.0.1:0",
             "--gateway-listen", "127.0.0.1:0")
         #expect(second.status == 69)
         #expect(
@@ -170,7 +174,8 @@ struct UpCommandTests {
     }
 
     @Test func `a command that waits for a cluster ends at once on SIGTERM`() async throws {
-        let lag = try ChildProcess(builtProduct("flotilla"), ["lag", "--kafka-brokers", "127.0.0.1:1"])
+        let lag = try ChildProcess(
+            builtProductPath(named: "flotilla"), arguments: ["lag", "--kafka-brokers", "127.0.0.1:1"])
         lag.send(signal: SIGTERM)
         #expect(try await lag.exitStatus() == -SIGTERM)
     }

@@ -33,13 +33,14 @@ struct YourAppPageTests {
         let key = console[0].filter { !$0.command.hasPrefix("flotilla up ") }
         #expect(key.count == 2 && console[0].count == 3)
         try FileManager.default.createDirectory(
-            atPath: home.file("Downloads"), withIntermediateDirectories: true)
+            atPath: home.filePath(named: "Downloads"), withIntermediateDirectories: true)
         try FileManager.default.copyItem(
-            atPath: apns.keyFile, toPath: home.file("Downloads/AuthKey_\(apns.keyID).p8"))
+            atPath: apns.keyFile, toPath: home.filePath(named: "Downloads/AuthKey_\(apns.keyID).p8"))
         _ = try await reader.run(key)
         let installation = try await Installation(
-            home.file("data"),
-            environment: apns.variables.merging(["FLOTILLA_SENDER_KEYS": home.file("keys")]) { $1 })
+            home.filePath(named: "data"),
+            environment: apns.variables.merging(["FLOTILLA_SENDER_KEYS": home.filePath(named: "keys")]) { $1 }
+        )
         let user = reader.beside(installation)
         let keys = try await user.run(console[1], thenPrint: ["REPORT_KEY", "KEY"])
         let phone = apns.reporting(to: installation.gateway, with: try #require(keys["REPORT_KEY"]))
@@ -66,11 +67,13 @@ struct YourAppPageTests {
 
     @Test func `the page's Swift code compiles against the interface of ActivityKit`() async throws {
         let directory = try TemporaryDirectory()
-        let kit = try directory.write("ActivityKit.swift", Self.activityKit)
+        let kit = try directory.writeFile(named: "ActivityKit.swift", content: Self.activityKit)
         try await compile(
             "-emit-module", "-parse-as-library", "-module-name", "ActivityKit", "-emit-module-path",
-            directory.file("ActivityKit.swiftmodule"), kit)
-        let code = try blocks("swift").enumerated().map { try directory.write("\($0).swift", $1) }
+            directory.filePath(named: "ActivityKit.swiftmodule"), kit)
+        let code = try blocks("swift").enumerated().map {
+            try directory.writeFile(named: "\($0).swift", content: $1)
+        }
         #expect(code.count == 2)
         for version in ["5", "6"] {
             try await compile(
@@ -81,7 +84,7 @@ struct YourAppPageTests {
     private func compile(_ arguments: String...) async throws { try await compile(arguments) }
 
     private func compile(_ arguments: [String]) async throws {
-        let compiler = try ChildProcess("swiftc", arguments)
+        let compiler = try ChildProcess("swiftc", arguments: arguments)
         #expect(try await compiler.exitStatus() == 0, "\(compiler.errors)")
     }
 
@@ -127,22 +130,23 @@ private struct Phone {
     private var key = ""
 
     init(in directory: TemporaryDirectory) async throws {
-        let types = try directory.write(
-            "types.json",
-            #"""
-            [{"name":"DeliveryAttributes","groupAttribute":"orderId",
-              "contentStateSchema":{"status":"string","minutes":"int"},
-              "attributesSchema":{"orderId":"string","restaurant":"string"}}]
-            """#)
+        let types = try directory.writeFile(
+            named: "types.json",
+            content: #"""
+                [{"name":"DeliveryAttributes","groupAttribute":"orderId",
+                  "contentStateSchema":{"status":"string","minutes":"int"},
+                  "attributesSchema":{"orderId":"string","restaurant":"string"}}]
+                """#)
         process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
-                "apns-simulator", "--data", directory.file("apns"), "--port", "0", "--sandbox-port", "0",
+            builtProductPath(named: "flotilla"),
+            arguments: [
+                "apns-simulator", "--data", directory.filePath(named: "apns"), "--port", "0",
+                "--sandbox-port", "0",
                 "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
                 "--phones", "1", "--phone-app", "com.example.tracker", "--phone-types-file", types,
                 "--phone-environments", "sandbox", "--log-format", "text",
             ])
-        try await process.waitFor("Stop it:")
+        try await process.waitForOutput(containing: "Stop it:")
         let output = process.output
         ports = (
             String(try #require(output.firstMatch(of: #/production +https:\/\/(\S+)/#)).1),
@@ -201,7 +205,7 @@ private struct Phone {
     }
 
     private func curl(_ arguments: String...) async throws -> String {
-        let process = try ChildProcess("curl", ["-sS", "--fail-with-body"] + arguments)
+        let process = try ChildProcess("curl", arguments: ["-sS", "--fail-with-body"] + arguments)
         #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)")
         return process.output
     }
@@ -259,7 +263,7 @@ private struct Reader {
     }
 
     private func shell(_ script: String, with variables: [String: String]) async throws -> String {
-        let path = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
+        let path = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent().path
         let own = script.replacing("127.0.0.1:8080", with: gateway)
             .replacing("ABCDE12345", with: "FLOTILLA01").replacing("KEY1234567", with: apns.keyID)
         var environment = apns.variables.merging(variables) { $1 }
@@ -268,7 +272,7 @@ private struct Reader {
         // The doctor looks for the sealing keys in this user's installation.
         environment["FLOTILLA_UP_DATA"] = home + "/data"
         let process = try ChildProcess(
-            "bash", ["-e", "-c", "PATH='\(path)':$PATH\n" + own], environment: environment)
+            "bash", arguments: ["-e", "-c", "PATH='\(path)':$PATH\n" + own], environment: environment)
         #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(own)")
         return process.output
     }

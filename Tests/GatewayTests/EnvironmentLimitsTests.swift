@@ -25,13 +25,13 @@ struct RateLimiterTests {
 
     @Test func `over any period a key gets at most its rate plus one second's allowance`() {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
-        for _ in 0..<trials(50) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<trialCount(base: 50) {
             let perSecond = Int.random(in: 1...2000, using: &random)
             var rates = table(perSecond)
             var (now, taken) = (0, 0)
             for _ in 0..<2000 {
-                now += random.below(5)
+                now += random.number(below: 5)
                 if rates.recordRequest(of: "k", now: at(now)) == nil { taken += 1 }
             }
             #expect(taken <= perSecond + now * perSecond / 1000 + 1, "seed \(seed)")
@@ -51,15 +51,15 @@ struct RateLimiterTests {
 
     @Test func `forgetting an entry after a silent window changes nothing`() {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
-        for _ in 0..<trials(20) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<trialCount(base: 20) {
             var rates = table(5)
             // The model remembers all entries forever: the level in thousandths and the time of the count.
             var levels: [Int: (level: Int, at: Int)] = [:]
             var now = 0
             for _ in 0..<2000 {
-                now += random.below(40)
-                let key = random.below(20)
+                now += random.number(below: 40)
+                let key = random.number(below: 20)
                 let known = levels[key] ?? (5000, now)
                 var level = min(5000, known.level + (now - known.at) * 5)
                 let mayPass = level >= 1000
@@ -135,18 +135,18 @@ struct PendingRequestsTests {
 
     @Test func `each request settles exactly once, in any order of its records`() {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var waiting = PendingRequests<Int>()
         var open: [(tag: UInt64, left: Int, isStored: Bool, request: Int)] = []
         var (made, ended) = (0, 0)
-        for _ in 0..<trials(20_000) {
-            if open.count < 50, random.below(2) == 0 {
-                let records = 1 + random.below(5)
+        for _ in 0..<trialCount(base: 20_000) {
+            if open.count < 50, random.number(below: 2) == 0 {
+                let records = 1 + random.number(below: 5)
                 open.append((waiting.add(made, records: records), records, true, made))
                 made += 1
             } else if !open.isEmpty {
-                let index = random.below(open.count)
-                let isStored = random.below(10) > 0
+                let index = random.number(below: open.count)
+                let isStored = random.number(below: 10) > 0
                 if !isStored { open[index].isStored = false }
                 open[index].left -= 1
                 let done = waiting.settle(tag: open[index].tag, isStored: isStored)

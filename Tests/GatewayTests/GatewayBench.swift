@@ -79,7 +79,7 @@ final class GatewayBench: Sendable {
                 WallTime(milliseconds: WallTime.now().milliseconds + seconds * 1000)
             })
         // The descriptor is never closed: clients still write to it after the bench is gone.
-        let file = open(directory.file("log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+        let file = open(directory.filePath(named: "log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
         if other != nil { return }
         try await onThread { [records] in
@@ -145,7 +145,9 @@ final class GatewayBench: Sendable {
     }
 
     /// Returns the whole log. Call it after `stop`.
-    func logged() throws -> String { try String(contentsOfFile: directory.file("log"), encoding: .utf8) }
+    func logged() throws -> String {
+        try String(contentsOfFile: directory.filePath(named: "log"), encoding: .utf8)
+    }
 
     /// Sends one request on its own connection.
     func post(_ body: String, key: String? = "shop/report", headers: [String] = []) async throws -> HTTPAnswer

@@ -23,7 +23,8 @@ struct GatewayProcesses: Sendable {
         let options = ["--kafka-brokers", brokers.joined(separator: ","), "--topics-prefix", prefix]
         self.options = options
         func output(_ arguments: [String]) async throws -> String {
-            let process = try ChildProcess(builtProduct("flotilla"), arguments + options)
+            let process = try ChildProcess(
+                builtProductPath(named: "flotilla"), arguments: arguments + options)
             #expect(try await process.exitStatus() == 0, "\(process.errors)")
             return process.output.trimmingCharacters(in: .whitespacesAndNewlines)
         }
@@ -38,12 +39,12 @@ struct GatewayProcesses: Sendable {
     /// Starts a gateway and returns it with its port when it is ready.
     func start() async throws -> (process: ChildProcess, port: Int) {
         let process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "run", "gateway", "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-                "--topics-lanes", "4", "--log-format", "text", "--data", directory.file("run"),
+                "--topics-lanes", "4", "--log-format", "text", "--data", directory.filePath(named: "run"),
             ] + options)
-        try await process.waitFor("gateway: serving")
+        try await process.waitForOutput(containing: "gateway: serving")
         let line = process.errors.split(separator: "\n").first { $0.contains("gateway: serving") }
         let field = try #require(line?.split(separator: " ").first { $0.hasPrefix("address=") })
         let port = try #require(Int(field.split(separator: ":").last ?? ""))
@@ -58,11 +59,11 @@ struct GatewayProcesses: Sendable {
     /// Starts planner and expander.
     func startFanOut() throws -> ChildProcess {
         try ChildProcess(
-            builtProduct("flotilla"),
-            [
+            builtProductPath(named: "flotilla"),
+            arguments: [
                 "run", "fan-out", "--admin-listen", "127.0.0.1:0", "--topics-lanes", "4", "--log-format",
                 "text",
-                "--data", directory.file("run"),
+                "--data", directory.filePath(named: "run"),
             ] + options)
     }
 

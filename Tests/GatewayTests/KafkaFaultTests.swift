@@ -18,7 +18,7 @@ struct KafkaFaultTests {
         let cluster = try #require(MockCluster(brokers: 1))
         let layout = TopicLayout(prefix: "m.", lanes: 4, replication: 1)
         for topic in GatewayService.topics {
-            cluster.createTopic(layout.name(of: topic), partitions: layout.partitions(of: topic))
+            cluster.createTopic(named: layout.name(of: topic), partitions: layout.partitions(of: topic))
         }
         var settings = KafkaSettings(brokers: cluster.brokers)
         settings.properties = [
@@ -56,7 +56,7 @@ struct KafkaFaultTests {
         let (bench, cluster) = try await bench()
         try await bench.startAndWait()
         let topicAuthorizationFailed: Int32 = 29
-        cluster.fail(.produce, with: topicAuthorizationFailed)
+        cluster.failNext(.produce, with: topicAuthorizationFailed)
         let answer = try await bench.post(heartbeat())
         #expect(answer.status == 503 && answer.code == "not_stored")
         try await eventually("acceptance") { try await bench.post(heartbeat()).status == 202 }
@@ -87,7 +87,7 @@ struct KafkaFaultTests {
         let (bench, cluster) = try await bench { $0.limits.acknowledgeMilliseconds = 20_000 }
         try await bench.startAndWait()
         // This is long enough to observe on a busy machine, and shorter than the limit of a stop.
-        cluster.setRoundTrip(broker: 1, milliseconds: 4000)
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 4000)
         async let answer = bench.post(heartbeat())
         try await eventually("a request in flight") {
             bench.metrics.render().contains("flotilla_gateway_in_flight 1")

@@ -38,12 +38,12 @@ struct KillTests {
         let gateways = try await GatewayProcesses(role: "report")
         let key = gateways.key
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var stored: [String] = []
-        for life in 0..<trials(4) {
+        for life in 0..<trialCount(base: 4) {
             let (gateway, port) = try await gateways.start()
             let acknowledged = TracedLock(0)
-            let wanted = random.below(300)
+            let wanted = random.number(below: 300)
             stored += try await withThrowingTaskGroup(of: [String].self) { group in
                 for client in 0..<8 {
                     group.addTask {
@@ -112,12 +112,12 @@ struct KillTests {
         let gateways = try await GatewayProcesses(role: "send", types: ["Match"])
         let key = gateways.key
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var running: [(process: ChildProcess, port: Int)] = []
-        for _ in 0..<min(8, trials(2)) { running.append(try await gateways.start()) }
+        for _ in 0..<min(8, trialCount(base: 2)) { running.append(try await gateways.start()) }
         let ports = TracedLock(running.map(\.port))
         let sent = TracedLock(0)
-        let (clients, count, kills) = (6, trials(40), trials(4))
+        let (clients, count, kills) = (6, trialCount(base: 40), trialCount(base: 4))
         let names = (0..<clients).map { client in (0..<count).map { "\(client)-\($0)" } }
         let answered = try await withThrowingTaskGroup(of: [String: [String]].self) { group in
             for (client, names) in names.enumerated() {
@@ -135,7 +135,7 @@ struct KillTests {
             for kill in 1...kills {
                 let wanted = kill * clients * count / (kills + 2)
                 try await eventually("\(wanted) sends") { sent.withLock { $0 } >= wanted }
-                let index = random.below(running.count)
+                let index = random.number(below: running.count)
                 running[index].process.send(signal: SIGKILL)
                 let dead = running[index].port
                 ports.withLock { $0.removeAll { $0 == dead } }

@@ -16,9 +16,9 @@ struct ReportJudgeRandomTests {
 
     @Test func `no body writes to an app other than its key's`() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let judge = ReportValidator(sealingKeys: nil)
-        for _ in 0..<trials(10_000) {
+        for _ in 0..<trialCount(base: 10_000) {
             let app = apps.randomElement(using: &random)!
             let named = apps.randomElement(using: &random)!.id
             let places = [
@@ -41,15 +41,15 @@ struct ReportJudgeRandomTests {
 
     @Test func `a body read at once gives the same result as its reports read one by one`() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let judge = ReportValidator(sealingKeys: nil)
         let good = [
             heartbeat(), heartbeat(#","tags":["a"]"#), heartbeat(#","eventTime":5"#, installation: "é"),
         ]
         let bad = ["{}", "7", heartbeat(#","x":1"#), heartbeat(#","token":"q""#)]
-        for _ in 0..<trials(300) {
+        for _ in 0..<trialCount(base: 300) {
             let reports = (0..<Int.random(in: 1...20, using: &random)).map { _ in
-                (random.below(4) == 0 ? bad : good).randomElement(using: &random)!
+                (random.number(below: 4) == 0 ? bad : good).randomElement(using: &random)!
             }
             let judged = try judge.validate(
                 Array("[\(reports.joined(separator: ","))]".utf8), for: shop, role: .report)
@@ -73,21 +73,21 @@ struct ReportJudgeRandomTests {
 
     @Test func `random bytes are accepted or refused, and accepted reports can be read`() {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let judge = ReportValidator(sealingKeys: nil)
         let profile = #","attributes":{"a":[1,{"b":null}]},"running":["x"],"tags":["é","\u00e9"]"#
         let sound = Array("[\(heartbeat(profile)),\(heartbeat(#","token":"c0ffee""#))]".utf8)
-        for _ in 0..<trials(20_000) {
+        for _ in 0..<trialCount(base: 20_000) {
             var body = sound
             for _ in 0..<Int.random(in: 1...4, using: &random) {
-                let at = random.below(max(1, body.count))
-                switch random.below(5) {
+                let at = random.number(below: max(1, body.count))
+                switch random.number(below: 5) {
                 case 0 where !body.isEmpty: body[at] = UInt8.random(in: .min ... .max, using: &random)
-                case 1 where !body.isEmpty: body[at] ^= 1 << random.below(8)
-                case 2: body.insert(contentsOf: random.bytes(1...3), at: min(at, body.count))
+                case 1 where !body.isEmpty: body[at] ^= 1 << random.number(below: 8)
+                case 2: body.insert(contentsOf: random.bytes(count: 1...3), at: min(at, body.count))
                 case 3: body = Array(body.prefix(at))
                 default:
-                    let from = random.below(max(1, body.count))
+                    let from = random.number(below: max(1, body.count))
                     body.insert(contentsOf: body[min(from, at)..<max(from, at)].prefix(40), at: at)
                 }
             }

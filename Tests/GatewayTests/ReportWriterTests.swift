@@ -19,7 +19,7 @@ struct ReportWriterTests {
 
     @Test func `a failed producer is replaced, and its requests get 503`() async throws {
         let cluster = try #require(MockCluster(brokers: 1))
-        cluster.createTopic("reports", partitions: 4)
+        cluster.createTopic(named: "reports", partitions: 4)
         let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
         let writer = try await onThread {
             try ReportWriter(
@@ -29,20 +29,20 @@ struct ReportWriterTests {
                 metrics: GatewayMetrics(context.metrics),
                 clock: GatewayClock(), seen: {})
         }
-        cluster.setRoundTrip(broker: 1, milliseconds: 60_000)
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()
         #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: first))
         try await onThread {
             writer.withProducer { producer in
-                ClientFaults.raiseFatalError(
-                    KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
+                KafkaLibraryTestFunctions.raiseFatalError(
+                    code: KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
             }
         }
         let (second, nextSlot) = makeReply()
         #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: second))
         try await eventually("both answers") { slot.response != nil && nextSlot.response != nil }
         #expect(slot.response?.status == 503 && nextSlot.response?.status == 503)
-        cluster.setRoundTrip(broker: 1, milliseconds: 0)
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 0)
         try await eventually("acceptance") {
             let (reply, slot) = makeReply()
             #expect(writer.accept(Array(heartbeat().utf8), for: shop, role: .report, reply: reply))

@@ -8,11 +8,11 @@ import Testing
 /// a failing case.
 @Suite struct FuzzTests {
     /// Number of cases of each kind. The seeds are 0..<cases.
-    static let cases = trials(6_000)
+    static let cases = trialCount(base: 6_000)
 
     @Test func `random bytes never harm a client`() {
         for seed in 0..<FuzzTests.cases {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             let client = ClientSession(limits: small)
             var open = 0
             for tag in 0..<3 where client.push(tag: UInt64(tag)) != nil { open += 1 }
@@ -25,9 +25,9 @@ import Testing
 
     @Test func `random bytes never harm a server`() {
         for seed in 0..<FuzzTests.cases {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             let server = ServerSession(limits: smallServer)
-            if random.below(4) > 0 { server.feed(preface, &random) }
+            if random.number(below: 4) > 0 { server.feed(preface, &random) }
             server.feed(noise(&random), &random)
             server.answerAll()
             drain(server)
@@ -39,14 +39,14 @@ import Testing
     @Test func `a mutated answer never harms a client`() {
         let template = Push.template()
         for seed in 0..<FuzzTests.cases {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             let client = ClientSession(limits: small, keeping: ["apns-id", "retry-after"])
             client.feed(settings, &random)
             var open = 0
             for tag in 0..<5 where client.push(tag: UInt64(tag), template: template) != nil { open += 1 }
             drain(client)
             client.feed(mutated(FuzzTests.answers, &random), &random)
-            client.endExpiredRequests(at: Instant(nanoseconds: Int64(random.below(10))))
+            client.endExpiredRequests(at: Instant(nanoseconds: Int64(random.number(below: 10))))
             drain(client)
             finish(client, open, seed)
         }
@@ -54,7 +54,7 @@ import Testing
 
     @Test func `a mutated request never harms a server`() {
         for seed in 0..<FuzzTests.cases {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             let server = ServerSession(limits: smallServer)
             server.feed(mutated(FuzzTests.requests, &random), &random)
             server.answerAll()
@@ -114,17 +114,19 @@ import Testing
 
     /// Returns random bytes, or frames with a correct length and random type, flags, stream and payload.
     private func noise(_ random: inout SeededGenerator) -> [UInt8] {
-        guard random.below(3) > 0 else {
-            return (0..<random.below(200)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        guard random.number(below: 3) > 0 else {
+            return (0..<random.number(below: 200)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         }
-        var bytes: [UInt8] = random.below(4) == 0 ? [] : [0, 0, 0, 4, 0, 0, 0, 0, 0]
-        for _ in 0..<(1 + random.below(12)) {
-            let count = random.below(40)
-            let stream = UInt8(random.below(12))
-            bytes += [0, 0, UInt8(count), UInt8(random.below(11)), UInt8(truncatingIfNeeded: random.next())]
+        var bytes: [UInt8] = random.number(below: 4) == 0 ? [] : [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        for _ in 0..<(1 + random.number(below: 12)) {
+            let count = random.number(below: 40)
+            let stream = UInt8(random.number(below: 12))
+            bytes += [
+                0, 0, UInt8(count), UInt8(random.number(below: 11)), UInt8(truncatingIfNeeded: random.next()),
+            ]
             bytes += [0, 0, 0, stream]
             bytes += (0..<count).map { _ in
-                UInt8(truncatingIfNeeded: random.next() >> UInt64(random.below(60)))
+                UInt8(truncatingIfNeeded: random.next() >> UInt64(random.number(below: 60)))
             }
         }
         return bytes
@@ -132,14 +134,15 @@ import Testing
 
     private func mutated(_ source: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var bytes = source
-        for _ in 0..<(1 + random.below(4)) {
-            let at = random.below(max(1, bytes.count))
-            switch random.below(5) {
-            case 0: bytes[at] ^= 1 << UInt8(random.below(8))
+        for _ in 0..<(1 + random.number(below: 4)) {
+            let at = random.number(below: max(1, bytes.count))
+            switch random.number(below: 5) {
+            case 0: bytes[at] ^= 1 << UInt8(random.number(below: 8))
             case 1: bytes[at] = UInt8(truncatingIfNeeded: random.next())
-            case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.below(20)))
-            case 3: bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + random.below(60))], at: at)
-            default: bytes.removeLast(min(bytes.count - 1, random.below(50)))
+            case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.number(below: 20)))
+            case 3:
+                bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + random.number(below: 60))], at: at)
+            default: bytes.removeLast(min(bytes.count - 1, random.number(below: 50)))
             }
             if bytes.isEmpty { return source }
         }
@@ -182,7 +185,7 @@ private func pieces(
     bytes.withUnsafeBytes { bytes in
         var at = 0
         while at < bytes.count {
-            let end = min(bytes.count, at + 1 + random.below(300))
+            let end = min(bytes.count, at + 1 + random.number(below: 300))
             receive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
             at = end
         }

@@ -63,22 +63,25 @@ import Testing
         let names: [StaticString] = [
             "a", "apns-id", "retry-after", "server", "x-long-name-that-is-not-known",
         ]
-        for seed in 0..<trials(50) {
-            var random = SeededGenerator(seed)
-            let wire = Wire(fragment: [7, 16_384][random.below(2)], keeping: names)
+        for seed in 0..<trialCount(base: 50) {
+            var random = SeededGenerator(seed: seed)
+            let wire = Wire(fragment: [7, 16_384][random.number(below: 2)], keeping: names)
             wire.settle()
             for _ in 0..<30 {
                 wire.client.push(body: [])
                 wire.settle()
-                let fields = (0..<random.below(6)).map { _ in
-                    let count = random.below(3) * random.below(170)
+                let fields = (0..<random.number(below: 6)).map { _ in
+                    let count = random.number(below: 3) * random.number(below: 170)
                     let value = String(
                         (0..<count).map { _ in
-                            Character(Unicode.Scalar(UInt32([33, 160][random.below(2)] + random.below(94)))!)
+                            Character(
+                                Unicode.Scalar(
+                                    UInt32([33, 160][random.number(below: 2)] + random.number(below: 94)))!)
                         })
                     return HeaderField(
-                        name: "\(names[random.below(names.count)])", value: value + "\(random.below(3))",
-                        isIndexed: random.below(3) > 0)
+                        name: "\(names[random.number(below: names.count)])",
+                        value: value + "\(random.number(below: 3))",
+                        isIndexed: random.number(below: 3) > 0)
                 }
                 wire.server.answerAll(try ResponseTemplate(status: 200, headers: fields))
                 wire.settle()
@@ -94,19 +97,19 @@ import Testing
     }
 
     @Test func `the table behaves like a list`() {
-        for seed in 0..<trials(30) {
-            var random = SeededGenerator(seed)
+        for seed in 0..<trialCount(base: 30) {
+            var random = SeededGenerator(seed: seed)
             let table = HeaderTable()
             var model: [(name: [UInt8], value: [UInt8])] = []
             var limit = HeaderTable.bytesMax
             for _ in 0..<400 {
-                if random.below(20) == 0 {
-                    limit = [0, 33, 200, 1_000, 4_096][random.below(5)]
+                if random.number(below: 20) == 0 {
+                    limit = [0, 33, 200, 1_000, 4_096][random.number(below: 5)]
                     table.setLimit(to: limit)
                 } else {
                     let sizes = [3, 60, 700]
-                    let name = noise(random.below(sizes[random.below(3)]), &random)
-                    let value = noise(random.below(sizes[random.below(3)] * 2), &random)
+                    let name = noise(random.number(below: sizes[random.number(below: 3)]), &random)
+                    let value = noise(random.number(below: sizes[random.number(below: 3)] * 2), &random)
                     name.withUnsafeBytes { name in
                         value.withUnsafeBytes { table.insert(name: name, value: $0) }
                     }

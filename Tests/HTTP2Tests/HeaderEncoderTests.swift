@@ -5,22 +5,22 @@ import Testing
 
 /// Header blocks written from templates and read by nghttp2's independent decoder.
 @Suite struct HeaderEncoderTests {
-    static let seeds = trials(300)
+    static let seeds = trialCount(base: 300)
 
     @Test func `all fields arrive for any sequence of templates and any table of the peer`() throws {
         for seed in 0..<HeaderEncoderTests.seeds {
-            var random = SeededGenerator(seed)
-            let wire = Wire.open(fragment: [50, 16_384][random.below(2)])
-            let templates = try (0..<(1 + random.below(5))).map { _ in try Sample(&random) }
+            var random = SeededGenerator(seed: seed)
+            let wire = Wire.open(fragment: [50, 16_384][random.number(below: 2)])
+            let templates = try (0..<(1 + random.number(below: 5))).map { _ in try Sample(&random) }
             for turn in 0..<60 {
-                if random.below(8) == 0 {
-                    let size = UInt32([0, 40, 120, 500, 4_096, 100_000][random.below(6)])
+                if random.number(below: 8) == 0 {
+                    let size = UInt32([0, 40, 120, 500, 4_096, 100_000][random.number(below: 6)])
                     wire.server.changeSettings(SettingsChange(headerTableBytes: size))
-                    if random.below(2) == 0 { wire.settle() }
+                    if random.number(below: 2) == 0 { wire.settle() }
                 }
-                let sample = templates[random.below(templates.count)]
-                let path = "/" + String(repeating: "p", count: random.below(3) * 130) + "\(turn)"
-                let id = random.below(3) == 0 ? "" : "id-\(turn)"
+                let sample = templates[random.number(below: templates.count)]
+                let path = "/" + String(repeating: "p", count: random.number(below: 3) * 130) + "\(turn)"
+                let id = random.number(below: 3) == 0 ? "" : "id-\(turn)"
                 wire.client.push(path, id: id, body: [], template: sample.template)
                 wire.settle()
                 let batch = wire.server.requests
@@ -44,14 +44,15 @@ import Testing
         let rest: [String]
 
         init(_ random: inout SeededGenerator) throws {
-            let method = ["POST", "GET", "DELETE"][random.below(3)]
-            let authority = "host-\(random.below(2))"
+            let method = ["POST", "GET", "DELETE"][random.number(below: 3)]
+            let authority = "host-\(random.number(below: 2))"
             let names = ["authorization", "apns-topic", "apns-priority", "age", "x", "accept"]
             var headers: [(String, String)] = []
-            for _ in 0..<random.below(7) {
+            for _ in 0..<random.number(below: 7) {
                 let value =
-                    String(repeating: "v", count: random.below(4) * random.below(400)) + "\(random.below(4))"
-                headers.append((names[random.below(names.count)], value))
+                    String(repeating: "v", count: random.number(below: 4) * random.number(below: 400))
+                    + "\(random.number(below: 4))"
+                headers.append((names[random.number(below: names.count)], value))
             }
             template = try RequestTemplate(
                 method: method, authority: authority,

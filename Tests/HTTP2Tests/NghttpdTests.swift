@@ -72,8 +72,8 @@ final class Nghttpd: Sendable {
 
     init(_ arguments: [String] = [], _ pair: TestCertificate? = nil) throws {
         directory = try TemporaryDirectory()
-        _ = try directory.write("hello", "hello, phone\n")
+        _ = try directory.writeFile(named: "hello", content: "hello, phone\n")
         let last = pair.map { ["0", $0.key, $0.certificate] } ?? ["--no-tls", "0"]
-        process = try ChildProcess("nghttpd", arguments + ["-d", directory.path] + last)
+        process = try ChildProcess("nghttpd", arguments: arguments + ["-d", directory.path] + last)
     }
 }

@@ -19,17 +19,18 @@ final class RunningLoop: Sendable {
 /// A self-signed certificate for this machine, made by `openssl`.
 final class TestCertificate: Sendable {
     private let directory: TemporaryDirectory
-    var key: String { directory.file("key.pem") }
-    var certificate: String { directory.file("certificate.pem") }
+    var key: String { directory.filePath(named: "key.pem") }
+    var certificate: String { directory.filePath(named: "certificate.pem") }
 
     init() async throws {
         directory = try TemporaryDirectory()
         let process = try ChildProcess(
             "openssl",
-            [
+            arguments: [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                 "-keyout",
-                directory.file("key.pem"), "-out", directory.file("certificate.pem"), "-days", "2", "-subj",
+                directory.filePath(named: "key.pem"), "-out", directory.filePath(named: "certificate.pem"),
+                "-days", "2", "-subj",
                 "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
             ])
         guard try await process.exitStatus() == 0 else { throw Failure(description: process.errors) }

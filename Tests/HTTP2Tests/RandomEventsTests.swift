@@ -7,7 +7,7 @@ import Testing
 /// Seeded sequences of all events on a connection, compared with a model of each request's possible outcomes.
 /// The seed alone repeats a failing sequence.
 @Suite struct RandomEventsTests {
-    static let seeds = trials(1_000)
+    static let seeds = trialCount(base: 1_000)
 
     @Test func `each request ends exactly once, and no processed request is reported as unprocessed`() {
         for seed in 0..<RandomEventsTests.seeds {
@@ -36,28 +36,28 @@ private struct RandomRun {
     let template = Push.template()
 
     init(seed: Int) {
-        random = SeededGenerator(seed)
+        random = SeededGenerator(seed: seed)
         var limits = ClientLimits()
-        limits.lateResponseMilliseconds = random.below(2) * 2
-        limits.streamsMax = 1 + random.below(40)
+        limits.lateResponseMilliseconds = random.number(below: 2) * 2
+        limits.streamsMax = 1 + random.number(below: 40)
         var server = ServerLimits()
-        server.streamsMax = 1 + random.below(40)
-        server.streamWindowBytes = [10, 1_000, 65_535][random.below(3)]
+        server.streamsMax = 1 + random.number(below: 40)
+        server.streamWindowBytes = [10, 1_000, 65_535][random.number(below: 3)]
         server.connectionWindowBytes = 65_535
-        wire = Wire(client: limits, server: server, fragment: [1, 13, 400, 16_384][random.below(4)])
+        wire = Wire(client: limits, server: server, fragment: [1, 13, 400, 16_384][random.number(below: 4)])
     }
 
     mutating func step() {
-        switch random.below(16) {
+        switch random.number(below: 16) {
         case 0...3: submit()
         case 4, 5: up()
         case 6, 7: down()
         case 8, 9: answerSome()
         case 10:
-            let limit = UInt32([0, 1, 5, 100][random.below(4)])
+            let limit = UInt32([0, 1, 5, 100][random.number(below: 4)])
             wire.server.changeSettings(SettingsChange(concurrentStreamsMax: limit))
         case 11:
-            let window = UInt32([0, 10, 65_535][random.below(3)])
+            let window = UInt32([0, 10, 65_535][random.number(below: 3)])
             wire.server.changeSettings(SettingsChange(streamWindowBytes: window))
         case 12:
             now += 1_000_000
@@ -66,32 +66,34 @@ private struct RandomRun {
         case 13: cancelOne()
         case 14:
             if let request = pick() {
-                wire.server.reset(request.stream, code: [.refusedStream, .cancel][random.below(2)])
+                wire.server.reset(request.stream, code: [.refusedStream, .cancel][random.number(below: 2)])
             }
         default: rare()
         }
     }
 
     private mutating func rare() {
-        switch random.below(5) {
+        switch random.number(below: 5) {
         case 0: wire.server.goaway(lastStream: wire.server.lastStream, code: .noError)
         case 1: wire.server.holdWindows()
         case 2: wire.server.releaseWindows()
         case 3: _ = wire.client.ping(payload: 1)
-        default: if random.below(4) == 0 { wire.client.finish() }
+        default: if random.number(below: 4) == 0 { wire.client.finish() }
         }
     }
 
     private mutating func submit() {
-        for _ in 0..<(1 + random.below(10)) {
+        for _ in 0..<(1 + random.number(below: 10)) {
             let tag = UInt64(submitted.count)
             let deadline = Instant(
-                nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
+                nanoseconds: random.number(below: 2) == 0
+                    ? .max : now + Int64(random.number(below: 6_000_000)))
             let leaveBy = Instant(
-                nanoseconds: random.below(2) == 0 ? .max : now + Int64(random.below(6_000_000)))
+                nanoseconds: random.number(below: 2) == 0
+                    ? .max : now + Int64(random.number(below: 6_000_000)))
             let room = wire.client.availableRequests
             let id = wire.client.push(
-                "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.below(900)), tag: tag,
+                "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.number(below: 900)), tag: tag,
                 template: template, leaveBy: leaveBy, deadline: deadline)
             if (id != nil) != (room > 0) { faults.append("room was \(room) and submit gave \(id != nil)") }
             if let id { submitted[tag] = id }
@@ -115,13 +117,13 @@ private struct RandomRun {
     }
 
     private mutating func pick() -> IncomingRequest? {
-        unanswered.isEmpty ? nil : unanswered.remove(at: random.below(unanswered.count))
+        unanswered.isEmpty ? nil : unanswered.remove(at: random.number(below: unanswered.count))
     }
 
     private mutating func answerSome() {
-        for _ in 0..<random.below(12) {
+        for _ in 0..<random.number(below: 12) {
             guard let request = pick() else { return }
-            let body = [UInt8](repeating: 8, count: random.below(3) * 300)
+            let body = [UInt8](repeating: 8, count: random.number(below: 3) * 300)
             let shared = body.isEmpty ? nil : SharedBody(copying: body.span)
             if wire.server.respond(
                 to: request.stream, template: Push.answer(200, varying: nil), body: shared),
@@ -134,7 +136,7 @@ private struct RandomRun {
 
     private mutating func cancelOne() {
         guard !submitted.isEmpty else { return }
-        let tag = UInt64(random.below(submitted.count))
+        let tag = UInt64(random.number(below: submitted.count))
         guard let id = submitted[tag] else { return }
         let wasOpen = ends[tag] == nil
         if wire.client.cancel(id) != wasOpen { faults.append("cancel of \(tag) returned \(!wasOpen)") }
@@ -154,7 +156,7 @@ private struct RandomRun {
 
     /// Ends the connection and checks the result.
     mutating func close() {
-        if random.below(2) == 0 {
+        if random.number(below: 2) == 0 {
             up()
             down()
         }

@@ -10,10 +10,10 @@ import Testing
     @Test(arguments: [false, true]) func `h2load gets every answer`(isSecure: Bool) async throws {
         let server = try AnsweringServer(isSecure ? await TestCertificate() : nil)
         let directory = try TemporaryDirectory()
-        let body = try directory.write("body", String(repeating: "x", count: 600))
+        let body = try directory.writeFile(named: "body", content: String(repeating: "x", count: 600))
         let load = try ChildProcess(
             "h2load",
-            [
+            arguments: [
                 "-n", "5000", "-c", "4", "-m", "100", "-d", body, "-H", "apns-id: 1234",
                 "\(isSecure ? "https" : "http")://127.0.0.1:\(server.port)/3/device/abc",
             ])
@@ -26,7 +26,7 @@ import Testing
         let server = try AnsweringServer()
         let curl = try ChildProcess(
             "curl",
-            [
+            arguments: [
                 "--silent", "--include", "--http2-prior-knowledge", "-H", "apns-id: 42", "--data", "hello",
                 "http://127.0.0.1:\(server.port)/echo",
             ])
@@ -41,7 +41,7 @@ import Testing
         let server = try AnsweringServer(pair)
         let curl = try ChildProcess(
             "curl",
-            [
+            arguments: [
                 "--silent", "--include", "--http2", "--cacert", pair.certificate, "--data", "hello",
                 "https://127.0.0.1:\(server.port)/echo",
             ])
@@ -52,8 +52,9 @@ import Testing
     @Test func `nghttp learns that its body is too large before it has sent it`() async throws {
         let server = try AnsweringServer()
         let directory = try TemporaryDirectory()
-        let body = try directory.write("body", String(repeating: "x", count: 2_000_000))
-        let nghttp = try ChildProcess("nghttp", ["-v", "-d", body, "http://127.0.0.1:\(server.port)/echo"])
+        let body = try directory.writeFile(named: "body", content: String(repeating: "x", count: 2_000_000))
+        let nghttp = try ChildProcess(
+            "nghttp", arguments: ["-v", "-d", body, "http://127.0.0.1:\(server.port)/echo"])
         #expect(try await nghttp.exitStatus() == 0)
         #expect(nghttp.output.contains(":status: 413"))
         #expect(nghttp.output.contains("(error_code=NO_ERROR(0x00))"), "\(nghttp.output)")
@@ -62,7 +63,8 @@ import Testing
     @Test func `a client that speaks HTTP/1.1 is rejected`() async throws {
         let server = try AnsweringServer()
         let curl = try ChildProcess(
-            "curl", ["--silent", "--http1.1", "--max-time", "5", "http://127.0.0.1:\(server.port)/echo"])
+            "curl",
+            arguments: ["--silent", "--http1.1", "--max-time", "5", "http://127.0.0.1:\(server.port)/echo"])
         #expect(try await curl.exitStatus() != 0)
     }
 }

@@ -5,21 +5,22 @@ import Testing
 
 @Suite struct StreamTableTests {
     @Test func `a stream is in the table as long as it is open`() throws {
-        for seed in 0..<trials(30) {
-            var random = SeededGenerator(seed)
-            let capacity = 1 + random.below(60)
+        for seed in 0..<trialCount(base: 30) {
+            var random = SeededGenerator(seed: seed)
+            let capacity = 1 + random.number(below: 60)
             let table = StreamTable(capacity: capacity)
             defer { table.free() }
             var model: [Int32: Int] = [:]
             var next: Int32 = 1
             for _ in 0..<1_000 {
-                if model.count < capacity, random.below(2) == 0 {
-                    let slot = random.below(capacity)
+                if model.count < capacity, random.number(below: 2) == 0 {
+                    let slot = random.number(below: capacity)
                     table.insert(next, slot: slot)
                     model[next] = slot
-                    next += 2 * Int32(1 + random.below(3))
-                } else if let stream = model.keys.sorted().dropFirst(random.below(max(1, model.count))).first
-                {
+                    next += 2 * Int32(1 + random.number(below: 3))
+                } else if let stream = model.keys.sorted().dropFirst(
+                    random.number(below: max(1, model.count))
+                ).first {
                     table.remove(stream)
                     model[stream] = nil
                 }

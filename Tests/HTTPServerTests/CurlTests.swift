@@ -6,7 +6,8 @@ import Testing
 /// The server with curl as an independent client.
 struct CurlTests {
     private func curl(_ arguments: String..., input: Data? = nil) async throws -> String {
-        let process = try ChildProcess("curl", ["-sS", "--max-time", "20"] + arguments, input: input)
+        let process = try ChildProcess(
+            "curl", arguments: ["-sS", "--max-time", "20"] + arguments, input: input)
         let status = try await process.exitStatus()
         #expect(status == 0, "\(process.errors)")
         return process.output

@@ -20,13 +20,15 @@ import Testing
     }
 
     @Test func `numbers are found by hash even if hashes collide`() {
-        var random = SeededGenerator(1)
+        var random = SeededGenerator(seed: 1)
         var table = HashIndex()
         for _ in 0..<3 {
             var hashes: [UInt32] = []
             for _ in 0..<5000 {
                 // A seventh of them share three hashes. The others are multiples of 16.
-                let hash = random.below(7) == 0 ? UInt32(random.below(3)) : UInt32(random.below(1 << 20)) << 4
+                let hash =
+                    random.number(below: 7) == 0
+                    ? UInt32(random.number(below: 3)) : UInt32(random.number(below: 1 << 20)) << 4
                 table.add(hash: hash)
                 hashes.append(hash)
             }

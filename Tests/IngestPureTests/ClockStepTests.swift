@@ -140,19 +140,19 @@ private struct Clocks {
 
     @Test func `with short steps of either clock, nothing is ever past that is not`() {
         for seed in 0..<200 {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             var clocks = Clocks()
             clocks.pass(61_000)
             for _ in 0..<30 {
-                let step = Int64(random.below(96)) * Clocks.hour - 48 * Clocks.hour
-                switch random.below(3) {
+                let step = Int64(random.number(below: 96)) * Clocks.hour - 48 * Clocks.hour
+                switch random.number(below: 3) {
                 case 0: clocks.broker = step
                 case 1: clocks.machine = step
                 default: (clocks.broker, clocks.machine) = (step, step)
                 }
-                clocks.pass(Int64(1000 + random.below(50_000)))
+                clocks.pass(Int64(1000 + random.number(below: 50_000)))
                 (clocks.broker, clocks.machine) = (0, 0)
-                clocks.pass(Int64(2000 + random.below(200_000)))
+                clocks.pass(Int64(2000 + random.number(below: 200_000)))
                 #expect(clocks.past.map { $0 <= clocks.right } ?? true, "seed \(seed)")
             }
             clocks.pass(200_000)

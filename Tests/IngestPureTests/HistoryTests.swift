@@ -7,13 +7,13 @@ import Testing
 /// `deploy/prove ingest-histories` runs a million histories.
 @Suite struct HistoryTests {
     private func check(
-        _ what: String, _ histories: Int = trials(500),
+        _ what: String, _ histories: Int = trialCount(base: 500),
         _ live: (History, IngestRun, inout SeededGenerator) -> Void
     ) {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         for seed in base..<base + UInt64(histories) {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             let history = History(&random)
             let run = IngestRun()
             live(history, run, &random)
@@ -42,7 +42,7 @@ import Testing
         check("in order") { history, run, random in
             for received in history.list.sorted(by: { $0.at < $1.at }) {
                 run.hear(received)
-                if random.below(4) == 0 { run.sweep(at: received.at) }
+                if random.number(below: 4) == 0 { run.sweep(at: received.at) }
             }
         }
     }
@@ -50,7 +50,7 @@ import Testing
     @Test func `any order and any repetition of the same reports give the same registry`() {
         check("shuffled") { history, run, random in
             var list = history.list
-            for _ in 0..<random.below(10) { list.append(list[random.below(list.count)]) }
+            for _ in 0..<random.number(below: 10) { list.append(list[random.number(below: list.count)]) }
             for received in list.shuffled(using: &random) {
                 run.hear(received, now: history.end)
             }
@@ -61,7 +61,7 @@ import Testing
         check("replayed") { history, run, random in
             let list = history.list.sorted { $0.at < $1.at }
             for received in list { run.hear(received) }
-            for received in list[random.below(list.count)...] {
+            for received in list[random.number(below: list.count)...] {
                 run.hear(received, now: history.end)
             }
         }

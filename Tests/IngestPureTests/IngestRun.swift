@@ -106,7 +106,7 @@ final class IngestRun {
         let (registry, rows) = (registry, rows)
         return Set(registry.keys).union(rows.keys).filter { key in
             guard let row = registry[key], let truth = rows[key] else { return true }
-            return !row.agrees(with: truth, merge.writeInterval)
+            return !row.agrees(with: truth, within: merge.writeInterval)
         }
     }
 }

@@ -7,15 +7,17 @@ import Testing
     @Test func `after any inserts, removals and renumberings the index finds the same as a dictionary`() {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
-        for seed in base..<base + UInt64(trials(200)) {
-            var random = SeededGenerator(seed)
-            let (hashes, spread) = (1 + random.below(60), random.below(2) == 0 ? 1 : 0x0123_4567_89AB)
+        for seed in base..<base + UInt64(trialCount(base: 200)) {
+            var random = SeededGenerator(seed: seed)
+            let (hashes, spread) = (
+                1 + random.number(below: 60), random.number(below: 2) == 0 ? 1 : 0x0123_4567_89AB
+            )
             func hash(_ key: Int) -> Int { key % hashes * spread }
             var (index, model): (KeyIndex, [Int: Int]) = (KeyIndex(), [:])
             var numbers = 0
             for step in 0..<400 {
-                let key = random.below(80)
-                switch (model[key], random.below(60)) {
+                let key = random.number(below: 80)
+                switch (model[key], random.number(below: 60)) {
                 case (_, 0):
                     index.removeAll()
                     model = [:]

@@ -34,16 +34,16 @@ import Testing
     @Test func `after any sequence of steps the overlay equals two plain tables`() {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
-        for seed in base..<base + UInt64(trials(200)) {
-            var random = SeededGenerator(seed)
+        for seed in base..<base + UInt64(trialCount(base: 200)) {
+            var random = SeededGenerator(seed: seed)
             var (overlay, model) = (Overlay(), Model())
-            let keys = random.below(4) == 0 ? 100 : 6
+            let keys = random.number(below: 4) == 0 ? 100 : 6
             var now = Instant.now()
             for step in 0..<200 {
-                let key = "k\(random.below(keys))"
+                let key = "k\(random.number(below: keys))"
                 let bytes = HashedKey(Array(key.utf8))
-                let record = random.bytes(0...9)
-                switch random.below(9) {
+                let record = random.bytes(count: 0...9)
+                switch random.number(below: 9) {
                 case 0...2:
                     overlay.recordCommit(of: bytes, as: record, at: now)
                     model.committed[key] = (record, (model.committed[key]?.outstanding ?? 0) + 1, now)
@@ -59,7 +59,7 @@ import Testing
                     overlay.takeRepeated { taken[String(decoding: $0.bytes, as: UTF8.self)] = $1 }
                     #expect(taken == model.take(), "seed \(seed), step \(step)")
                 default:
-                    now = now.advanced(byMilliseconds: 1000 + random.below(60_000))
+                    now = now.advanced(byMilliseconds: 1000 + random.number(below: 60_000))
                     overlay.forgetLostRows(at: now)
                     let oldest = Overlay.outstandingMillisecondsMax
                     model.committed = model.committed.filter {

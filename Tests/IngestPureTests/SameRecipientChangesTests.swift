@@ -10,8 +10,8 @@ import Testing
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         var compared = 0
-        for seed in base..<base + UInt64(trials(300)) {
-            var random = SeededGenerator(seed)
+        for seed in base..<base + UInt64(trialCount(base: 300)) {
+            var random = SeededGenerator(seed: seed)
             let history = History(&random)
             let merge = ReportMerger(app: History.app, seal: TokenSeal(keys: nil))
             var truth: [Recipient: Installation] = [:]

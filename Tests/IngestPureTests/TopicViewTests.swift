@@ -14,8 +14,8 @@ import Testing
     {
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
-        for seed in base..<base + UInt64(trials(40)) {
-            var random = SeededGenerator(seed)
+        for seed in base..<base + UInt64(trialCount(base: 40)) {
+            var random = SeededGenerator(seed: seed)
             let directory = try TemporaryDirectory()
             let view = try TopicView(
                 TopicViewDefinition(topic: "rows", table: "rows", schema: 1), partition: 0,
@@ -23,8 +23,8 @@ import Testing
                 limits: EnvironmentLimits(), now: .now(), boot: BootID("boot"))
             var (keys, next): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])
             for step in 0..<150 {
-                let key = random.bytes(1...3).map { $0 % 5 }
-                switch random.below(8) {
+                let key = random.bytes(count: 1...3).map { $0 % 5 }
+                switch random.number(below: 8) {
                 case 0:
                     view.put(key: key.span, value: [7].span)
                     next.insert(key)

@@ -13,43 +13,44 @@ import Topics
 @Suite struct AcknowledgementTests {
     enum Beside: CaseIterable { case deadLetter, forwarded }
 
-    private func send(_ kind: Beside, to bed: IngestBed) throws {
-        let sender = try ReportSender(bed)
+    private func send(_ kind: Beside, to bed: TestBed) throws {
+        let sender = try RecordWriter(on: bed)
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
+            app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
         let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: bed.layout.lanes))
         switch kind {
-        case .deadLetter: sender.send(key: report.key, value: Array("not JSON".utf8))
+        case .deadLetter: sender.write(key: report.key, value: Array("not JSON".utf8))
         case .forwarded:
             let elsewhere = (home + 1) % Int32(bed.layout.lanes)
-            sender.send(key: report.key, value: report.encoded(), partition: elsewhere)
+            sender.write(key: report.key, value: report.encoded(), partition: elsewhere)
         }
         #expect(sender.finish())
     }
 
     /// Returns the sum of the group's committed offsets over all partitions.
-    private func committed(_ bed: IngestBed) throws -> Int64 {
+    private func committed(_ bed: TestBed) throws -> Int64 {
         let places = (0..<Int32(bed.layout.lanes)).map { TopicPartition(bed.layout.name(of: .reports), $0) }
         return try bed.admin.committedOffsets(by: bed.layout.prefix + "ingest", in: places).reduce(0) {
             $0 + ($1.offset ?? 0)
         }
     }
 
-    private func start(_ bed: IngestBed, _ directory: TemporaryDirectory) throws -> StageProcess {
-        try StageProcess(.ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path)
+    private func start(_ bed: TestBed, _ directory: TemporaryDirectory) throws -> StageProcess {
+        try StageProcess(
+            .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path)
     }
 
     @Test(arguments: Beside.allCases)
     func `a missing acknowledgement leaves the offset unchanged`(kind: Beside) async throws {
         let broker = try FaultyBroker()
-        let bed = try IngestBed(broker.brokers, lanes: 2)
+        let bed = try TestBed(brokers: broker.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         try send(kind, to: bed)
         // The process is the only writer. A transaction without records produces nothing.
         broker.answer(.produce, with: .drop)
         let doomed = try start(bed, directory)
-        try await doomed.process.waitFor("records could not be written to the dead letters")
+        try await doomed.process.waitForOutput(containing: "records could not be written to the dead letters")
         doomed.kill()
         _ = try await doomed.process.exitStatus()
         #expect(broker.met(.produce) > 0)
@@ -58,8 +59,8 @@ import Topics
         let next = try start(bed, directory)
         try await eventually("the report is a dead letter or a registry row") {
             switch kind {
-            case .deadLetter: try !TopicContent(.deadLetters, bed).records.isEmpty
-            case .forwarded: try TopicContent(.registry, bed).newest.count == 1
+            case .deadLetter: try !TopicContent(of: .deadLetters, in: bed).records.isEmpty
+            case .forwarded: try TopicContent(of: .registry, in: bed).newestValues.count == 1
             }
         }
         try await eventually("the report is committed") { try committed(bed) > 0 }
@@ -69,19 +70,20 @@ import Topics
 
     @Test func `refused dead letters leave the offset unchanged`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let process = try start(bed, directory)
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: "p", kind: .heartbeat)
+            app: TestBed.app.id, environment: .production, installation: "p", kind: .heartbeat)
         report.os = "18.2"
-        sender.send(report)
+        sender.write(report)
         #expect(sender.finish())
         try await eventually("the stage serves") { try committed(bed) == 1 }
         _ = try bed.admin.delete([bed.layout.name(of: .deadLetters)])
         try send(.deadLetter, to: bed)
-        try await process.process.waitFor("records could not be written to the dead letters")
+        try await process.process.waitForOutput(
+            containing: "records could not be written to the dead letters")
         #expect(try committed(bed) == 1)
         try await eventually("the topic exists again") {
             _ = try? bed.layout.create(on: bed.admin)
@@ -92,6 +94,9 @@ import Topics
         }
         process.stop()
         _ = try await process.process.exitStatus()
-        #expect(try TopicContent(.deadLetters, bed).records.contains { $0.value == Array("not JSON".utf8) })
+        #expect(
+            try TopicContent(of: .deadLetters, in: bed).records.contains {
+                $0.value == Array("not JSON".utf8)
+            })
     }
 }

@@ -9,7 +9,7 @@ import Topics
 @Suite struct ErasureStageTests {
     private func report(_ kind: Report.Kind, _ installation: String, user: String) -> Report {
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: installation, kind: kind)
+            app: TestBed.app.id, environment: .production, installation: installation, kind: kind)
         report.user = user
         report.tags = ["vip"]
         if kind == .startToken { report.token = String(repeating: "ab", count: 32) }
@@ -20,26 +20,26 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         for number in 0..<30 {
-            sender.send(report(.startToken, "phone-\(number)", user: number < 20 ? "anna" : "ben"))
+            sender.write(report(.startToken, "phone-\(number)", user: number < 20 ? "anna" : "ben"))
         }
-        var profile = Report(app: IngestBed.app.id, profileOf: "anna")
+        var profile = Report(app: TestBed.app.id, profileOf: "anna")
         profile.tags = ["vip"]
-        sender.send(profile)
+        sender.write(profile)
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path) { $0.sweepMilliseconds = 200 }
         func names(_ topic: TopicName) throws -> [String] {
-            try TopicContent(topic, bed).newest.map {
+            try TopicContent(of: topic, in: bed).newestValues.map {
                 "\(String(decoding: $0.key, as: UTF8.self)) \(String(decoding: $0.value, as: UTF8.self))"
             }
         }
         try await eventually("all rows exist") {
             try names(.registry).count { $0.contains("u:anna") } == 41
         }
-        sender.send(Report(app: IngestBed.app.id, erasing: "anna"))
+        sender.write(Report(app: TestBed.app.id, erasing: "anna"))
         #expect(sender.finish())
         try await eventually("all rows of anna are deleted") {
             try names(.registry).allSatisfy { !$0.contains("anna") }
@@ -48,6 +48,6 @@ import Topics
         #expect(try names(.registry).count { $0.contains("u:ben") } == 20)
         await stage.stop()
         #expect(stage.failure == nil)
-        #expect(try TopicContent(.deadLetters, bed).records.isEmpty)
+        #expect(try TopicContent(of: .deadLetters, in: bed).records.isEmpty)
     }
 }

@@ -12,19 +12,20 @@ import Testing
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        var plan = IngestKills.Plan()
+        var plan = IngestKillTest.Plan()
         plan.steps = [.deadLettersSent, .transactionBegun, .offsetsSent, .committed, .viewWritten, .restored]
-        plan.reports = 2000 * trials(1)
+        plan.reports = 2000 * trialCount(base: 1)
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)
-        let result = try await IngestKills(
-            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        let result = try await IngestKillTest(
+            plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
+            directory: directory.path
         ).run()
         #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
         #expect(result.rows > 0 && result.deadLetters > 0)
-        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
     }
 }

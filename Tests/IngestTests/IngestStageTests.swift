@@ -10,12 +10,12 @@ import Topics
 @Suite struct IngestStageTests {
     @Test func `the rows and events of reports equal the output of the pure merge`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await Stage(bed, directory: directory.path)
-        var mix = ReportMix(installations: 300, seed: 7)
-        let sender = try ReportSender(bed)
-        for _ in 0..<5000 { sender.send(mix.next()) }
+        var mix = ReportGenerator(installations: 300, seed: 7)
+        let sender = try RecordWriter(on: bed)
+        for _ in 0..<5000 { sender.write(mix.next()) }
         #expect(sender.finish())
         try await eventually("all reports are handled") { stage.handled == 5000 || stage.failure != nil }
         #expect(stage.failure == nil)
@@ -25,10 +25,11 @@ import Topics
 }
 
 /// Compares the topics with the model.
-func judge(_ bed: IngestBed) throws {
-    let model = IngestModel(try TopicContent(.reports, bed), lanes: bed.layout.lanes, keys: nil)
+func judge(_ bed: TestBed) throws {
+    let model = IngestModel(
+        reports: try TopicContent(of: .reports, in: bed), lanes: bed.layout.lanes, keys: nil)
     let difference = try model.difference(
-        registry: TopicContent(.registry, bed), events: TopicContent(.events, bed))
+        registry: TopicContent(of: .registry, in: bed), events: TopicContent(of: .events, in: bed))
     #expect(!model.registry.isEmpty)
     #expect(difference == nil, "\(difference ?? "")")
 }

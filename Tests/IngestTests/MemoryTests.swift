@@ -25,7 +25,7 @@ import Topics
         let token = Installation.Token(
             hash: String(repeating: "ab", count: TokenSeal.hashBytes),
             sealed: String(repeating: "cd", count: PushToken.bytesMax), environment: .production, at: at)
-        var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
+        var installation = Installation(app: TestBed.app.id, subject: .installation("phone-\(number)"))
         installation.environment = Timestamped(.production, at: at)
         installation.tags = Timestamped((0..<Report.tagsMax).map(name), at: at)
         installation.startTokens = (0..<Installation.startTokensMax).map {
@@ -44,24 +44,24 @@ import Topics
 
     private func heartbeat(_ number: Int) -> Report {
         Report(
-            app: IngestBed.app.id, environment: .production, installation: "phone-\(number)", kind: .heartbeat
+            app: TestBed.app.id, environment: .production, installation: "phone-\(number)", kind: .heartbeat
         )
     }
 
     @Test func `heartbeats of the largest installations fit into a fixed memory`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         try WrittenInstallations.write((0..<Self.phones).lazy.map(largest), to: bed)
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         // The first heartbeat is written, the second is only kept in memory.
         for _ in 0..<2 {
-            for number in 0..<Self.phones { sender.send(heartbeat(number)) }
+            for number in 0..<Self.phones { sender.write(heartbeat(number)) }
         }
         #expect(sender.finish())
         func start() throws -> StageProcess {
             try StageProcess(
-                .ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path,
+                .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
                 memoryBytesMax: Self.memoryBytesMax)
         }
         var process = try start()
@@ -80,7 +80,7 @@ import Topics
         #expect(process.isRunning, "\(process.process.errors.suffix(600))")
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
-        let letters = try TopicContent(.deadLetters, bed).records
+        let letters = try TopicContent(of: .deadLetters, in: bed).records
         #expect(letters.isEmpty)
     }
 }

@@ -11,34 +11,36 @@ import Topics
 @Suite struct OutsideWriterTests {
     private let report = {
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: "p", kind: .startToken)
+            app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.attributesType = "Match"
         return report
     }()
 
     @Test func `an old report that is forwarded late does not replace a newer one`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let home = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
         var (old, new) = (report, report)
         old.token = String(repeating: "aa", count: 32)
         new.token = String(repeating: "bb", count: 32)
-        let first = try ReportSender(bed)
-        first.send(key: old.key, value: old.encoded(), partition: (home + 1) % 3)
+        let first = try RecordWriter(on: bed)
+        first.write(key: old.key, value: old.encoded(), partition: (home + 1) % 3)
         #expect(first.finish())
         let written = WallTime.now()
         try await eventually("a later millisecond") {
             WallTime.now().milliseconds > written.milliseconds + 10
         }
-        let second = try ReportSender(bed)
-        second.send(new)
+        let second = try RecordWriter(on: bed)
+        second.write(new)
         #expect(second.finish())
         let stage = try await Stage(bed, directory: directory.path)
         try await eventually("all reports are handled") { stage.handled == 3 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
-        let rows = try TopicContent(.registry, bed).newest.values.map { String(decoding: $0, as: UTF8.self) }
+        let rows = try TopicContent(of: .registry, in: bed).newestValues.values.map {
+            String(decoding: $0, as: UTF8.self)
+        }
         #expect(rows.count == 1 && rows[0].contains(new.token ?? "none"), "\(rows)")
         try judge(bed)
     }
@@ -47,7 +49,7 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         // It is small when compressed, so the broker accepted it.
         var options = ProducerOptions()
@@ -59,23 +61,23 @@ import Topics
         _ = try producer.storeRecord(action: "write a report", in: topic, key: report.key, value: huge)
         var good = report
         good.token = String(repeating: "aa", count: 32)
-        let sender = try ReportSender(bed)
-        sender.send(good)
+        let sender = try RecordWriter(on: bed)
+        sender.write(good)
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path)
         try await eventually("all reports are handled") { stage.handled == 2 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
-        let letters = try TopicContent(.deadLetters, bed).records
+        let letters = try TopicContent(of: .deadLetters, in: bed).records
         #expect(letters.count == 1 && letters[0].value == nil)
         #expect(letters.first?.headers["flotilla-dead-code"] == "too_large")
         #expect(letters.first?.headers["flotilla-dead-offset"] == "0")
-        #expect(try TopicContent(.registry, bed).newest.count == 1)
+        #expect(try TopicContent(of: .registry, in: bed).newestValues.count == 1)
     }
 
     @Test func `reports in transactions of another writer stop nothing`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let producer = try TransactionalProducer(
             settings: bed.settings, transactionalID: bed.layout.prefix + "backend", name: "backend",

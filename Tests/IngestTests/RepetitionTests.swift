@@ -11,23 +11,23 @@ import Topics
 /// A repeated report is written once a day, but its newer time counts at once.
 @Suite struct RepetitionTests {
     private final class Life {
-        let bed: IngestBed
+        let bed: TestBed
         let directory: TemporaryDirectory
-        let sender: ReportSender
+        let sender: RecordWriter
         var stage: Stage
         private var sent = 0
         private let cluster: TestCluster
 
         init() async throws {
             cluster = try TestCluster()
-            bed = try IngestBed(cluster.brokers, lanes: 1)
+            bed = try TestBed(brokers: cluster.brokers, lanes: 1)
             directory = try TemporaryDirectory()
-            sender = try ReportSender(bed)
+            sender = try RecordWriter(on: bed)
             stage = try await Stage(bed, directory: directory.path)
         }
 
         func send(_ report: Report) async throws {
-            sender.send(report)
+            sender.write(report)
             sent += 1
             #expect(sender.finish())
             try await eventually("report \(sent) handled") { self.stage.handled == self.sent }
@@ -39,15 +39,17 @@ import Topics
             sent = 0
         }
 
-        func records(_ topic: TopicName) throws -> Int { try TopicContent(topic, bed).records.count }
-        var registry: [[UInt8]: [UInt8]] { get throws { try TopicContent(.registry, bed).newest } }
+        func records(_ topic: TopicName) throws -> Int { try TopicContent(of: topic, in: bed).records.count }
+        var registry: [[UInt8]: [UInt8]] {
+            get throws { try TopicContent(of: .registry, in: bed).newestValues }
+        }
     }
 
     private let token = String(repeating: "ab", count: 32)
 
     private func report(_ kind: Report.Kind, happened: Int64? = nil) -> Report {
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: "phone", kind: kind)
+            app: TestBed.app.id, environment: .production, installation: "phone", kind: kind)
         report.attributesType = "MatchAttributes"
         report.eventTime = happened
         if kind == .startToken { report.token = token }
@@ -56,7 +58,7 @@ import Topics
 
     private func refusal(of hash: String, at time: Int64) -> Report {
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: "phone", kind: .deadToken)
+            app: TestBed.app.id, environment: .production, installation: "phone", kind: .deadToken)
         report.refusal = Report.TokenRefusal(
             tokenHash: hash, entry: "start:MatchAttributes", reason: "Unregistered", invalidatedAt: time,
             dispatchedAt: time)
@@ -72,7 +74,7 @@ import Topics
         let life = try await Life()
         let began = WallTime.now().milliseconds
         try await life.send(report(.startToken))
-        let first = try #require(try TopicContent(.reports, life.bed).records.last).timestamp
+        let first = try #require(try TopicContent(of: .reports, in: life.bed).records.last).timestamp
         // A refusal counts for one second after the time that APNs gives.
         try await eventually("a later time comes") { WallTime.now().milliseconds > first + 1500 }
         for _ in 0..<2 { try await life.send(report(.startToken)) }

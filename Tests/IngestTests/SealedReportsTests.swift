@@ -14,7 +14,7 @@ import Topics
 
     private func report(_ phone: Int) -> Report {
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)",
+            app: TestBed.app.id, environment: .production, installation: "phone-\(phone)",
             kind: .startToken)
         report.attributesType = "Match"
         report.token = token(phone)
@@ -22,7 +22,7 @@ import Topics
     }
 
     private func makeKeys(in directory: TemporaryDirectory) throws -> SealingKeys {
-        let path = directory.file("keys")
+        let path = directory.filePath(named: "keys")
         let isMade = FileManager.default.createFile(
             atPath: path, contents: Data(SealingKeys.makeText().utf8), attributes: [.posixPermissions: 0o600])
         #expect(isMade)
@@ -33,29 +33,31 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let keys = try makeKeys(in: directory)
-        let sender = try ReportSender(bed)
-        sender.send(report(0))
+        let sender = try RecordWriter(on: bed)
+        sender.write(report(0))
         var sealed = report(1)
         TokenSeal(keys: keys).seal(tokenOf: &sealed)
-        sender.send(sealed)
+        sender.write(sealed)
         let stray = report(2)
         let home = Int32(Murmur2.partition(forKey: stray.key.span, partitionCount: 3))
-        sender.send(key: stray.key, value: stray.encoded(), partition: (home + 1) % 3)
+        sender.write(key: stray.key, value: stray.encoded(), partition: (home + 1) % 3)
         let broken = report(3)
-        sender.send(key: broken.key, value: broken.encoded().dropLast())
+        sender.write(key: broken.key, value: broken.encoded().dropLast())
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path, sealingKeys: keys)
         try await eventually("all reports are handled") { stage.handled == 5 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
-        let rows = try TopicContent(.registry, bed).newest.values.map { String(decoding: $0, as: UTF8.self) }
+        let rows = try TopicContent(of: .registry, in: bed).newestValues.values.map {
+            String(decoding: $0, as: UTF8.self)
+        }
         #expect(rows.count == 3 && rows.allSatisfy { $0.contains("\"s1.") }, "\(rows)")
-        let letters = try TopicContent(.deadLetters, bed).records
+        let letters = try TopicContent(of: .deadLetters, in: bed).records
         #expect(letters.count == 1)
-        let forwarded = try TopicContent(.reports, bed).records.filter { !$0.headers.isEmpty }
+        let forwarded = try TopicContent(of: .reports, in: bed).records.filter { !$0.headers.isEmpty }
         #expect(forwarded.map(\.partition) == [home])
         for record in letters + forwarded {
             let text = String(decoding: record.value ?? [], as: UTF8.self)

@@ -17,7 +17,7 @@ final class Stage: Sendable {
 
     /// - Parameter before: The stage to restart, with the same slot.
     init(
-        _ bed: IngestBed, directory: String, after before: Stage? = nil, sealingKeys: SealingKeys? = nil,
+        _ bed: TestBed, directory: String, after before: Stage? = nil, sealingKeys: SealingKeys? = nil,
         log: Log = .silent,
         _ change: (inout IngestSettings) -> Void = { _ in },
         clock: @escaping @Sendable () -> WallTime = { .now() },

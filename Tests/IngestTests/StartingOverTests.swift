@@ -21,7 +21,7 @@ import Topics
 
     private func report(_ kind: Report.Kind, _ phone: String = "phone", type: String? = nil) -> Report {
         var report = Report(
-            app: IngestBed.app.id, environment: .production, installation: phone, kind: kind)
+            app: TestBed.app.id, environment: .production, installation: phone, kind: kind)
         report.attributesType = type
         if kind == .startToken { report.token = String(repeating: type == "A" ? "ab" : "cd", count: 32) }
         if kind == .profile { report.user = "user-of-\(phone)" }
@@ -33,21 +33,21 @@ import Topics
         let at = ReportTime(claimed: nil, received: WallTime.now().milliseconds, order: .first)
         let seal = TokenSeal(keys: nil)
         let token = PushToken(hex: String(repeating: "ab", count: 32))!
-        var installation = Installation(app: IngestBed.app.id, subject: .installation("phone-\(number)"))
+        var installation = Installation(app: TestBed.app.id, subject: .installation("phone-\(number)"))
         installation.environment = Timestamped(.production, at: at)
         installation.startTokens = [
             Installation.StartToken(
                 type: "A",
                 token: Installation.Token(
                     hash: Hex.text(of: seal.hash(of: token)),
-                    sealed: seal.seal(token, app: IngestBed.app.id, entry: "start:A"),
+                    sealed: seal.seal(token, app: TestBed.app.id, entry: "start:A"),
                     environment: .production, at: at))
         ]
         return installation
     }
 
     /// Takes over the stage's transactional id, so that its next request in a transaction is refused.
-    private func fence(_ identity: String, _ bed: IngestBed) throws {
+    private func fence(_ identity: String, _ bed: TestBed) throws {
         let other = try TransactionalProducer(
             settings: bed.settings, transactionalID: identity, name: "other", log: .silent, metrics: Metrics()
         )
@@ -61,11 +61,11 @@ import Topics
         step: IngestStep
     ) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed)
-        var mix = ReportMix(installations: 30, seed: 5)
-        for _ in 0..<300 { sender.send(mix.next()) }
+        let sender = try RecordWriter(on: bed)
+        var mix = ReportGenerator(installations: 30, seed: 5)
+        for _ in 0..<300 { sender.write(mix.next()) }
         #expect(sender.finish())
         let times = TracedLock(0)
         let settings = bed.settings
@@ -100,7 +100,7 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
         let stage = try await Stage(
@@ -128,7 +128,7 @@ import Topics
 
     @Test func `a stage for which the group has no partition is ready`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
         let stages = [
             try await Stage(bed, directory: one.path), try await Stage(bed, directory: two.path),
@@ -144,15 +144,15 @@ import Topics
         async throws
     {
         let broker = try FaultyBroker()
-        let bed = try IngestBed(broker.brokers, lanes: 1)
+        let bed = try TestBed(brokers: broker.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
         let stage = try await Stage(
             bed, directory: directory.path,
             { $0.sessionMilliseconds = Self.sessionMilliseconds })
         func send(_ reports: Report..., handled count: Int) async throws {
-            for report in reports { sender.send(report) }
+            for report in reports { sender.write(report) }
             #expect(sender.finish())
             try await eventually("\(count) reports handled") {
                 stage.handled == count || stage.failure != nil
@@ -160,22 +160,24 @@ import Topics
         }
         try await send(report(.heartbeat, "another"), handled: 1)
         // From here the view reads nothing back, and the stage uses its overlay.
-        let held = try HeldPicture(bed, of: .installations)
+        let held = try OpenTransaction(on: bed, topic: .installations)
         try await send(report(.startToken, type: "A"), handled: 2)
         try await send(report(.startToken, type: "A"), handled: 3)
         broker.answer(.endTransaction, with: .closeConnection)
-        sender.send(report(.startToken, type: "B"))
+        sender.write(report(.startToken, type: "B"))
         #expect(sender.finish())
         try await eventually("the answer to the commit is lost") { broker.met(.endTransaction) > 0 }
         try fence(identity, bed)
         broker.answer(.endTransaction, with: .deliver)
         try await eventually("the stage starts over") { stage.metric(Self.startedOver) == 1 }
-        try held.end()
+        try held.abort()
         try await send(report(.profile), handled: 4)
         #expect(stage.failure == nil)
         #expect(stage.metric(Self.startedOver) == 1)
         await stage.stop()
-        let rows = try TopicContent(.registry, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) }
+        let rows = try TopicContent(of: .registry, in: bed).newestValues.keys.map {
+            String(decoding: $0, as: UTF8.self)
+        }
         let tokens = rows.filter { $0.hasPrefix("shop/u:user-of-phone/") && $0.contains("start") }
         #expect(tokens.count == 2, "\(rows)")
         try judge(bed)
@@ -185,23 +187,23 @@ import Topics
     /// then starts over with an empty overlay.
     @Test func `beyond the bytes of its overlay a stage waits for its view and starts over`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         let stage = try await Stage(
             bed, directory: directory.path,
             {
                 $0.sessionMilliseconds = Self.sessionMilliseconds
                 $0.overlayBytesMax = 1000
             })
-        sender.send(report(.heartbeat, "another"))
+        sender.write(report(.heartbeat, "another"))
         #expect(sender.finish())
         try await eventually("the stage serves") { stage.handled == 1 || stage.failure != nil }
-        let held = try HeldPicture(bed, of: .installations)
-        for number in 0..<100 { sender.send(report(.startToken, "phone-\(number)", type: "A")) }
+        let held = try OpenTransaction(on: bed, topic: .installations)
+        for number in 0..<100 { sender.write(report(.startToken, "phone-\(number)", type: "A")) }
         #expect(sender.finish())
         try await eventually("the stage stops waiting and starts over") { stage.metric(Self.startedOver) > 0 }
-        try held.end()
+        try held.abort()
         try await eventually("all reports are handled") { stage.handled == 101 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
@@ -212,10 +214,10 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
-        let sender = try ReportSender(bed)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
+        let sender = try RecordWriter(on: bed)
         func send(_ report: Report, to stage: Stage, handled count: Int) async throws {
-            sender.send(report)
+            sender.write(report)
             #expect(sender.finish())
             try await eventually("\(count) reports handled") {
                 stage.handled == count || stage.failure != nil
@@ -225,8 +227,9 @@ import Topics
         var stage = try await Stage(bed, directory: first.path)
         try await send(report(.heartbeat, "another"), to: stage, handled: 1)
         // This test does not end the transaction. The cluster aborts it by its timeout.
-        let held = try HeldPicture(
-            bed, of: .installations, heldMilliseconds: TransactionalProducer.transactionMillisecondsMax)
+        let held = try OpenTransaction(
+            on: bed, topic: .installations, heldMilliseconds: TransactionalProducer.transactionMillisecondsMax
+        )
         try await send(report(.startToken, type: "A"), to: stage, handled: 2)
         await stage.stop()
         stage = try await Stage(bed, directory: second.path)
@@ -240,13 +243,13 @@ import Topics
 
     @Test func `a view of more than one batch is read to its end before reports flow`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let count = 25_000
         try WrittenInstallations.write((0..<count).lazy.map(phone), to: bed)
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         let late = (count - 10)..<count
-        for number in late { sender.send(report(.profile, "phone-\(number)")) }
+        for number in late { sender.write(report(.profile, "phone-\(number)")) }
         #expect(sender.finish())
         let stage = try await Stage(bed, directory: directory.path)
         try await eventually("all reports are handled") { stage.handled == 10 || stage.failure != nil }
@@ -254,7 +257,9 @@ import Topics
         #expect(stage.metric(Self.startedOver) == 0)
         await stage.stop()
         let rows = Set(
-            try TopicContent(.registry, bed).newest.keys.map { String(decoding: $0, as: UTF8.self) })
+            try TopicContent(of: .registry, in: bed).newestValues.keys.map {
+                String(decoding: $0, as: UTF8.self)
+            })
         for number in late {
             #expect(
                 rows.contains("shop/u:user-of-phone-\(number)/phone-\(number)/start:A"),

@@ -12,25 +12,26 @@ import Topics
 /// Tests of views whose files are damaged, and of a full disk.
 @Suite struct StateFileFateTests {
     private final class Life {
-        let bed: IngestBed
+        let bed: TestBed
         let directory: TemporaryDirectory
-        let sender: ReportSender
-        var mix = ReportMix(installations: 200, seed: 11)
+        let sender: RecordWriter
+        var mix = ReportGenerator(installations: 200, seed: 11)
         private let cluster: TestCluster
 
         init() throws {
             cluster = try TestCluster()
-            bed = try IngestBed(cluster.brokers, lanes: 2)
+            bed = try TestBed(brokers: cluster.brokers, lanes: 2)
             directory = try TemporaryDirectory()
-            sender = try ReportSender(bed)
+            sender = try RecordWriter(on: bed)
         }
 
         func start() throws -> StageProcess {
-            try StageProcess(.ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path)
+            try StageProcess(
+                .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path)
         }
 
         func send(_ count: Int) {
-            for _ in 0..<count { sender.send(mix.next()) }
+            for _ in 0..<count { sender.write(mix.next()) }
             #expect(sender.finish())
         }
 
@@ -43,7 +44,7 @@ import Topics
         }
 
         func file(_ partition: Int, _ name: String) -> String {
-            directory.file("slot-0/ingest/installations-\(partition)/\(name)")
+            directory.filePath(named: "slot-0/ingest/installations-\(partition)/\(name)")
         }
     }
 
@@ -69,7 +70,7 @@ import Topics
             return true
         }
         if fate != "deleted" && fate != "flipped" {
-            try await process.process.waitFor("built anew")
+            try await process.process.waitForOutput(containing: "built anew")
         }
         process.stop()
         _ = try await process.process.exitStatus()
@@ -81,7 +82,7 @@ import Topics
         let mark = life.file(partition, "mark")
         var bytes = try Data(contentsOf: URL(fileURLWithPath: data))
         var text = try String(contentsOfFile: mark, encoding: .utf8)
-        var chance = SeededGenerator(UInt64.random(in: 0...999_999))
+        var chance = SeededGenerator(seed: UInt64.random(in: 0...999_999))
         switch fate {
         case "deleted":
             try FileManager.default.removeItem(
@@ -89,7 +90,9 @@ import Topics
             return
         case "cut": bytes = bytes.prefix(bytes.count / 2)
         case "flipped":
-            for _ in 0..<64 { bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8)) }
+            for _ in 0..<64 {
+                bytes[chance.number(below: bytes.count)] ^= UInt8(1 << chance.number(below: 8))
+            }
         case "other schema": text = text.replacing(/schema \d+/, with: "schema 999")
         default:
             text = text.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
@@ -127,8 +130,8 @@ import Topics
         let stored = deliveries.count { $0.isStored }
         #expect(stored == 2000)
         process = try life.start()
-        try await process.process.waitFor("of the topic")
-        try await process.process.waitFor("built anew")
+        try await process.process.waitForOutput(containing: "of the topic")
+        try await process.process.waitForOutput(containing: "built anew")
         process.stop()
         _ = try await process.process.exitStatus()
     }
@@ -140,15 +143,15 @@ import Topics
         try await life.caughtUp("the first reports")
         func limit(_ bytes: String) async throws {
             let limiter = try ChildProcess(
-                "prlimit", ["--pid", "\(process.process.identifier)", "--fsize=\(bytes):unlimited"])
+                "prlimit", arguments: ["--pid", "\(process.process.processID)", "--fsize=\(bytes):unlimited"])
             #expect(try await limiter.exitStatus() == 0)
         }
         try await limit("8192")
         life.send(3000)
-        try await process.process.waitFor("no room for the state of this process")
+        try await process.process.waitForOutput(containing: "no room for the state of this process")
         #expect(process.isRunning)
         try await limit("unlimited")
-        try await process.process.waitFor("there is room again")
+        try await process.process.waitForOutput(containing: "there is room again")
         try await life.caughtUp("the second reports")
         process.stop()
         #expect(try await process.process.exitStatus() == 0)

@@ -15,46 +15,48 @@ import Topics
     ])
     func `a killed sweep is repeated exactly`(step: IngestStep) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        func start(_ death: StageProcess.Death? = nil) throws -> StageProcess {
+        func start(_ death: StageProcess.PlannedDeath? = nil) throws -> StageProcess {
             try StageProcess(
-                .ingest, of: builtProduct("flotilla-bench"), on: bed, data: directory.path,
+                .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
                 sweepMilliseconds: 100,
                 death: death)
         }
         let doomed = try start(
-            StageProcess.Death(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
-        let sender = try ReportSender(bed)
+            StageProcess.PlannedDeath(step: step.rawValue, time: 1, after: IngestStep.sweepBegun.rawValue))
+        let sender = try RecordWriter(on: bed)
         // A token that expires before it is merged never gets a row.
-        sender.send(report(0))
+        sender.write(report(0))
         #expect(sender.finish())
-        try await eventually("the stage serves") { try !TopicContent(.registry, bed).newest.isEmpty }
-        for number in 1..<200 { sender.send(report(number)) }
+        try await eventually("the stage serves") {
+            try !TopicContent(of: .registry, in: bed).newestValues.isEmpty
+        }
+        for number in 1..<200 { sender.write(report(number)) }
         #expect(sender.finish())
         try await eventually("the process met its step") { !doomed.isRunning }
         let last = try start()
         try await eventually("only the start tokens are left") {
             // The stage sweeps only after a young report has confirmed its clock.
-            sender.send(
+            sender.write(
                 Report(
-                    app: IngestBed.flashApp.id, environment: .production, installation: "another",
+                    app: TestBed.shortTokenApp.id, environment: .production, installation: "another",
                     kind: .heartbeat))
-            return try sender.finish() && TopicContent(.registry, bed).newest.count == 100
+            return try sender.finish() && TopicContent(of: .registry, in: bed).newestValues.count == 100
         }
         last.stop()
         #expect(try await last.process.exitStatus() == 0)
-        var model = IngestModel(try TopicContent(.reports, bed), lanes: 1, keys: nil)
+        var model = IngestModel(reports: try TopicContent(of: .reports, in: bed), lanes: 1, keys: nil)
         model.sweep(at: WallTime.now().milliseconds)
         let difference = try model.difference(
-            registry: TopicContent(.registry, bed), events: TopicContent(.events, bed))
+            registry: TopicContent(of: .registry, in: bed), events: TopicContent(of: .events, in: bed))
         #expect(difference == nil, "\(difference ?? "")")
     }
 
     /// Returns a report. Every other one has a start token, which does not expire.
     private func report(_ number: Int) -> Report {
         var report = Report(
-            app: IngestBed.flashApp.id, environment: .production, installation: "phone-\(number / 2)",
+            app: TestBed.shortTokenApp.id, environment: .production, installation: "phone-\(number / 2)",
             kind: number.isMultiple(of: 2) ? .startToken : .updateToken)
         report.attributesType = "FlashAttributes"
         report.token = String(repeating: "ab", count: 30) + String(1000 + number)

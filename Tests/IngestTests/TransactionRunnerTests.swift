@@ -31,7 +31,7 @@ import Testing
         refusal: Refusal
     ) throws {
         let cluster = try #require(MockCluster(brokers: 1))
-        for topic in ["reports", "installations"] { cluster.createTopic(topic, partitions: 1) }
+        for topic in ["reports", "installations"] { cluster.createTopic(named: topic, partitions: 1) }
         let settings = KafkaSettings(brokers: cluster.brokers)
         let consumer = try Consumer(
             settings: settings, options: ConsumerOptions(membership: .manual), name: "test", log: .silent,
@@ -54,7 +54,7 @@ import Testing
         }
         let before = try run()
         #expect(before == .committed)
-        cluster.fail(refusal.request, with: refusal.code.rawValue)
+        cluster.failNext(refusal.request, with: refusal.code.rawValue)
         let refused = try run()
         #expect(refused == .startOver)
         #expect(transaction.isReady, "the producer survives a failed transaction")

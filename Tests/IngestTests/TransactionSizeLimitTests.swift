@@ -16,17 +16,17 @@ import Topics
     private static let types = 10
 
     private func report(_ phone: Int, _ kind: Report.Kind) -> Report {
-        Report(app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)", kind: kind)
+        Report(app: TestBed.app.id, environment: .production, installation: "phone-\(phone)", kind: kind)
     }
 
     /// Sends the reports of phones with a start token for each of many types.
-    private func sendTokens(_ sender: ReportSender) {
+    private func sendTokens(_ sender: RecordWriter) {
         for phone in 0..<Self.phones {
             for type in 0..<Self.types {
                 var report = report(phone, .startToken)
                 report.attributesType = "Type\(type)"
                 report.token = String(repeating: digits(phone, type), count: 8)
-                sender.send(report)
+                sender.write(report)
             }
         }
     }
@@ -40,19 +40,19 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         sendTokens(sender)
         for phone in 0..<Self.phones {
             var report = report(phone, .profile)
             report.user = "user-\(phone)"
-            sender.send(report)
+            sender.write(report)
         }
         #expect(sender.finish())
         let recordsMax = 50
         let stage = try await Stage(bed, directory: directory.path, { $0.outputRecordsMax = recordsMax })
-        let sent = sender.sent
+        let sent = sender.sentCount
         try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
         #expect(stage.failure == nil)
         let written = ["installations", "registry", "events"].reduce(0.0) {
@@ -69,9 +69,9 @@ import Topics
 
     @Test func `after a failed transaction the next one takes half as many reports`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let sender = try ReportSender(bed)
+        let sender = try RecordWriter(on: bed)
         sendTokens(sender)
         #expect(sender.finish())
         let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
@@ -94,7 +94,7 @@ import Topics
                 default: break
                 }
             })
-        let sent = sender.sent
+        let sent = sender.sentCount
         try await eventually("all reports are handled") { stage.handled == sent || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()

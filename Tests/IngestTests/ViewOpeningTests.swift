@@ -13,9 +13,9 @@ import Topics
     /// A view file is read completely before it is trusted. That takes time, and each partition has one.
     @Test func `views that open slowly do not keep the member from polling`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        let path = directory.file("log")
+        let path = directory.filePath(named: "log")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         let file = try #require(FileHandle(forWritingAtPath: path))
         let sink = LogSink(level: .debug, format: .text, descriptor: file.fileDescriptor)

@@ -7,7 +7,7 @@ import Topics
 
 /// Records of `installations`, as an earlier stage has left them.
 enum WrittenInstallations {
-    static func write(_ installations: some Sequence<Installation>, to bed: IngestBed) throws {
+    static func write(_ installations: some Sequence<Installation>, to bed: TestBed) throws {
         var options = ProducerOptions()
         // With compression, a fetch of one mebibyte could contain any number of records.
         options.compression = .none

@@ -15,7 +15,7 @@ import Topics
     private static let day: Int64 = 86_400_000
 
     private final class Life: Sendable {
-        let bed: IngestBed
+        let bed: TestBed
         let directory: TemporaryDirectory
         let ahead = TracedLock<Int64>(0)
         private let cluster: TestCluster
@@ -23,7 +23,7 @@ import Topics
 
         init() throws {
             cluster = try TestCluster()
-            bed = try IngestBed(cluster.brokers, lanes: 1)
+            bed = try TestBed(brokers: cluster.brokers, lanes: 1)
             directory = try TemporaryDirectory()
         }
 
@@ -39,26 +39,26 @@ import Topics
 
         /// Sends reports of phones with a start token and an activity each. The activity lives for hours.
         func send(phones: Range<Int>) throws {
-            let sender = try ReportSender(bed)
+            let sender = try RecordWriter(on: bed)
             for phone in phones {
                 var report = Report(
-                    app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)",
+                    app: TestBed.app.id, environment: .production, installation: "phone-\(phone)",
                     kind: .startToken)
                 report.attributesType = "Match"
                 report.token = String(repeating: "ab", count: 30) + String(1000 + phone)
-                sender.send(report)
+                sender.write(report)
                 report = Report(
-                    app: IngestBed.app.id, environment: .production, installation: "phone-\(phone)",
+                    app: TestBed.app.id, environment: .production, installation: "phone-\(phone)",
                     kind: .updateToken)
                 (report.attributesType, report.activity, report.group) = ("Match", "a\(phone)", "m")
                 report.token = String(repeating: "cd", count: 30) + String(1000 + phone)
-                sender.send(report)
+                sender.write(report)
             }
             #expect(sender.finish())
         }
 
-        var rows: Int { get throws { try TopicContent(.registry, bed).newest.count } }
-        var letters: Int { get throws { try TopicContent(.deadLetters, bed).records.count } }
+        var rows: Int { get throws { try TopicContent(of: .registry, in: bed).newestValues.count } }
+        var letters: Int { get throws { try TopicContent(of: .deadLetters, in: bed).records.count } }
     }
 
     private func handled(_ count: Int, by stage: Stage) async throws {

@@ -18,7 +18,9 @@ import Topics
 
     @Test func `the answers about a send, its group and its phone equal the topics`() async throws {
         let cluster = try TestCluster()
-        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        let (bed, directory) = try (
+            TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
+        )
         try Self.writeStory(to: bed)
         try await Self.tellStory(bed, directory) { _ in }
         // The files are caches of the topics. Without them the answers are the same.
@@ -41,7 +43,7 @@ import Topics
 
     /// Starts a process, waits for the answers of the whole story, and runs the rest of the test.
     private static func tellStory(
-        _ bed: IngestBed, _ directory: TemporaryDirectory, then: (RunningInsight) async throws -> Void
+        _ bed: TestBed, _ directory: TemporaryDirectory, then: (RunningInsight) async throws -> Void
     ) async throws {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
@@ -95,7 +97,7 @@ import Topics
 
     @Test func `two processes answer as one, and a single one reports the missing lanes`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: InsightDay.lanes)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes)
         let (one, other) = try (TemporaryDirectory(), TemporaryDirectory())
         var day = InsightDay(seed: 8)
         try day.write(sheets: 30, events: 400, to: bed)
@@ -157,9 +159,9 @@ import Topics
     }
 
     /// Compares every figure of every send with an independent count.
-    private static func judgeReports(of bed: IngestBed, _ stage: RunningInsight) async throws {
+    private static func judgeReports(of bed: TestBed, _ stage: RunningInsight) async throws {
         let reader = JSONReader()
-        let receipts = try TopicContent(.receipts, bed).records.map {
+        let receipts = try TopicContent(of: .receipts, in: bed).records.map {
             try Receipt.decode(#require($0.value), with: reader)
         }
         let counted = FirstWords(receipts)
@@ -184,18 +186,18 @@ import Topics
         }
     }
 
-    private static func eventsOfTopic(_ bed: IngestBed, app: String) throws -> Int {
+    private static func eventsOfTopic(_ bed: TestBed, app: String) throws -> Int {
         let reader = JSONReader()
-        return try TopicContent(.events, bed).records.count { record in
+        return try TopicContent(of: .events, in: bed).records.count { record in
             record.value.flatMap { try? Event.decode($0, with: reader) }?.app == app
         }
     }
 
     /// Writes two sends to a group. One push of the second is accepted, one rejected, and one is unfinished.
     /// There is one tap.
-    private static func writeStory(to bed: IngestBed) throws {
+    private static func writeStory(to bed: TestBed) throws {
         let app = "shop"
-        let progress = try ReportSender(bed, to: .progress)
+        let progress = try RecordWriter(on: bed, to: .progress)
         let key = ScopeKey(app: app, group: "match")
         for (id, version) in [("s-1", version - 10), ("s-2", version)] {
             var planned = ProgressRecord.PlannerPart(
@@ -205,7 +207,7 @@ import Topics
             for part in [ProgressRecord.Part.planner(planned), .lanes([0], tally(3))] {
                 let record = ProgressRecord(
                     send: id, key: key, isDryRun: false, acceptedAt: at, writtenAt: at, part: part)
-                progress.send(key: RecordKey.join(id), value: record.encoded())
+                progress.write(key: RecordKey.join(id), value: record.encoded())
             }
         }
         #expect(progress.finish())
@@ -215,8 +217,8 @@ import Topics
         row.newestState = ScopeState(
             send: "s-2", version: version, content: PushContent(.update), priority: 10, deadline: 0,
             expiration: 0, acceptedAt: now)
-        let groups = try ReportSender(bed, to: .groups)
-        groups.send(key: key.bytes, value: row.encoded())
+        let groups = try RecordWriter(on: bed, to: .groups)
+        groups.write(key: key.bytes, value: row.encoded())
         #expect(groups.finish())
 
         var phone = Installation(app: app, subject: .installation("phone-1"))
@@ -228,15 +230,15 @@ import Topics
         activity.lastSeenAt = time
         activity.token = .init(hash: "ab12", sealed: "00ff", environment: .production, at: time)
         phone.activities = [activity]
-        let installations = try ReportSender(bed, to: .installations)
-        installations.send(key: phone.key, value: phone.encoded())
+        let installations = try RecordWriter(on: bed, to: .installations)
+        installations.write(key: phone.key, value: phone.encoded())
         #expect(installations.finish())
 
         let tap = Event(
             .tap, app: app, installation: "phone-1", user: "ann", activity: "act", group: "match",
             eventTime: now + 5000, receivedAt: now + 5000)
-        let events = try ReportSender(bed, to: .events)
-        events.send(key: tap.key, value: tap.encoded())
+        let events = try RecordWriter(on: bed, to: .events)
+        events.write(key: tap.key, value: tap.encoded())
         #expect(events.finish())
         try writeReceipt(to: bed)
     }
@@ -247,7 +249,7 @@ import Topics
         return tally
     }
 
-    private static func writeReceipt(to bed: IngestBed) throws {
+    private static func writeReceipt(to bed: TestBed) throws {
         let head = SheetHead(
             topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "s-2", group: "match", scope: .group, generation: version - 10,
@@ -279,16 +281,16 @@ import Topics
     }
 
     /// Writes an erasure into every partition, as ingest does.
-    private static func erase(_ user: String, in bed: IngestBed) throws {
-        let sender = try ReportSender(bed, to: .installations)
+    private static func erase(_ user: String, in bed: TestBed) throws {
+        let sender = try RecordWriter(on: bed, to: .installations)
         var wish = Installation(app: "shop", subject: .user(user))
         wish.erasedUpTo = ReportTime(event: now + 60_000, received: now + 60_000)
         for lane in 0..<Int32(InsightDay.lanes) {
-            sender.send(
+            sender.write(
                 key: RecordKey.join("shop", "e:" + user), value: wish.encoded(), partition: lane)
         }
         // The user's former profile.
-        sender.send(key: wish.key, value: wish.encoded())
+        sender.write(key: wish.key, value: wish.encoded())
         #expect(sender.finish())
     }
 }

@@ -5,16 +5,16 @@ import Testing
 
 struct EventCountsTests {
     @Test func `events of a random day are counted by hour, code, type and group`() {
-        var numbers = SeededGenerator(3)
+        var numbers = SeededGenerator(seed: 3)
         var counts = EventCounts()
         var events: [Event] = []
         for _ in 0..<2000 {
             let event = Event(
-                Event.Code.allCases[numbers.below(Event.Code.allCases.count)],
-                app: numbers.below(2) == 0 ? "flash" : "other", installation: "phone",
-                attributesType: numbers.below(3) == 0 ? nil : "Match",
-                group: numbers.below(2) == 0 ? nil : "match-\(numbers.below(3))",
-                eventTime: Int64(numbers.below(86_400_000)), receivedAt: 86_400_000)
+                Event.Code.allCases[numbers.number(below: Event.Code.allCases.count)],
+                app: numbers.number(below: 2) == 0 ? "flash" : "other", installation: "phone",
+                attributesType: numbers.number(below: 3) == 0 ? nil : "Match",
+                group: numbers.number(below: 2) == 0 ? nil : "match-\(numbers.number(below: 3))",
+                eventTime: Int64(numbers.number(below: 86_400_000)), receivedAt: 86_400_000)
             events.append(event)
             counts.add(event)
         }

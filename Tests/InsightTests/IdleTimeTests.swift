@@ -17,7 +17,9 @@ struct IdleTimeTests {
         async throws
     {
         let cluster = try TestCluster()
-        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        let (bed, directory) = try (
+            TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
+        )
         var day = InsightDay(seed: 4)
         try day.write(sheets: 60, events: 200, to: bed)
         try await run(bed, directory)
@@ -27,7 +29,7 @@ struct IdleTimeTests {
         try day.write(sheets: 30, events: 100, to: bed)
         try await run(bed, directory)
         let after = try rows(bed, directory)
-        let fresh = try TopicContent(.receipts, bed).records.count
+        let fresh = try TopicContent(of: .receipts, in: bed).records.count
         #expect(after.receipts == before.receipts + fresh && fresh > 0)
         #expect(after.events == before.events + 100)
     }
@@ -83,7 +85,7 @@ struct IdleTimeTests {
         #expect(mark.uncommitted.offset == 150)
     }
 
-    private func run(_ bed: IngestBed, _ directory: TemporaryDirectory) async throws {
+    private func run(_ bed: TestBed, _ directory: TemporaryDirectory) async throws {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
             try stage.hasReadAll(of: bed) || stage.failure != nil
@@ -94,7 +96,7 @@ struct IdleTimeTests {
     }
 
     private func rows(
-        _ bed: IngestBed, _ directory: TemporaryDirectory
+        _ bed: TestBed, _ directory: TemporaryDirectory
     ) throws -> (receipts: Int, events: Int) {
         var (receipts, events) = (0, 0)
         for lane in 0..<Int32(InsightDay.lanes) {

@@ -18,11 +18,11 @@ struct InsightDay {
 
     init(seed: Int) {
         day = RandomDay(seed: seed)
-        numbers = SeededGenerator(seed &+ 1000)
+        numbers = SeededGenerator(seed: seed &+ 1000)
     }
 
     /// Writes records. All receipts of a sheet are in one lane, like its jobs.
-    mutating func write(sheets: Int, events: Int, to bed: IngestBed) throws {
+    mutating func write(sheets: Int, events: Int, to bed: TestBed) throws {
         let producer = try Producer(settings: bed.settings, name: "day", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: bed.layout.name(of: .receipts))
         var deliveries: [Delivery] = []
@@ -40,26 +40,26 @@ struct InsightDay {
         }
         _ = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
         #expect(!deliveries.isEmpty && deliveries.allSatisfy(\.isStored))
-        let sender = try ReportSender(bed, to: .events)
+        let sender = try RecordWriter(on: bed, to: .events)
         for _ in 0..<events {
             let event = nextEvent()
-            sender.send(key: event.key, value: event.encoded())
+            sender.write(key: event.key, value: event.encoded())
         }
         // An unreadable record does not stop the others.
-        sender.send(key: nil, value: Array("{".utf8), partition: 0)
+        sender.write(key: nil, value: Array("{".utf8), partition: 0)
         #expect(sender.finish())
     }
 
     private mutating func nextEvent() -> Event {
-        let hasUser = numbers.below(3) > 0
+        let hasUser = numbers.number(below: 3) > 0
         return Event(
-            Event.Code.allCases[numbers.below(Event.Code.allCases.count)],
-            app: numbers.below(2) == 0 ? "flash" : "other", environment: .production,
-            installation: "phone-\(numbers.below(50))",
-            user: hasUser ? "user-\(numbers.below(30))" : nil,
-            attributesType: numbers.below(3) == 0 ? nil : "Match",
-            group: numbers.below(2) == 0 ? nil : "match-\(numbers.below(3))",
-            eventTime: RandomDay.begin + Int64(numbers.below(86_400_000)),
+            Event.Code.allCases[numbers.number(below: Event.Code.allCases.count)],
+            app: numbers.number(below: 2) == 0 ? "flash" : "other", environment: .production,
+            installation: "phone-\(numbers.number(below: 50))",
+            user: hasUser ? "user-\(numbers.number(below: 30))" : nil,
+            attributesType: numbers.number(below: 3) == 0 ? nil : "Match",
+            group: numbers.number(below: 2) == 0 ? nil : "match-\(numbers.number(below: 3))",
+            eventTime: RandomDay.begin + Int64(numbers.number(below: 86_400_000)),
             receivedAt: RandomDay.begin + 86_400_000)
     }
 
@@ -72,9 +72,9 @@ struct InsightDay {
 }
 
 /// Compares the files with an independent count of the topics.
-func judge(_ bed: IngestBed, directory: String) throws {
+func judge(_ bed: TestBed, directory: String) throws {
     let reader = JSONReader()
-    let records = try TopicContent(.receipts, bed).records
+    let records = try TopicContent(of: .receipts, in: bed).records
     let receipts = try records.map { try Receipt.decode(#require($0.value), with: reader) }
     let counted = FirstWords(receipts)
     var reports: [SendTally.Key: SendReport] = [:]
@@ -102,7 +102,7 @@ func judge(_ bed: IngestBed, directory: String) throws {
 
     var model = EventCounts()
     var events = 0
-    for record in try TopicContent(.events, bed).records {
+    for record in try TopicContent(of: .events, in: bed).records {
         guard let value = record.value, let event = try? Event.decode(value, with: reader) else { continue }
         model.add(event)
         events += 1
@@ -116,7 +116,7 @@ struct InsightFiles {
     let receipts: ReceiptFile
     let events: EventFile
 
-    init(_ bed: IngestBed, lane: Int32, directory: String) throws {
+    init(_ bed: TestBed, lane: Int32, directory: String) throws {
         let consumer = try Consumer(
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "judge",
             log: .silent, metrics: Metrics())

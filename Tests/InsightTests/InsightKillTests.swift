@@ -13,18 +13,19 @@ import Testing
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        var plan = InsightKills.Plan()
-        plan.records = 6000 * trials(1)
+        var plan = InsightKillTest.Plan()
+        plan.records = 6000 * trialCount(base: 1)
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)
-        let result = try await InsightKills(
-            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        let result = try await InsightKillTest(
+            plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
+            directory: directory.path
         ).run()
         #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
-        #expect(result.records >= plan.records && result.figures > 1000)
-        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.records >= plan.records && result.figureCount > 1000)
+        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
     }
 }

@@ -10,7 +10,9 @@ import Topics
 @Suite struct InsightStageTests {
     @Test func `the figures equal an independent count, also after a restart`() async throws {
         let cluster = try TestCluster()
-        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        let (bed, directory) = try (
+            TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
+        )
         var day = InsightDay(seed: 1)
         try day.write(sheets: 60, events: 500, to: bed)
         try await run(bed, directory)
@@ -24,7 +26,9 @@ import Topics
 
     @Test func `lost or damaged files are rebuilt with equal content`() async throws {
         let cluster = try TestCluster()
-        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        let (bed, directory) = try (
+            TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
+        )
         var day = InsightDay(seed: 2)
         try day.write(sheets: 60, events: 500, to: bed)
         try await run(bed, directory)
@@ -47,7 +51,9 @@ import Topics
     ])
     func `after a kill the figures continue exactly`(step: InsightStep) async throws {
         let cluster = try TestCluster()
-        let (bed, directory) = try (IngestBed(cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory())
+        let (bed, directory) = try (
+            TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
+        )
         var day = InsightDay(seed: 3)
         try day.write(sheets: 60, events: 500, to: bed)
         for time in [1, 3] {
@@ -71,7 +77,7 @@ import Topics
 
     /// - Returns: The number of files that it discarded.
     @discardableResult
-    private func run(_ bed: IngestBed, _ directory: TemporaryDirectory) async throws -> Int {
+    private func run(_ bed: TestBed, _ directory: TemporaryDirectory) async throws -> Int {
         let stage = try await RunningInsight(bed, directory: directory.path)
         try await eventually("all records are in the files") {
             try stage.hasReadAll(of: bed) || stage.failure != nil

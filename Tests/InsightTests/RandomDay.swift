@@ -16,9 +16,9 @@ struct RandomDay {
         (.unknown, "lost"), (.moved, "TooManyRequests"), (.intent, nil), (.released, nil),
     ]
 
-    init(seed: Int) { numbers = SeededGenerator(seed) }
+    init(seed: Int) { numbers = SeededGenerator(seed: seed) }
 
-    mutating func chance(_ share: Int, in all: Int) -> Bool { numbers.below(all) < share }
+    mutating func chance(_ share: Int, in all: Int) -> Bool { numbers.number(below: all) < share }
 
     var receipt: Receipt {
         var copy = self
@@ -26,30 +26,31 @@ struct RandomDay {
     }
 
     private mutating func receipt(offset: Int64, lines: LineSet) -> Receipt {
-        let send = numbers.below(12)
+        let send = numbers.number(below: 12)
         let head = SheetHead(
             topic: "com.flash.push-type.liveactivity", priority: 10, expiration: 0,
             app: send % 2 == 0 ? "flash" : "other",
-            environment: numbers.below(5) == 0 ? .sandbox : .production,
+            environment: numbers.number(below: 5) == 0 ? .sandbox : .production,
             send: "send-\(send)", group: send % 3 == 0 ? nil : "match-\(send % 4)", scope: .group,
             generation: 1, version: Int64(send), event: send % 4 == 0 ? .start : .update,
             deadline: 1_900_000_000, acceptedAt: Self.begin + Int64(send) * 1000)
         let place = JobPosition(
-            topic: numbers.below(10) == 0 ? "jobs.urgent" : "jobs", partition: Int32(send % 5),
+            topic: numbers.number(below: 10) == 0 ? "jobs.urgent" : "jobs", partition: Int32(send % 5),
             offset: offset)
         return Receipt(
-            head, at: place, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.below(90_000)), parts: [])
+            head, at: place, attempt: 1, writtenAt: head.acceptedAt + Int64(numbers.number(below: 90_000)),
+            parts: [])
     }
 
     mutating func receipts(sheets: Int) -> [Receipt] {
         var all: [Receipt] = []
         for offset in 0..<sheets {
-            let jobs = 1 + numbers.below(numbers.below(5) == 0 ? SheetHead.jobsMax : 70)
+            let jobs = 1 + numbers.number(below: numbers.number(below: 5) == 0 ? SheetHead.jobsMax : 70)
             let first = receipt(offset: Int64(offset), lines: LineSet(all: jobs))
-            for _ in 0..<1 + numbers.below(5) {
+            for _ in 0..<1 + numbers.number(below: 5) {
                 var next = first
-                next.writtenAt = first.writtenAt + Int64(numbers.below(60_000))
-                next.attempt = 1 + numbers.below(3)
+                next.writtenAt = first.writtenAt + Int64(numbers.number(below: 60_000))
+                next.attempt = 1 + numbers.number(below: 3)
                 next.parts = parts(jobs)
                 all.append(next)
             }
@@ -61,9 +62,9 @@ struct RandomDay {
     /// Returns parts with some of the lines. Each line is in one part.
     private mutating func parts(_ jobs: Int) -> [Receipt.Part] {
         var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
-        var run = numbers.below(Self.outcomes.count)
+        var run = numbers.number(below: Self.outcomes.count)
         for line in 0..<jobs {
-            if numbers.below(4) == 0 { run = numbers.below(Self.outcomes.count + 3) }
+            if numbers.number(below: 4) == 0 { run = numbers.number(below: Self.outcomes.count + 3) }
             if run < sets.count { sets[run].append(line) }
         }
         return zip(Self.outcomes, sets).compactMap { outcome, lines in

@@ -9,7 +9,7 @@ struct ReceiptBatchTests {
     @Test(arguments: [1, 2, 3, 4])
     func `every figure of a random day equals an independent count`(seed: Int) throws {
         var day = RandomDay(seed: seed)
-        let receipts = day.receipts(sheets: trials(300))
+        let receipts = day.receipts(sheets: trialCount(base: 300))
         var rows = MemoryRows()
         var batch = ReceiptBatch()
         for receipt in receipts {

@@ -39,7 +39,7 @@ final class RunningInsight: Sendable {
             })
     }
 
-    convenience init(_ bed: IngestBed, directory: String) async throws {
+    convenience init(_ bed: TestBed, directory: String) async throws {
         try await self.init(
             brokers: bed.settings.brokers, prefix: bed.layout.prefix, directory: directory)
     }
@@ -62,7 +62,7 @@ final class RunningInsight: Sendable {
     }
 
     /// Whether all written records are in the files, by the group's committed offsets.
-    func hasReadAll(of bed: IngestBed) throws -> Bool {
+    func hasReadAll(of bed: TestBed) throws -> Bool {
         let places = InsightTopic.allCases.map(\.name).flatMap { topic in
             (0..<Int32(InsightDay.lanes)).map { TopicPartition(bed.layout.name(of: topic), $0) }
         }

@@ -13,16 +13,16 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
-        let sender = try ReportSender(bed)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
+        let sender = try RecordWriter(on: bed)
         // The records are large, so that no broker answer contains all positions of one partition.
         for number in 0..<900 as Range<Int32> {
-            sender.send(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
+            sender.write(key: nil, value: Array(repeating: 7, count: 4000), partition: number % 3)
             if number % 90 == 89 { #expect(sender.finish()) }
         }
         let topic = bed.layout.name(of: .reports)
         var stamps: [UnreadRecordReader.GroupPosition: Int64] = [:]
-        for record in try TopicContent(.reports, bed).records where record.offset % 149 == 0 {
+        for record in try TopicContent(of: .reports, in: bed).records where record.offset % 149 == 0 {
             let place = UnreadRecordReader.GroupPosition(
                 partition: TopicPartition(topic, record.partition), offset: record.offset)
             stamps[place] = record.timestamp

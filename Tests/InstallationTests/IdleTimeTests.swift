@@ -10,11 +10,12 @@ import Testing
         async throws
     {
         let directory = try TemporaryDirectory()
-        let programs = URL(fileURLWithPath: builtProduct("flotilla")).deletingLastPathComponent().path
-        var plan = InstallationIdleTime.Plan()
+        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent()
+            .path
+        var plan = InstallationIdleTest.Plan()
         (plan.phones, plan.updates, plan.lanes) = (100, 3, 3)
-        let faults = try await InstallationIdleTime(
-            plan, programs: programs, brokers: TestCluster.given, directory: directory.path
+        let faults = try await InstallationIdleTest(
+            plan: plan, programs: programs, brokers: TestCluster.environmentBrokers, directory: directory.path
         ).run()
         #expect(faults == [])
     }

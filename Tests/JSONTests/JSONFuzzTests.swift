@@ -67,8 +67,8 @@ struct JSONFuzzTests {
     @Test func `random documents have the same meaning as in Foundation`() throws {
         let reader = JSONReader()
         var writer = JSONWriter()
-        for seed in 0..<UInt64(trials(2000)) {
-            var random = SeededGenerator(seed)
+        for seed in 0..<UInt64(trialCount(base: 2000)) {
+            var random = SeededGenerator(seed: seed)
             writer.removeAll()
             document(&random, &writer)
             let bytes = writer.bytes
@@ -86,9 +86,9 @@ struct JSONFuzzTests {
         let reader = JSONReader(limits: JSONLimits(bytesMax: 1 << 16))
         var writer = JSONWriter()
         var accepted = 0
-        let all = trials(60_000)
+        let all = trialCount(base: 60_000)
         for seed in 0..<UInt64(all) {
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             writer.removeAll()
             document(&random, &writer)
             var bytes = writer.bytes

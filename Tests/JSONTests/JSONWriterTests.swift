@@ -58,7 +58,7 @@ struct JSONWriterTests {
     }
 
     @Test func `doubles read back as the same bits`() throws {
-        var random = SeededGenerator(7)
+        var random = SeededGenerator(seed: 7)
         var values = [
             0, -0.0, 0.1, 1, 1e15, 1e19, 1e20, 1e21, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
             .leastNormalMagnitude,

@@ -68,7 +68,7 @@ import Testing
 func `an incomplete id is replaced by a new id`(text: String) throws {
     let directory = try TemporaryDirectory()
     mkdir(directory.path + "/slot-0", 0o700)
-    _ = try directory.write("slot-0/id", text)
+    _ = try directory.writeFile(named: "slot-0/id", content: text)
     let id = try ProcessSlot.acquire(under: directory.path, randomByte: { 0xAB }).id
     #expect(id == String(repeating: "ab", count: 16))
     #expect(try ProcessSlot.acquire(under: directory.path).id == id)
@@ -76,7 +76,7 @@ func `an incomplete id is replaced by a new id`(text: String) throws {
 
 @Test func `a data directory that cannot be made is reported in one sentence`() throws {
     let directory = try TemporaryDirectory()
-    let file = try directory.write("file", "")
+    let file = try directory.writeFile(named: "file", content: "")
     let error = #expect(throws: SlotError.self) { try ProcessSlot.acquire(under: file + "/data") }
     #expect(
         error?.description

@@ -27,7 +27,7 @@ func `host names and addresses are valid brokers`(broker: String) {
     settings.security = .scramOverTLS
     settings.certificateAuthorityFile = directory.path + "/missing.pem"
     settings.certificateFile = directory.path
-    settings.passwordFile = try directory.write("empty", "\n")
+    settings.passwordFile = try directory.writeFile(named: "empty", content: "\n")
     settings.properties = ["enable.auto.commit": "true", "enable.ssl.certificate.verification": "false"]
     #expect(
         settings.problems() == [
@@ -45,7 +45,7 @@ func `host names and addresses are valid brokers`(broker: String) {
 @Test func `secrets for a protocol that does not use them are an error`() throws {
     let directory = try TemporaryDirectory()
     var settings = KafkaSettings(brokers: ["kafka:9092"])
-    settings.certificateAuthorityFile = try directory.write("ca.pem", "x")
+    settings.certificateAuthorityFile = try directory.writeFile(named: "ca.pem", content: "x")
     settings.user = "flotilla"
     #expect(
         settings.problems() == [
@@ -59,10 +59,10 @@ func `host names and addresses are valid brokers`(broker: String) {
     var settings = KafkaSettings(brokers: ["kafka:9092"])
     settings.security = .scramOverTLS
     settings.user = "flotilla"
-    settings.certificateFile = try directory.write("certificate.pem", "x")
-    settings.keyFile = try directory.write("key.pem", "x")
-    settings.keyPasswordFile = try directory.write("key-password", "x")
-    settings.passwordFile = try directory.write("password", "x")
+    settings.certificateFile = try directory.writeFile(named: "certificate.pem", content: "x")
+    settings.keyFile = try directory.writeFile(named: "key.pem", content: "x")
+    settings.keyPasswordFile = try directory.writeFile(named: "key-password", content: "x")
+    settings.passwordFile = try directory.writeFile(named: "password", content: "x")
     func protect(_ mode: mode_t) {
         for file in ["key.pem", "key-password", "password"] {
             #expect(chmod(directory.path + "/" + file, mode) == 0)

@@ -204,7 +204,8 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
         let consumer = try makeReader(cluster, partitions: 1)
         var batch = RecordBatch()
         var records: [Copied] = []
-        ClientFaults.raiseFatalError(KafkaErrorCode.unknownMember.rawValue, in: consumer.client.pointer)
+        KafkaLibraryTestFunctions.raiseFatalError(
+            code: KafkaErrorCode.unknownMember.rawValue, in: consumer.client.pointer)
         var failure: ConsumerFailure?
         #expect(
             try eventually {
@@ -249,7 +250,7 @@ private func fill(_ cluster: MockCluster, _ count: Int, partition: Int32 = 0, fr
 @Test func `one wait for two consumers ends when either has events`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
-        cluster.createTopic("other", partitions: 1)
+        cluster.createTopic(named: "other", partitions: 1)
         let readers = [
             try makeReader(cluster, partitions: 1), try makeReader(cluster, "other", partitions: 1),
         ]

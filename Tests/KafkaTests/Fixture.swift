@@ -16,7 +16,7 @@ extension KafkaSettings {
 
 func makeCluster(brokers: Int = 3, topic: String = "jobs", partitions: Int = 4) throws -> MockCluster {
     let cluster = try #require(MockCluster(brokers: brokers))
-    cluster.createTopic(topic, partitions: partitions, replication: brokers)
+    cluster.createTopic(named: topic, partitions: partitions, replication: brokers)
     return cluster
 }
 

@@ -74,7 +74,7 @@ private func fill(_ cluster: MockCluster, _ count: Int) throws {
         _ = try consumer.watermarks(of: partitions[0])
         let known = Instant.now().advanced(byMilliseconds: 500)
         while Instant.now() < known { _ = consumer.read(&batch, into: &records) }
-        cluster.slowDown(milliseconds: 200)
+        cluster.setRoundTripTime(milliseconds: 200)
         try consumer.assign(
             startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
         consumer.pause(partitions)
@@ -133,7 +133,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "spoiled")
         _ = try join(consumer)
-        cluster.fail(.offsetCommit, with: code.rawValue)
+        cluster.failNext(.offsetCommit, with: code.rawValue)
         let outcome = consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)])
         #expect(outcome == .willBeReadAgain(code))
         #expect(consumer.fatalError == nil)
@@ -144,12 +144,12 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
 @Test func `a coordinator that moves loses neither membership nor commits`() async throws {
     try await onThread {
         let cluster = try makeCluster()
-        cluster.setGroupCoordinator("moving", broker: 1)
+        cluster.setCoordinator(ofGroup: "moving", broker: 1)
         let consumer = try member(cluster, "moving")
         _ = try join(consumer)
         #expect(
             consumer.commit([OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)]) == .committed)
-        cluster.setGroupCoordinator("moving", broker: 2)
+        cluster.setCoordinator(ofGroup: "moving", broker: 2)
         var records: [Copied] = []
         var batch = RecordBatch()
         #expect(
@@ -281,7 +281,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         let cluster = try makeCluster(brokers: 1)
         let consumer = try member(cluster, "forgotten")
         _ = try join(consumer)
-        cluster.fail(.heartbeat, with: KafkaErrorCode.unknownMember.rawValue)
+        cluster.failNext(.heartbeat, with: KafkaErrorCode.unknownMember.rawValue)
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
         #expect(event != nil)
@@ -312,7 +312,7 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
         _ = try join(consumer)
         let epoch = consumer.epoch
         #expect(consumer.isAssignmentCertain(at: .now()))
-        cluster.fail(.heartbeat, with: KafkaErrorCode.fencedInstance.rawValue)
+        cluster.failNext(.heartbeat, with: KafkaErrorCode.fencedInstance.rawValue)
         var records: [Copied] = []
         let event = try wait(consumer, &records) { if case .lost = $0 { true } else { false } }
         guard case .lost(let partitions) = event else {

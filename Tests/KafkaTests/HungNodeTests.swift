@@ -16,7 +16,9 @@ private func patientProducer(_ cluster: MockCluster) throws -> Producer {
 }
 
 private func moveLeaders(_ cluster: MockCluster) {
-    for partition in 0..<Int32(4) { cluster.setLeader("jobs", partition, broker: partition % 2 + 2) }
+    for partition in 0..<Int32(4) {
+        cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition % 2 + 2)
+    }
 }
 
 /// A node that accepts connections and answers nothing, beside nodes that work.
@@ -33,7 +35,7 @@ private func moveLeaders(_ cluster: MockCluster) {
         try await onThread {
             let cluster = try makeCluster()
             for partition in 0..<Int32(4) {
-                cluster.setLeader("jobs", partition, broker: partition % 3 + 1)
+                cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition % 3 + 1)
             }
             let producer = try patientProducer(cluster)
             let topic = try producer.topic(named: "jobs")
@@ -42,7 +44,7 @@ private func moveLeaders(_ cluster: MockCluster) {
                 _ = producer.put(topic, partition: partition, nil, "before", collecting: &deliveries)
             }
             #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
-            cluster.hang(broker: 1)
+            cluster.stopAnswering(broker: 1)
             let hung = Instant.now()
             for partition in 0..<Int32(4) {
                 _ = producer.put(topic, partition: partition, nil, "during", collecting: &deliveries)
@@ -65,7 +67,7 @@ private func moveLeaders(_ cluster: MockCluster) {
     @Test func `a node that gives a producer no identity holds it up for seconds`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
-            cluster.hang(.initProducerID, broker: 1)
+            cluster.stopAnswering(.initProducerID, onBroker: 1)
             let producer = try patientProducer(cluster)
             let topic = try producer.topic(named: "jobs")
             var deliveries: [Delivery] = []
@@ -78,7 +80,9 @@ private func moveLeaders(_ cluster: MockCluster) {
     @Test func `a reader goes on at the next leader when a node hangs`() async throws {
         try await onThread {
             let cluster = try makeCluster()
-            for partition in 0..<Int32(4) { cluster.setLeader("jobs", partition, broker: 1) }
+            for partition in 0..<Int32(4) {
+                cluster.setLeader(ofTopic: "jobs", partition: partition, broker: 1)
+            }
             var options = ConsumerOptions(membership: .manual)
             options.readsOpenTransactions = true
             let reader = try Consumer(
@@ -97,7 +101,7 @@ private func moveLeaders(_ cluster: MockCluster) {
                 return ends >= 4
             }
             #expect(hasEnded)
-            cluster.hang(broker: 1)
+            cluster.stopAnswering(broker: 1)
             moveLeaders(cluster)
             // The writer is not the subject. Through the other nodes it never asks the hung one for its
             // identity.

@@ -82,7 +82,7 @@ import Testing
     let admin = try AdminClient(settings: KafkaSettings(cluster), log: .silent, metrics: Metrics())
     #expect(
         try eventually { try admin.topics().map(\.name).sorted() == ["a\u{FFFD}\u{FFFD}b", "jobs"] })
-    cluster.setTopicError("jobs", KafkaErrorCode.unknownTopicOrPartition.rawValue)
+    cluster.setError(ofTopic: "jobs", code: KafkaErrorCode.unknownTopicOrPartition.rawValue)
     let error = #expect(throws: KafkaError.self) { try admin.describe("jobs") }
     #expect(error?.code == .unknownTopicOrPartition)
 }
@@ -92,7 +92,7 @@ import Testing
     for index in 0..<300 {
         #expect(
             Int32(Murmur2.partition(forKey: bytes.span, partitionCount: 12))
-                == ClientFaults.murmur2Partition(of: bytes, of: 12))
+                == KafkaLibraryTestFunctions.murmur2Partition(forKey: bytes, partitionCount: 12))
         bytes.append(UInt8(truncatingIfNeeded: index &* 167 &+ 13))
     }
     let cluster = try makeCluster(brokers: 1)

@@ -93,7 +93,7 @@ import Testing
         let admin = try AdminClient(settings: KafkaSettings(cluster), log: .silent, metrics: Metrics())
         let jobs = TopicPartition("jobs", 0)
         let moved = KafkaErrorCode.notCoordinator.rawValue
-        cluster.fail(.offsetFetch, with: moved, moved)
+        cluster.failNext(.offsetFetch, with: moved, moved)
         #expect(try admin.committedOffsets(by: "nobody", in: [jobs]).map(\.offset) == [nil])
     }
 }
@@ -126,7 +126,7 @@ import Testing
             settings.scramMechanism = scram
             if security.usesSCRAM {
                 settings.user = "flotilla"
-                settings.passwordFile = try directory.write("password", "secret\n")
+                settings.passwordFile = try directory.writeFile(named: "password", content: "secret\n")
             }
             _ = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
         }

@@ -43,7 +43,7 @@ private final class Echo: EventHandler {
 @Test func `a consumer and a producer share an event loop without blocking`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)
-        cluster.createTopic("out", partitions: 1)
+        cluster.createTopic(named: "out", partitions: 1)
         let loop = try EventLoop(name: "echo")
         let stored = Metrics().counter("flotilla_test_stored_total", help: "Records that came back")
         try loop.start()

@@ -101,7 +101,7 @@ import Testing
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
     // Not leader, request timed out, not enough replicas.
-    cluster.fail(.produce, with: 6, 7, 19)
+    cluster.failNext(.produce, with: 6, 7, 19)
     var deliveries: [Delivery] = []
     #expect(producer.put(topic, partition: 0, nil, "x", collecting: &deliveries) == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
@@ -112,7 +112,7 @@ import Testing
     let cluster = try makeCluster(brokers: 1)
     let producer = try makeProducer(cluster)
     let topic = try producer.topic(named: "jobs")
-    cluster.fail(.produce, with: 10)
+    cluster.failNext(.produce, with: 10)
     var deliveries: [Delivery] = []
     #expect(producer.put(topic, partition: 0, nil, "large", tag: 1, collecting: &deliveries) == .queued)
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
@@ -129,7 +129,8 @@ import Testing
         let producer = try makeProducer(cluster)
         let topic = try producer.topic(named: "jobs")
         #expect(producer.fatalError == nil)
-        ClientFaults.raiseFatalError(KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
+        KafkaLibraryTestFunctions.raiseFatalError(
+            code: KafkaErrorCode.outOfOrderSequence.rawValue, in: producer.client.pointer)
         #expect(producer.send(to: topic, key: nil, value: nil, tag: 1) == .rebuild(.fatal))
         #expect(producer.fatalError?.code == .outOfOrderSequence)
         _ = producer.collectDeliveries(into: &deliveries)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kafka
 
-/// Tests of questions that a cluster cannot answer yet, under the faults of `Weather`.
+/// Tests of questions that a cluster cannot answer yet, under the faults of `ClusterDelayModel`.
 struct RetryabilityTests {
     private static let seeds: [UInt64] = [1, 2, 3, 4]
 
@@ -24,7 +24,7 @@ struct RetryabilityTests {
         async throws
     {
         try await onThread {
-            let cluster = try TestCluster(weather: seed)
+            let cluster = try TestCluster(delaySeed: seed)
             let admin = try admin(cluster)
             try create("t", admin)
             #expect(try admin.describe("t").partitions == [0, 1, 2])
@@ -36,11 +36,11 @@ struct RetryabilityTests {
 
     @Test(arguments: seeds) func `no leader refuses a topic after it is usable`(seed: UInt64) async throws {
         try await onThread {
-            let cluster = try TestCluster(weather: seed)
+            let cluster = try TestCluster(delaySeed: seed)
             let admin = try admin(cluster)
             try create("t", admin)
             try admin.waitForLeaders(of: ["t"], withinMilliseconds: 30_000)
-            #expect(cluster.isServing("t"))
+            #expect(cluster.isServing(topic: "t"))
         }
     }
 
@@ -48,7 +48,7 @@ struct RetryabilityTests {
         seed: UInt64
     ) async throws {
         try await onThread {
-            let cluster = try TestCluster(weather: seed)
+            let cluster = try TestCluster(delaySeed: seed)
             let settings = KafkaSettings(brokers: cluster.brokers)
             try create("t", try admin(cluster))
             let transaction = TransactionRunner(topics: ["t"], log: .silent) {
@@ -58,7 +58,7 @@ struct RetryabilityTests {
             }
             #expect(try transaction.prepare(withinMilliseconds: TransactionRunner.startMilliseconds) == nil)
             #expect(transaction.isReady)
-            #expect(cluster.isServing("t"), "the stage waited for the leaders")
+            #expect(cluster.isServing(topic: "t"), "the stage waited for the leaders")
         }
     }
 
@@ -83,7 +83,7 @@ struct RetryabilityTests {
         async throws
     {
         try await onThread {
-            let cluster = try TestCluster(weather: nil)
+            let cluster = try TestCluster(delaySeed: nil)
             let admin = try admin(cluster)
             let began = Instant.now()
             let error = #expect(throws: KafkaError.self) {
@@ -98,7 +98,7 @@ struct RetryabilityTests {
     /// The library looks for an unknown leader every half second.
     @Test func `a consumer without a group begins to read at once`() async throws {
         try await onThread {
-            let cluster = try TestCluster(weather: nil)
+            let cluster = try TestCluster(delaySeed: nil)
             let settings = KafkaSettings(brokers: cluster.brokers)
             try create("t", try admin(cluster))
             let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())

@@ -44,7 +44,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let producer = try makeTransactions(cluster)
         let consumer = try makeMember(cluster)
         let topic = try producer.topic(named: "out")
-        cluster.createTopic("out", partitions: 2, replication: 3)
+        cluster.createTopic(named: "out", partitions: 2, replication: 3)
         try producer.initialize()
         try producer.connectToLeaders(of: [topic])
         for round in 0..<5 {
@@ -100,12 +100,12 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let topic = try producer.topic(named: "jobs")
         let consumer = try makeMember(cluster)
         // Coordinator loading, not coordinator, concurrent transactions.
-        cluster.fail(.initProducerID, with: 14, 16)
+        cluster.failNext(.initProducerID, with: 14, 16)
         try producer.initialize()
-        cluster.fail(.addPartitions, with: 51, 51)
-        cluster.fail(.addOffsets, with: 14)
-        cluster.fail(.transactionOffsetCommit, with: 14)
-        cluster.fail(.endTransaction, with: 14)
+        cluster.failNext(.addPartitions, with: 51, 51)
+        cluster.failNext(.addOffsets, with: 14)
+        cluster.failNext(.transactionOffsetCommit, with: 14)
+        cluster.failNext(.endTransaction, with: 14)
         let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
@@ -124,7 +124,7 @@ private func send(_ producer: TransactionalProducer, _ topic: Topic, _ value: St
         let producer = try makeTransactions(cluster)
         let topic = try producer.topic(named: "jobs")
         try producer.initialize()
-        cluster.fail(.addPartitions, with: KafkaErrorCode.topicAuthorizationFailed.rawValue)
+        cluster.failNext(.addPartitions, with: KafkaErrorCode.topicAuthorizationFailed.rawValue)
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
         let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
@@ -148,7 +148,7 @@ func `work is dropped if the partitions were reassigned`(code: KafkaErrorCode) a
         let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
         try producer.begin()
         #expect(send(producer, topic, "x") == .queued)
-        cluster.fail(.transactionOffsetCommit, with: code.rawValue)
+        cluster.failNext(.transactionOffsetCommit, with: code.rawValue)
         let failure = #expect(throws: TransactionFailure.self) {
             try producer.sendOffsets(
                 [OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)], for: group)
@@ -168,7 +168,7 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
             try producer.initialize()
             try producer.begin()
             #expect(send(producer, topic, "x") == .queued)
-            cluster.fail(.endTransaction, with: code.rawValue)
+            cluster.failNext(.endTransaction, with: code.rawValue)
             let failure = #expect(throws: TransactionFailure.self) { try producer.commit() }
             #expect(failure?.errorClass == .fatal)
             #expect(failure?.advice == .replaceProducer)
@@ -189,12 +189,12 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
         let cluster = try makeCluster()
         let producer = try makeTransactions(cluster, "moving")
         let topic = try producer.topic(named: "jobs")
-        cluster.setTransactionCoordinator("moving", broker: 1)
+        cluster.setCoordinator(ofTransaction: "moving", broker: 1)
         try producer.initialize()
         for round in 0..<4 {
             try producer.begin()
             #expect(send(producer, topic, "\(round)") == .queued)
-            cluster.setTransactionCoordinator("moving", broker: Int32(round % 3) + 1)
+            cluster.setCoordinator(ofTransaction: "moving", broker: Int32(round % 3) + 1)
             try producer.commit()
         }
         let values = try makeReader(cluster, partitions: 1).read(4).compactMap(\.value)

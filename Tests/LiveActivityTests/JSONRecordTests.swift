@@ -141,7 +141,7 @@ func `a report without a field that its kind requires names the field`(kind: Str
 }
 
 @Test func `mutated records never trap`() {
-    var generator = SeededGenerator(4)
+    var generator = SeededGenerator(seed: 4)
     let reader = JSONReader()
     let originals = [
         makeSend().encoded(), makeReceipt().encoded(),

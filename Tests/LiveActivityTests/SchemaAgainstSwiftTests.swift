@@ -127,25 +127,28 @@ private struct Texts {
     mutating func next() -> String { value(depth: 2) }
 
     private mutating func value(depth: Int) -> String {
-        switch generator.below(depth > 0 ? 12 : 9) {
-        case 0...2: return Self.fixed[generator.below(Self.fixed.count)]
-        case 3: return String(Int64(bitPattern: generator.next()) >> Int64(generator.below(64)))
+        switch generator.number(below: depth > 0 ? 12 : 9) {
+        case 0...2: return Self.fixed[generator.number(below: Self.fixed.count)]
+        case 3: return String(Int64(bitPattern: generator.next()) >> Int64(generator.number(below: 64)))
         case 4:
-            let digits = String(generator.below(1_000_000))
-            let sign = ["", "-"][generator.below(2)]
-            return "\(sign)\(digits).\(generator.below(3) == 0 ? generator.below(100) : 0)"
-        case 5: return "\(generator.below(2_000))e\(generator.below(60) - 25)"
+            let digits = String(generator.number(below: 1_000_000))
+            let sign = ["", "-"][generator.number(below: 2)]
+            return "\(sign)\(digits).\(generator.number(below: 3) == 0 ? generator.number(below: 100) : 0)"
+        case 5: return "\(generator.number(below: 2_000))e\(generator.number(below: 60) - 25)"
         case 6: return "\"\(urlLike())\""
         case 7: return "\"\(base64Like())\""
         case 8: return "\"\(letters("ABCDEFabcdef0123456789-", 34...38))\""
         case 9, 10:
-            return "[\((0..<generator.below(4)).map { _ in value(depth: depth - 1) }.joined(separator: ","))]"
+            return
+                "[\((0..<generator.number(below: 4)).map { _ in value(depth: depth - 1) }.joined(separator: ","))]"
         default:
             let names = [
                 "name", "goals", "shirts", "eta", "arrived", "pair", "minutes", "_0", "_1", "7", "red",
             ]
-            let chosen = Set((0..<generator.below(4)).map { _ in names[generator.below(names.count)] })
-                .sorted()
+            let chosen = Set(
+                (0..<generator.number(below: 4)).map { _ in names[generator.number(below: names.count)] }
+            )
+            .sorted()
             return "{\(chosen.map { "\"\($0)\":\(value(depth: depth - 1))" }.joined(separator: ","))}"
         }
     }
@@ -153,14 +156,14 @@ private struct Texts {
     private mutating func letters(_ alphabet: String, _ count: ClosedRange<Int>) -> String {
         let alphabet = Array(alphabet)
         let length = Int.random(in: count, using: &generator)
-        return String((0..<length).map { _ in alphabet[generator.below(alphabet.count)] })
+        return String((0..<length).map { _ in alphabet[generator.number(below: alphabet.count)] })
     }
 
     /// Returns text with correct padding or with none. Foundation on Linux also accepts padding that is too
     /// long.
     private mutating func base64Like() -> String {
-        let text = letters(generator.below(8) == 0 ? "Ab1 -_" : "ABCabc019+/", 0...9)
-        let isPadded = generator.below(3) > 0 && text.count % 4 > 1
+        let text = letters(generator.number(below: 8) == 0 ? "Ab1 -_" : "ABCabc019+/", 0...9)
+        let isPadded = generator.number(below: 3) > 0 && text.count % 4 > 1
         return text + String(repeating: "=", count: isPadded ? 4 - text.count % 4 : 0)
     }
 
@@ -170,7 +173,8 @@ private struct Texts {
             "http:", "x", "//", "/", ":", "@", "?", "#", "[", "]", "80", "%41", "%4", " ", "a-b", ".", "|",
             "+", "é",
         ]
-        return (0..<generator.below(7)).map { _ in parts[generator.below(parts.count)] }.joined()
+        return (0..<generator.number(below: 7)).map { _ in parts[generator.number(below: parts.count)] }
+            .joined()
     }
 }
 
@@ -187,8 +191,8 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
     for text in Texts.fixed {
         #expect(agrees(judge, schema, text), "\(text): Swift says \(judge.decodes(text))")
     }
-    for seed in 0..<trials(40) {
-        var texts = Texts(generator: SeededGenerator(seed))
+    for seed in 0..<trialCount(base: 40) {
+        var texts = Texts(generator: SeededGenerator(seed: seed))
         for _ in 0..<25 {
             let text = texts.next()
             guard !agrees(judge, schema, text) else { continue }
@@ -209,15 +213,15 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
     let schema = schema(#"{"x":"date.iso8601"}"#)
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
-    for seed in 0..<trials(2_000) {
-        var generator = SeededGenerator(seed)
+    for seed in 0..<trialCount(base: 2_000) {
+        var generator = SeededGenerator(seed: seed)
         func two(_ limit: Int) -> String {
-            let number = generator.below(limit)
+            let number = generator.number(below: limit)
             return number < 10 ? "0\(number)" : "\(number)"
         }
-        let zone = ["Z", "+01:00", "-09:30", "+14:00", "+15:00", "z", "+0100", ""][generator.below(8)]
+        let zone = ["Z", "+01:00", "-09:30", "+14:00", "+15:00", "z", "+0100", ""][generator.number(below: 8)]
         let text =
-            "\(1900 + generator.below(300))-\(two(14))-\(two(33))T\(two(25)):\(two(61)):\(two(61))\(zone)"
+            "\(1900 + generator.number(below: 300))-\(two(14))-\(two(33))T\(two(25)):\(two(61)):\(two(61))\(zone)"
         let value = raw("{\"x\":\"\(text)\"}")
         guard schema.findings(in: value, now: 0).decodes else { continue }
         let decoded = try decoder.decode(Held<Date>.self, from: Data(value.bytes))
@@ -232,15 +236,15 @@ private func `a schema accepts exactly the values that Swift decodes`(_ judge: J
 
 @Test func `damaged schemas and values never trap`() {
     let originals = Judge.all.map { Array("{\"x\":\($0.schema)}".utf8) } + Texts.fixed.map { Array($0.utf8) }
-    for seed in 0..<trials(4_000) {
-        var generator = SeededGenerator(seed)
-        var bytes = originals[generator.below(originals.count)]
-        for _ in 0..<generator.below(4) where !bytes.isEmpty {
-            let index = generator.below(bytes.count)
-            switch generator.below(3) {
-            case 0: bytes[index] = UInt8(generator.below(256))
+    for seed in 0..<trialCount(base: 4_000) {
+        var generator = SeededGenerator(seed: seed)
+        var bytes = originals[generator.number(below: originals.count)]
+        for _ in 0..<generator.number(below: 4) where !bytes.isEmpty {
+            let index = generator.number(below: bytes.count)
+            switch generator.number(below: 3) {
+            case 0: bytes[index] = UInt8(generator.number(below: 256))
             case 1: bytes.remove(at: index)
-            default: bytes.insert(bytes[generator.below(bytes.count)], at: index)
+            default: bytes.insert(bytes[generator.number(below: bytes.count)], at: index)
             }
         }
         let reader = JSONReader()

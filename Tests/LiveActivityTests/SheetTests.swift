@@ -183,7 +183,7 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
 }
 
 @Test func `a set of lines is stored as ranges`() {
-    var generator = SeededGenerator(UInt64.random(in: 0...UInt64.max))
+    var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
     for _ in 0..<500 {
         let chosen = (0..<Int.random(in: 1...40, using: &generator)).filter { _ in
             Bool.random(using: &generator)
@@ -214,7 +214,7 @@ func `a line that is not a job makes the sheet invalid, and the error has its nu
             entry: Array("update:a".utf8).span, recipient: Array("u:1".utf8).span)
     }
     let seed = UInt64.random(in: 0...UInt64.max)
-    var generator = SeededGenerator(seed)
+    var generator = SeededGenerator(seed: seed)
     for _ in 0..<5000 {
         var flotilla = whole
         var to = lines.bytes

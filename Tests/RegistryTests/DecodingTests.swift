@@ -11,16 +11,16 @@ struct DecodingTests {
 
     /// Damages the text of a record or a key, usually a little.
     private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
-        for _ in 0..<random.below(3) where !bytes.isEmpty {
-            let place = random.below(bytes.count)
-            switch random.below(4) {
-            case 0: bytes[place] ^= UInt8(1 << random.below(8))
+        for _ in 0..<random.number(below: 3) where !bytes.isEmpty {
+            let place = random.number(below: bytes.count)
+            switch random.number(below: 4) {
+            case 0: bytes[place] ^= UInt8(1 << random.number(below: 8))
             case 1: bytes.remove(at: place)
-            case 2: bytes.insert(bytes[random.below(bytes.count)], at: place)
+            case 2: bytes.insert(bytes[random.number(below: bytes.count)], at: place)
             default:
                 bytes.replaceSubrange(
                     place..<place,
-                    with: Array([#"null"#, #"\u00e9"#, "é", "/", "%2F", "0"][random.below(6)].utf8))
+                    with: Array([#"null"#, #"\u00e9"#, "é", "/", "%2F", "0"][random.number(below: 6)].utf8))
             }
         }
     }
@@ -28,10 +28,10 @@ struct DecodingTests {
     @Test func `the in-place reader of tokens accepts and rejects the same records with the same messages`()
         throws
     {
-        var maker = RowMaker(random: SeededGenerator(3))
+        var maker = RowMaker(random: SeededGenerator(seed: 3))
         var fields = TokenFields()
         var (taken, refused) = (0, 0)
-        for _ in 0..<trials(5000) {
+        for _ in 0..<trialCount(base: 5000) {
             var bytes = maker.row().encoded()
             damage(&bytes, &maker.random)
             let row: TokenRow
@@ -68,9 +68,9 @@ struct DecodingTests {
     }
 
     @Test func `the in-place reader of keys finds the same parts as their own reader`() {
-        var maker = RowMaker(random: SeededGenerator(4))
+        var maker = RowMaker(random: SeededGenerator(seed: 4))
         var plain = 0
-        for _ in 0..<trials(5000) {
+        for _ in 0..<trialCount(base: 5000) {
             var bytes = maker.key().bytes
             damage(&bytes, &maker.random)
             guard let parts = KeyParts(plain: bytes.span) else { continue }

@@ -114,8 +114,8 @@ struct LaneChangesTests {
 
     /// Random records, commits, deaths and offsets to resume from.
     @Test func `exactly the rows that are new since the committed offset are reported`() throws {
-        for seed in 1...UInt64(trials(25)) {
-            var maker = RowMaker(random: SeededGenerator(seed &* 77))
+        for seed in 1...UInt64(trialCount(base: 25)) {
+            var maker = RowMaker(random: SeededGenerator(seed: seed &* 77))
             let directory = try TemporaryDirectory()
             var lane = try openLane(directory.path)
             var records: [(key: RegistryKey, row: TokenRow?)] = []
@@ -124,15 +124,15 @@ struct LaneChangesTests {
             var (held, committed) = (0, 0)
             lane.changesReportedFrom = 0
             for _ in 0..<40 {
-                for _ in 0..<maker.random.below(8) {
-                    records.append((maker.key(), maker.random.below(4) == 0 ? nil : maker.row()))
+                for _ in 0..<maker.random.number(below: 8) {
+                    records.append((maker.key(), maker.random.number(below: 4) == 0 ? nil : maker.row()))
                 }
                 // Sometimes another process continues. It starts at the last committed offset.
                 var next = held
-                if maker.random.below(4) == 0 {
+                if maker.random.number(below: 4) == 0 {
                     try lane.close()
                     lane = try openLane(directory.path)
-                    committed += maker.random.below(held - committed + 1)
+                    committed += maker.random.number(below: held - committed + 1)
                     lane.changesReportedFrom = Int64(committed)
                     next = Int(lane.resumeOffset ?? 0)
                 }

@@ -31,9 +31,11 @@ struct LaneFaultTests {
         let life = Life(seed: 5, records: 900)
         // Another process may make a few writes less, so the counted number is not always reached.
         let count = try writes(of: life) - 8
-        var random = SeededGenerator(UInt64.random(in: 0...999_999))
+        var random = SeededGenerator(seed: UInt64.random(in: 0...999_999))
         // The proof runs every step. The tests run some of them.
-        let steps = trials(10) >= count ? Array(0..<count) : (0..<trials(10)).map { _ in random.below(count) }
+        let steps =
+            trialCount(base: 10) >= count
+            ? Array(0..<count) : (0..<trialCount(base: 10)).map { _ in random.number(below: count) }
         var resumed = 0
         for step in steps {
             let path = directory.path + "/\(step)"
@@ -59,7 +61,7 @@ struct LaneFaultTests {
         let life = Life(seed: 6, records: 400)
         let count = try writes(of: life)
         var waits = 0
-        for step in stride(from: 0, to: count, by: max(1, count / trials(40))) {
+        for step in stride(from: 0, to: count, by: max(1, count / trialCount(base: 40))) {
             let path = directory.path + "/\(step)"
             var lane: Lane?
             // The first writes belong to the mark. There is no lane yet.
@@ -101,13 +103,13 @@ struct LaneFaultTests {
         let mark = URL(fileURLWithPath: directory.path + "/lane/mark")
         let whole = try (Data(contentsOf: data), Data(contentsOf: mark))
         let seed = UInt64.random(in: 0...999_999)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var found = 0
-        let rounds = trials(60)
+        let rounds = trialCount(base: 60)
         for round in 0..<rounds {
             var bytes = whole.0
             for _ in 0..<(1 << (round % 7)) {
-                bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8))
+                bytes[random.number(below: bytes.count)] ^= UInt8(1 << random.number(below: 8))
             }
             try bytes.write(to: data)
             try whole.1.write(to: mark)

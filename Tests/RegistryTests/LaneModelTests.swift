@@ -11,26 +11,26 @@ import Testing
 /// Random histories against a dictionary.
 struct LaneModelTests {
     @Test func `after any records in any order the lane serves the rows of a dictionary`() throws {
-        for seed in 1...UInt64(trials(25)) {
-            var maker = RowMaker(random: SeededGenerator(seed))
+        for seed in 1...UInt64(trialCount(base: 25)) {
+            var maker = RowMaker(random: SeededGenerator(seed: seed))
             let directory = try TemporaryDirectory()
             var lane = try openLane(directory.path)
             var model = Model()
             var history: [(RegistryKey, TokenRow?)] = []
             for _ in 0..<30 {
-                for _ in 0..<maker.random.below(12) {
+                for _ in 0..<maker.random.number(below: 12) {
                     let key = maker.key()
-                    let row: TokenRow? = maker.random.below(4) == 0 ? nil : maker.row()
+                    let row: TokenRow? = maker.random.number(below: 4) == 0 ? nil : maker.row()
                     history.append((key, row))
                     model.tokens[key] = row
                     try lane.hear(key, row?.encoded(), offset: Int64(history.count))
                 }
                 // The recent records again, as after a restart.
-                for (key, row) in history.suffix(maker.random.below(8)) {
+                for (key, row) in history.suffix(maker.random.number(below: 8)) {
                     try lane.hear(key, row?.encoded(), offset: 0)
                 }
                 try lane.commit(Int64(history.count))
-                if maker.random.below(10) == 0 {
+                if maker.random.number(below: 10) == 0 {
                     try lane.close()
                     lane = try openLane(directory.path)
                     #expect(lane.openingState == .resumed)
@@ -47,16 +47,16 @@ struct LaneModelTests {
     }
 
     @Test func `a restore makes the same lane as the same records one by one`() throws {
-        for seed in 1...UInt64(trials(25)) {
-            var maker = RowMaker(random: SeededGenerator(seed &* 31))
+        for seed in 1...UInt64(trialCount(base: 25)) {
+            var maker = RowMaker(random: SeededGenerator(seed: seed &* 31))
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             // Runs of a few rows, so that many are merged.
-            let restore = LaneRestore(lane: lane, runBytesMax: 600 + maker.random.below(20_000))
+            let restore = LaneRestore(lane: lane, runBytesMax: 600 + maker.random.number(below: 20_000))
             var model = Model()
-            for offset in 0..<Int64(maker.random.below(400)) {
+            for offset in 0..<Int64(maker.random.number(below: 400)) {
                 let key = maker.key()
-                let row: TokenRow? = maker.random.below(4) == 0 ? nil : maker.row()
+                let row: TokenRow? = maker.random.number(below: 4) == 0 ? nil : maker.row()
                 model.tokens[key] = row
                 if let row {
                     try restore.add(key: key.bytes.span, value: row.encoded().span, offset: offset)
@@ -82,7 +82,8 @@ struct LaneModelTests {
         let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &maker.random))
         var exclusions = ExclusionCounts()
         let found = try lane.all(
-            question.selection, from: cursor, rowsMax: 1 + maker.random.below(5), leavingOut: &exclusions)
+            question.selection, from: cursor, rowsMax: 1 + maker.random.number(below: 5),
+            leavingOut: &exclusions)
         #expect(Set(found).count == found.count, "seed \(seed): a row twice")
         let answer = model.answer(question)
         #expect(Set(found) == answer.rows, "seed \(seed): \(question)")

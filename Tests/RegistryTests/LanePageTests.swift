@@ -29,16 +29,16 @@ struct LanePageTests {
     }
 
     @Test func `a row that stays is met once, whatever is written between pages`() throws {
-        for seed in 1...UInt64(trials(5)) {
+        for seed in 1...UInt64(trialCount(base: 5)) {
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
-            var random = SeededGenerator(seed)
+            var random = SeededGenerator(seed: seed)
             try fill(lane, 0..<300)
             var offset: Int64 = 300
             let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
-            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.below(20)) {
+            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.number(below: 20)) {
                 // Even rows stay and change, odd rows go, and others come.
-                let number = random.below(300)
+                let number = random.number(below: 300)
                 if number % 2 == 0 {
                     try lane.hear(
                         key(number), token(number, group: "g", registeredAt: start + offset).encoded(),
@@ -64,9 +64,9 @@ struct LanePageTests {
     func `a large group is seen completely while its tokens change, go and move`()
         throws
     {
-        let count = trials(10_000)
+        let count = trialCount(base: 10_000)
         let seed = UInt64.random(in: 0...999_999)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         let restore = LaneRestore(lane: lane)
         for number in 0..<count {
@@ -99,7 +99,7 @@ struct LanePageTests {
             }
             var last = change(0)
             for _ in 0..<50 {
-                last = change(random.below(count))
+                last = change(random.number(below: count))
                 try lane.hear(last.key, last.value, offset: offset)
                 offset += 1
             }
@@ -150,32 +150,34 @@ struct LanePageTests {
     }
 
     @Test func `a foreign cursor is rejected, whatever its bytes`() throws {
-        var random = SeededGenerator(9)
+        var random = SeededGenerator(seed: 9)
         var (taken, refused) = (0, 0)
         func cursor(activity: Int = 0) -> PageCursor {
-            let places = [random.bytes(0...300), random.bytes(1...300)].sorted {
+            let places = [random.bytes(count: 0...300), random.bytes(count: 1...300)].sorted {
                 $0.lexicographicallyPrecedes($1)
             }
-            let isWrapped = random.below(2) == 1 && places[0] != places[1]
+            let isWrapped = random.number(below: 2) == 1 && places[0] != places[1]
             return PageCursor(
                 origin: places[isWrapped ? 1 : 0], next: places[isWrapped ? 0 : 1], isWrapped: isWrapped,
                 activity: activity)
         }
-        for _ in 0..<trials(2000) {
-            let cursor = cursor(activity: random.below(Audience.namesMax))
+        for _ in 0..<trialCount(base: 2000) {
+            let cursor = cursor(activity: random.number(below: Audience.namesMax))
             let bytes = cursor.bytes
             #expect(PageCursor(bytes: bytes) == cursor)
             // Each of these cases is tested every time.
             var other = bytes
-            other[0] = 2 + UInt8(random.below(254))
+            other[0] = 2 + UInt8(random.number(below: 254))
             #expect(PageCursor(bytes: other) == nil, "of another version")
             other = bytes
-            other[1] = 2 + UInt8(random.below(254))
+            other[1] = 2 + UInt8(random.number(below: 254))
             #expect(PageCursor(bytes: other) == nil, "neither wrapped nor unwrapped")
             let heads = bytes.count - cursor.origin.count - cursor.next.count
-            #expect(PageCursor(bytes: Array(bytes.prefix(random.below(heads)))) == nil, "an incomplete head")
+            #expect(
+                PageCursor(bytes: Array(bytes.prefix(random.number(below: heads)))) == nil,
+                "an incomplete head")
             if !cursor.origin.isEmpty {
-                let cut = heads + random.below(cursor.origin.count)
+                let cut = heads + random.number(below: cursor.origin.count)
                 #expect(PageCursor(bytes: Array(bytes.prefix(cut))) == nil, "a part of its origin")
             }
             if !cursor.origin.isEmpty {
@@ -185,7 +187,9 @@ struct LanePageTests {
             }
             // Other bytes are rejected, or give a valid cursor.
             other = bytes
-            for _ in 0...random.below(3) { other[random.below(min(8, other.count))] = random.bytes(1...1)[0] }
+            for _ in 0...random.number(below: 3) {
+                other[random.number(below: min(8, other.count))] = random.bytes(count: 1...1)[0]
+            }
             guard let read = PageCursor(bytes: other) else {
                 refused += 1
                 continue
@@ -197,7 +201,7 @@ struct LanePageTests {
         let lane = try openLane(directory.path)
         try fill(lane, 0..<20)
         // A position that no row ever had is as good as any other.
-        for _ in 0..<trials(200) {
+        for _ in 0..<trialCount(base: 200) {
             let found = try lane.all(selection, from: cursor()).map(\.recipient)
             #expect(Set(found).count == found.count)
         }

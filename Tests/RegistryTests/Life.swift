@@ -14,12 +14,12 @@ struct Life {
     private static let batch = 40
 
     init(seed: UInt64, records count: Int) {
-        var maker = RowMaker(random: SeededGenerator(seed))
+        var maker = RowMaker(random: SeededGenerator(seed: seed))
         records = (0..<count).map { number in
             var key = maker.key()
             // There are enough recipients that tables have several pages.
-            if number % 3 > 0 { key.recipient = .user("user-\(maker.random.below(count))") }
-            return (key, maker.random.below(5) == 0 ? nil : maker.row())
+            if number % 3 > 0 { key.recipient = .user("user-\(maker.random.number(below: count))") }
+            return (key, maker.random.number(below: 5) == 0 ? nil : maker.row())
         }
         restored = count * 2 / 3
     }

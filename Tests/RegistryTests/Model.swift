@@ -143,25 +143,26 @@ struct RowMaker {
     static let types: [String?] = ["Match", nil, "Order", "\u{E9}", "e\u{301}"]
     static let apps = ["one", "two"]
 
-    mutating func pick<T>(_ list: [T]) -> T { list[random.below(list.count)] }
+    mutating func pick<T>(_ list: [T]) -> T { list[random.number(below: list.count)] }
 
     mutating func key() -> RegistryKey {
         let installation = pick(Self.installations)
         let recipient: Recipient =
-            random.below(2) == 0 ? .installation(installation) : .user(pick(Self.users))
+            random.number(below: 2) == 0 ? .installation(installation) : .user(pick(Self.users))
         let entry: RegistryKey.Entry =
-            random.below(2) == 0 ? .start(type: pick(Self.types)) : .update(activity: pick(Self.activities))
+            random.number(below: 2) == 0
+            ? .start(type: pick(Self.types)) : .update(activity: pick(Self.activities))
         return RegistryKey(
             app: pick(Self.apps), recipient: recipient, installation: installation, entry: entry)
     }
 
     mutating func row() -> TokenRow {
-        let number = random.below(12)
+        let number = random.number(below: 12)
         var row = TokenRow(
-            environment: random.below(5) == 0 ? .sandbox : .production,
+            environment: random.number(below: 5) == 0 ? .sandbox : .production,
             token: pick([hash(number), "s1.AAECAwQFBgcICQ", "s01.AA", "not-hex", "ABCD"]),
             tokenHash: hash(number),
-            attributesType: pick(Self.types), registeredAt: start + Int64(random.below(4)))
+            attributesType: pick(Self.types), registeredAt: start + Int64(random.number(below: 4)))
         row.unregisteredTypes = pick([nil, nil, ["Match"], ["\u{E9}", "Order"]])
         row.group = pick(Self.groups)
         row.expiresAt = pick([nil, start, start + 1, start + 10])
@@ -169,23 +170,23 @@ struct RowMaker {
         row.frequentPushesEnabled = pick([nil, true, false])
         row.activitiesEnabled = pick([nil, true, true, true, false])
         row.channel = pick([nil, nil, "channel=="])
-        if random.below(4) == 0 {
-            row.movedAt = start + Int64(random.below(4))
-            if random.below(2) == 0 {
+        if random.number(below: 4) == 0 {
+            row.movedAt = start + Int64(random.number(below: 4))
+            if random.number(below: 2) == 0 {
                 row.movedTo = .user(pick(Self.users))
-                if random.below(2) == 0 { row.arrivedAt = start + Int64(random.below(4)) }
+                if random.number(below: 2) == 0 { row.arrivedAt = start + Int64(random.number(below: 4)) }
             }
         }
-        if random.below(8) == 0 {
+        if random.number(below: 8) == 0 {
             (row.token, row.tokenHash) = ("", "")
-            row.dismissedAt = start + Int64(random.below(3))
+            row.dismissedAt = start + Int64(random.number(below: 3))
         }
         return row
     }
 
     mutating func question() -> Question {
         let tokens: TokenSelection.Tokens =
-            switch random.below(3) {
+            switch random.number(below: 3) {
             case 0: .starts(type: pick(["Match", "Order", "\u{E9}", "Unknown"]))
             case 1: .updates(group: pick(Self.groups))
             default: .activities(Array(Self.activities.shuffled(using: &random).prefix(2)) + ["none"])
@@ -193,15 +194,17 @@ struct RowMaker {
         var selection = TokenSelection(
             app: pick(Self.apps + ["three"]), tokens: tokens,
             environments: pick([[.production], [.sandbox], [.production, .sandbox]]),
-            now: start + Int64(random.below(12)))
-        if random.below(2) == 0 {
+            now: start + Int64(random.number(below: 12)))
+        if random.number(below: 2) == 0 {
             selection.dismissals = .init(
-                of: pick(Self.groups.compactMap { $0 }), since: start + Int64(random.below(3)))
+                of: pick(Self.groups.compactMap { $0 }), since: start + Int64(random.number(below: 3)))
         }
-        if random.below(2) == 0 { selection.startAcceptedAt = start + Int64(random.below(4)) }
-        if random.below(4) == 0 { selection.osMin = nil }
-        guard random.below(3) == 0 else { return Question(selection) }
-        let users = Self.users.shuffled(using: &random).prefix(random.below(4)).map { Recipient.user($0) }
+        if random.number(below: 2) == 0 { selection.startAcceptedAt = start + Int64(random.number(below: 4)) }
+        if random.number(below: 4) == 0 { selection.osMin = nil }
+        guard random.number(below: 3) == 0 else { return Question(selection) }
+        let users = Self.users.shuffled(using: &random).prefix(random.number(below: 4)).map {
+            Recipient.user($0)
+        }
         return Question(
             selection, recipients: users + [.installation(pick(Self.installations)), .user("nobody")])
     }

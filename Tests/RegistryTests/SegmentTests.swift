@@ -130,15 +130,15 @@ struct SegmentTests {
             #"{"or":[{"field":"os","below":"17.4"},{"attribute":"team","in":["GS",1,2.5,true]}]}"#,
         ]
         let value = try profile(["vip"], #"{"age":1e300,"team":"GS"}"#, os: "99999999999999999999999")
-        var random = SeededGenerator(4)
-        for _ in 0..<trials(3000) {
-            var bytes = Array(samples[random.below(samples.count)].utf8)
-            for _ in 0...random.below(4) {
-                let place = random.below(bytes.count)
-                switch random.below(3) {
+        var random = SeededGenerator(seed: 4)
+        for _ in 0..<trialCount(base: 3000) {
+            var bytes = Array(samples[random.number(below: samples.count)].utf8)
+            for _ in 0...random.number(below: 4) {
+                let place = random.number(below: bytes.count)
+                switch random.number(below: 3) {
                 case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
                 case 1: bytes.remove(at: place)
-                default: bytes.insert(contentsOf: bytes[place...].prefix(random.below(30)), at: place)
+                default: bytes.insert(contentsOf: bytes[place...].prefix(random.number(below: 30)), at: place)
                 }
                 if bytes.isEmpty { bytes = [0x7B] }
             }
@@ -148,8 +148,8 @@ struct SegmentTests {
     }
 
     @Test func `a page of a segment equals a test of each row's profiles`() throws {
-        for seed in 1...UInt64(trials(10)) {
-            var random = SeededGenerator(seed)
+        for seed in 1...UInt64(trialCount(base: 10)) {
+            var random = SeededGenerator(seed: seed)
             let directory = try TemporaryDirectory()
             let lane = try openLane(directory.path)
             var wanted: Set<String> = []
@@ -160,8 +160,8 @@ struct SegmentTests {
                     entry: .start(type: "Match"))
                 try lane.hear(key, token(number).encoded(), offset: 0)
                 key.entry = .profile
-                let isTagged = random.below(4) == 0
-                if random.below(3) > 0 {
+                let isTagged = random.number(below: 4) == 0
+                if random.number(below: 3) > 0 {
                     try lane.hear(
                         key, ProfileRow(tags: isTagged ? ["vip"] : [], updatedAt: 0).encoded(), offset: 0)
                     if isTagged { wanted.insert("i-\(number)") }
@@ -178,7 +178,7 @@ struct SegmentTests {
                 app: "one", tokens: .starts(type: "Match"), environments: [.production], now: start)
             selection.program = .anyTag(of: ["vip", "other"])
             let cursor = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
-            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.below(9)).map(
+            let found = try lane.all(selection, from: cursor, rowsMax: 1 + random.number(below: 9)).map(
                 \.installation)
             #expect(found.count == wanted.count, "seed \(seed)")
             #expect(Set(found) == wanted, "seed \(seed)")

@@ -11,13 +11,13 @@ struct ReplayStand {
     static let lanes = 2
 
     private let cluster: TestCluster
-    let bed: IngestBed
+    let bed: TestBed
     private let producer: Producer
     let now = WallTime.now().milliseconds
 
     init() throws {
         cluster = try TestCluster()
-        bed = try IngestBed(cluster.brokers, lanes: Self.lanes)
+        bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
         producer = try Producer(settings: bed.settings, name: "stages", log: .silent, metrics: Metrics())
     }
 
@@ -134,7 +134,7 @@ struct ReplayStand {
             busyMilliseconds: busy)
     }
 
-    func content(_ topic: TopicName) throws -> [ReadRecord] { try TopicContent(topic, bed).records }
+    func content(_ topic: TopicName) throws -> [ReadRecord] { try TopicContent(of: topic, in: bed).records }
 
     func states() throws -> [DeadLetterJournal.DeadLetterState] {
         var states: [DeadLetterJournal.DeadLetterState] = []

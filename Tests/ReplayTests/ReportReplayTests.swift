@@ -20,7 +20,7 @@ import Topics
         ReportReplay(deadLetters: stand.box, from: start, author: "somebody", run: run)
     }
 
-    private func reports() throws -> [ReadRecord] { try TopicContent(.reports, stand.bed).records }
+    private func reports() throws -> [ReadRecord] { try TopicContent(of: .reports, in: stand.bed).records }
 
     @Test func `reports are appended again with their first time and order`()
         throws

@@ -9,19 +9,19 @@ import Testing
 import Topics
 
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
-    @Test(arguments: StageEnd.allCases)
-    func `a scheduler that starts after an idle time fires the next timer`(end: StageEnd) async throws {
+    @Test(arguments: StageEnding.allCases)
+    func `a scheduler that starts after an idle time fires the next timer`(end: StageEnding) async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let orders = try ReportSender(bed, to: .schedules)
+        let orders = try RecordWriter(on: bed, to: .schedules)
         let stage = try await SchedulerStage(bed, directory: directory.path)
         for number in 0..<6 { orders.send(.schedule(order("first\(number)")), user: "user-first\(number)") }
         #expect(orders.finish())
         try await eventually("the first timers fire") { stage.fired == 6 || stage.failure != nil }
         await stage.stop()
         try await eventually("the idle time has passed") {
-            try bed.passIdleTime(
+            try bed.simulateIdleTime(
                 after: end, group: "scheduler", reading: [.schedules, .schedulesAuto])
         }
         let again = try await SchedulerStage(bed, directory: directory.path, after: stage)
@@ -34,7 +34,7 @@ import Topics
     }
 
     private func order(_ id: String) -> Schedule {
-        var send = OrderMix.makeSend("r-" + id, user: "user-\(id)", at: 1)
+        var send = ScheduleCommandGenerator.makeSend(id: "r-" + id, user: "user-\(id)", at: 1)
         send.owner = .user("user-\(id)")
         return Schedule(id: id, dueTime: .offset(200), send: send)
     }

@@ -13,22 +13,23 @@ import Testing
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
-        var plan = SchedulerKills.Plan()
+        var plan = SchedulerKillTest.Plan()
         plan.steps = [
             .deadLettersSent, .transactionBegun, .timersSent, .repliesSent, .offsetsSent, .committed, .fired,
             .restored,
         ]
-        plan.orders = 2000 * trials(1)
+        plan.commands = 2000 * trialCount(base: 1)
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)
-        let result = try await SchedulerKills(
-            plan, program: builtProduct("flotilla-bench"), bed: bed, directory: directory.path
+        let result = try await SchedulerKillTest(
+            plan: plan, program: builtProductPath(named: "flotilla-bench"), bed: bed,
+            directory: directory.path
         ).run()
         #expect(result.fault == nil, "seed \(plan.seed): \(result.fault ?? "")")
-        #expect(result.fired > 0 && result.canceled > 0 && result.ended > 0 && result.deadLetters > 0)
-        #expect(result.stepsMet == Set(plan.steps), "seed \(plan.seed)")
+        #expect(result.fired > 0 && result.cancelled > 0 && result.ended > 0 && result.deadLetters > 0)
+        #expect(result.reachedSteps == Set(plan.steps), "seed \(plan.seed)")
     }
 }

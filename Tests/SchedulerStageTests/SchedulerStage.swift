@@ -17,7 +17,7 @@ final class SchedulerStage: Sendable {
 
     /// - Parameter before: The stage to restart, with the same slot.
     init(
-        _ bed: IngestBed, directory: String, after before: SchedulerStage? = nil,
+        _ bed: TestBed, directory: String, after before: SchedulerStage? = nil,
         clock: @escaping @Sendable () -> WallTime = { .now() },
         _ change: (inout SchedulerSettings) -> Void = { _ in }
     ) async throws {
@@ -47,12 +47,12 @@ final class SchedulerStage: Sendable {
     var fired: Int { metric("flotilla_scheduler_fired_total") }
 }
 
-extension IngestBed {
+extension TestBed {
     /// Returns the answers by request.
     func answers() throws -> [String: ScheduleReply.Outcome] {
         let reader = JSONReader()
         var answers: [String: ScheduleReply.Outcome] = [:]
-        for record in try TopicContent(.replies, self).records {
+        for record in try TopicContent(of: .replies, in: self).records {
             let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
             answers[reply.request] = reply.outcome
         }
@@ -62,7 +62,7 @@ extension IngestBed {
     /// Returns the sends in `sends.timed`.
     func timedSends() throws -> [Send] {
         let reader = JSONReader()
-        return try TopicContent(.sendsTimed, self).records.map {
+        return try TopicContent(of: .sendsTimed, in: self).records.map {
             try Send.decode($0.value ?? [], with: reader)
         }
     }
@@ -70,7 +70,7 @@ extension IngestBed {
     func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
         var said: [String: [ProgressRecord.PlannerVerdict]] = [:]
-        for record in try TopicContent(.progress, self).records {
+        for record in try TopicContent(of: .progress, in: self).records {
             let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
             if case .planner(let part) = progress.part {
                 said[progress.send, default: []].append(part.verdict)
@@ -80,13 +80,13 @@ extension IngestBed {
     }
 }
 
-extension ReportSender {
+extension RecordWriter {
     /// - Parameter request: The id of the request, by which the test finds the answer.
     func send(_ wish: ScheduleCommand.Action, user: String = "ben", request: String? = nil) {
         let order = ScheduleCommand(
-            wish, app: IngestBed.app.id, owner: .recipient(.user(user)),
+            wish, app: TestBed.app.id, owner: .recipient(.user(user)),
             replyTo: request.map { .init(partition: 0, request: $0) }, acceptedAt: WallTime.now().milliseconds
         )
-        send(key: order.key, value: order.encoded())
+        write(key: order.key, value: order.encoded())
     }
 }

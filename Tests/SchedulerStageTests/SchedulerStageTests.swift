@@ -13,7 +13,7 @@ import Testing
 import Topics
 
 private func schedule(_ id: String, activity: String? = nil, in milliseconds: Int64) -> Schedule {
-    var send = OrderMix.makeSend("r-" + id, user: "ben", at: 1)
+    var send = ScheduleCommandGenerator.makeSend(id: "r-" + id, user: "ben", at: 1)
     send.owner = .user("ben")
     return Schedule(id: id, activity: activity, dueTime: .offset(milliseconds), send: send)
 }
@@ -21,10 +21,10 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
 @Suite struct SchedulerStageTests {
     @Test func `a scheduled send fires at its time, and a cancelled one does not`() async throws {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await SchedulerStage(bed, directory: directory.path)
-        let sender = try ReportSender(bed, to: .schedules)
+        let sender = try RecordWriter(on: bed, to: .schedules)
         // Teak's simplest case: one of three chests stays.
         for (number, activity) in ["chest_0", "chest_0", "chest_1"].enumerated() {
             sender.send(
@@ -56,7 +56,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        let judge = try SchedulerJudge(bed)
+        let judge = try SchedulerChecker(on: bed)
         #expect(judge.fault == nil, "\(judge.fault ?? "")")
         let sends = try bed.timedSends()
         #expect(sends.map(\.id) == ["r-s2"] && sends[0].acceptedAt == promised.dueAt)
@@ -68,20 +68,21 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
     func `each order has one answer and each timer one fate, also under Kafka's faults`(weather: UInt64?)
         async throws
     {
-        let cluster = try weather.map { try TestCluster(weather: $0) } ?? TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 4)
+        let cluster = try weather.map { try TestCluster(delaySeed: $0) } ?? TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await SchedulerStage(bed, directory: directory.path)
-        let sender = try ReportSender(bed, to: .schedules)
-        var mix = OrderMix(seed: UInt64.random(in: 0...9999), partitions: bed.layout.partitions(of: .replies))
-        var chance = SeededGenerator(7)
+        let sender = try RecordWriter(on: bed, to: .schedules)
+        var mix = ScheduleCommandGenerator(
+            seed: UInt64.random(in: 0...9999), partitions: bed.layout.partitions(of: .replies))
+        var chance = SeededGenerator(seed: 7)
         var orders = 0
         for number in 0..<2000 {
             if number % 100 == 7 {
-                sender.send(key: Array("shop/poison".utf8), value: Poison.any(&chance))
+                sender.write(key: Array("shop/poison".utf8), value: InvalidRecord.random(using: &chance))
             } else {
                 let order = mix.next(at: WallTime.now().milliseconds)
-                sender.send(key: order.key, value: order.encoded())
+                sender.write(key: order.key, value: order.encoded())
                 orders += 1
             }
         }
@@ -90,16 +91,16 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             if stage.failure != nil { return true }
             // An order that is not read yet has not entered its timer. So the answers are checked first.
             guard try bed.answers().count == orders else { return false }
-            let rows = try TopicContent(.timers, bed).newest.keys
+            let rows = try TopicContent(of: .timers, in: bed).newestValues.keys
             return rows.allSatisfy { key in key.withUnsafeBytes { ScheduleIdempotencyRow.isKey($0) } }
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        let judge = try SchedulerJudge(bed)
+        let judge = try SchedulerChecker(on: bed)
         #expect(judge.fault == nil, "\(judge.fault ?? "")")
-        #expect(judge.fired > 100 && judge.canceled > 5 && judge.replaced > 100)
-        let letters = try TopicContent(.deadLetters, bed)
-        #expect(letters.records.count >= judge.misfits.count && !judge.misfits.isEmpty)
+        #expect(judge.firedCount > 100 && judge.cancelledCount > 5 && judge.replacedCount > 100)
+        let letters = try TopicContent(of: .deadLetters, in: bed)
+        #expect(letters.records.count >= judge.rejectedPositions.count && !judge.rejectedPositions.isEmpty)
     }
 
     @Test
@@ -108,10 +109,10 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
         let first = try await SchedulerStage(bed, directory: one.path)
-        let sender = try ReportSender(bed, to: .schedules)
+        let sender = try RecordWriter(on: bed, to: .schedules)
         var strict = schedule("strict", in: 2500)
         strict.latenessMillisecondsMax = 0
         sender.send(.schedule(strict), request: "strict")
@@ -140,7 +141,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         }
         #expect(third.failure == nil)
         await third.stop()
-        let judge = try SchedulerJudge(bed)
+        let judge = try SchedulerChecker(on: bed)
         #expect(judge.fault == nil || judge.fault == "r-strict expired", "\(judge.fault ?? "")")
     }
 
@@ -148,14 +149,14 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 2)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let ahead = TracedLock<Int64>(0)
         let stage = try await SchedulerStage(
             bed, directory: directory.path,
             clock: { WallTime(milliseconds: WallTime.now().milliseconds + ahead.withLock { $0 }) },
             { $0.holdMilliseconds = 2000 })
-        let sender = try ReportSender(bed, to: .schedules)
+        let sender = try RecordWriter(on: bed, to: .schedules)
         sender.send(.schedule(schedule("soon", in: 500)), request: "soon")
         #expect(sender.finish())
         try await eventually("the timer fires") { stage.fired == 1 || stage.failure != nil }
@@ -169,8 +170,8 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         try await eventually("the second timer fires") { stage.fired == 2 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()
-        let judge = try SchedulerJudge(bed)
-        #expect(judge.fault == nil && judge.fired == 2, "\(judge.fault ?? "")")
+        let judge = try SchedulerChecker(on: bed)
+        #expect(judge.fault == nil && judge.firedCount == 2, "\(judge.fault ?? "")")
     }
 
     @Test
@@ -178,24 +179,26 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 3)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let (one, two) = (try TemporaryDirectory(), try TemporaryDirectory())
         let stage = try await SchedulerStage(bed, directory: one.path)
         let planner = FanOutService(
             FanOutSettings(), in: try bed.environment(under: two.path), loops: [.planner],
             onPlannerStep: { _ in })
         try await planner.start(ServiceContext(log: .silent, metrics: Metrics()) { _ in })
-        let sends = try ReportSender(bed, to: .sends)
+        let sends = try RecordWriter(on: bed, to: .sends)
         func start(_ group: String, endsIn seconds: Int64) {
             var content = PushContent(.start)
             content.attributesType = "Match"
-            (content.attributes, content.contentState) = (OrderMix.object, OrderMix.object)
+            (content.attributes, content.contentState) = (
+                ScheduleCommandGenerator.contentState, ScheduleCommandGenerator.contentState
+            )
             content.alert = Alert(title: .plain("Kick-off"))
             var send = Send(
                 id: "start-" + group, app: "shop", group: group, audience: .everyone, content: content,
                 priority: 10, acceptedAt: 1)
             send.endDate = WallTime.now().milliseconds / 1000 + seconds
-            sends.send(key: send.scopeKey?.bytes, value: send.encoded())
+            sends.write(key: send.scopeKey?.bytes, value: send.encoded())
         }
         // The starts follow one after the other. A generation that is planned and ended in one batch asks for
         // no end. The second end date is late enough that the test can end the group by hand before it, also
@@ -204,26 +207,26 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             start(group, endsIn: seconds)
             #expect(sends.finish())
             try await eventually("the planner asks for an end of \(group)") {
-                try TopicContent(.schedulesAuto, bed).records.count > count || stage.failure != nil
+                try TopicContent(of: .schedulesAuto, in: bed).records.count > count || stage.failure != nil
             }
         }
         let end = Send(
             id: "by-hand", app: "shop", group: "over", audience: .group, content: PushContent(.end),
             priority: 10,
             acceptedAt: 1)
-        let orders = try ReportSender(bed, to: .schedules)
-        var update = OrderMix.makeSend("update", user: "ben", at: 1)
+        let orders = try RecordWriter(on: bed, to: .schedules)
+        var update = ScheduleCommandGenerator.makeSend(id: "update", user: "ben", at: 1)
         (update.group, update.audience) = ("over", .group)
         let order = ScheduleCommand(
             .schedule(Schedule(id: "u", dueTime: .offset(20_000), send: update)), app: "shop",
             owner: .group("over"),
             replyTo: .init(partition: 0, request: "u"), acceptedAt: 1)
-        orders.send(key: order.key, value: order.encoded())
+        orders.write(key: order.key, value: order.encoded())
         #expect(orders.finish())
         try await eventually("the update is scheduled") {
             try bed.answers()["u"] != nil || stage.failure != nil
         }
-        sends.send(key: end.scopeKey?.bytes, value: end.encoded())
+        sends.write(key: end.scopeKey?.bytes, value: end.encoded())
         #expect(sends.finish())
         try await eventually("the match has ended at its date") {
             try bed.verdicts().contains { $0.key.hasPrefix("end-") && $0.value == [.planned] }

@@ -11,7 +11,7 @@ import Testing
         var seeds = SystemRandomNumberGenerator()
         let base = seeds.next() >> 16
         var (fired, canceled, expired, tooLate) = (0, 0, 0, 0)
-        for seed in base..<base + UInt64(trials(5)) {
+        for seed in base..<base + UInt64(trialCount(base: 5)) {
             let world = SchedulerWorld(seed: seed)
             for _ in 0..<Self.steps where world.faults.isEmpty { world.step() }
             if world.faults.isEmpty { world.finish() }

@@ -147,7 +147,7 @@ final class SchedulerWorld {
     private(set) var expired = 0
     private(set) var tooLate = 0
 
-    init(seed: UInt64) { chance = SeededGenerator(seed) }
+    init(seed: UInt64) { chance = SeededGenerator(seed: seed) }
 
     private var now: Instant { Instant(nanoseconds: (time - 1_700_000_000_000) * 1_000_000) }
     private var wall: Int64 { time + machineAhead }
@@ -158,24 +158,24 @@ final class SchedulerWorld {
 
     func step() {
         clock.tick(machine: wall, at: now)
-        let number = chance.below(Self.partitions)
-        switch chance.below(1000) {
+        let number = chance.number(below: Self.partitions)
+        switch chance.number(below: 1000) {
         case ..<200: order(in: number)
-        case ..<430: time += Int64(chance.below(chance.below(10) == 0 ? 20_000 : 800))
+        case ..<430: time += Int64(chance.number(below: chance.number(below: 10) == 0 ? 20_000 : 800))
         case ..<620: decide(number, failing: true)
         case ..<820: fire(failing: true)
-        case ..<960: readView(number, count: 1 + chance.below(20))
+        case ..<960: readView(number, count: 1 + chance.number(below: 20))
         case ..<985: ask(number)
         case ..<990: die(to: process)
         case ..<994: die(to: 1 - process)
         case ..<997: jump()
-        case ..<998: time += Int64(chance.below(3_600_000))
+        case ..<998: time += Int64(chance.number(below: 3_600_000))
         default: question(number)
         }
     }
 
     private func jump() {
-        machineAhead += [-3_600_000, -60_000, -4000, 4000, 60_000, 3_600_000][chance.below(6)]
+        machineAhead += [-3_600_000, -60_000, -4000, 4000, 60_000, 3_600_000][chance.number(below: 6)]
         if abs(machineAhead) > 4 * 3_600_000 { machineAhead = 0 }
         clock.tick(machine: wall, at: now)
     }
@@ -183,16 +183,16 @@ final class SchedulerWorld {
     private func question(_ number: Int) { logs[number].orders.append(.init(stamp: time, order: nil)) }
 
     private func order(in number: Int) {
-        let user = Self.users[chance.below(Self.users.count)] + "\(number)"
+        let user = Self.users[chance.number(below: Self.users.count)] + "\(number)"
         let owner = ScheduleOwner.recipient(.user(user))
-        let activity = Self.activities[chance.below(Self.activities.count)]
-        let id = "s\(chance.below(6))"
+        let activity = Self.activities[chance.number(below: Self.activities.count)]
+        let id = "s\(chance.number(below: 6))"
         let wish: ScheduleCommand.Action
-        switch chance.below(10) {
+        switch chance.number(below: 10) {
         case ..<7: wish = .schedule(makeSchedule(id, activity, user))
         case 7: wish = .cancel(.activity(activity))
         case 8: wish = .cancel(.id(id))
-        default: wish = .cancel(.send("send-\(max(0, nextID - chance.below(10)))"))
+        default: wish = .cancel(.send("send-\(max(0, nextID - chance.number(below: 10)))"))
         }
         let order = ScheduleCommand(wish, app: "shop", owner: owner, acceptedAt: wall)
         logs[number].orders.append(.init(stamp: time, order: order))
@@ -205,13 +205,16 @@ final class SchedulerWorld {
         let send = Send(
             id: "send-\(nextID)", app: "shop", group: activity, audience: .users([user]), content: content,
             priority: 10, acceptedAt: wall)
-        let delay = Int64(chance.below(4) == 0 ? chance.below(600_000) : chance.below(8000))
-        let when: Schedule.DueTime = chance.below(2) == 0 ? .offset(delay) : .at(time + delay - 500)
+        let delay = Int64(
+            chance.number(below: 4) == 0 ? chance.number(below: 600_000) : chance.number(below: 8000))
+        let when: Schedule.DueTime = chance.number(below: 2) == 0 ? .offset(delay) : .at(time + delay - 500)
         var schedule = Schedule(id: id, activity: activity, dueTime: when, send: send)
-        schedule.latenessMillisecondsMax = [0, 5000, Schedule.latenessMillisecondsDefault][chance.below(3)]
-        if chance.below(3) == 0 {
+        schedule.latenessMillisecondsMax =
+            [0, 5000, Schedule.latenessMillisecondsDefault][chance.number(below: 3)]
+        if chance.number(below: 3) == 0 {
             schedule.idempotency = Schedule.Idempotency(
-                key: Self.keys[chance.below(Self.keys.count)], fingerprint: "f\(chance.below(2))")
+                key: Self.keys[chance.number(below: Self.keys.count)],
+                fingerprint: "f\(chance.number(below: 2))")
         }
         return schedule
     }
@@ -243,7 +246,7 @@ final class SchedulerWorld {
         }
         memory[number].overlay = overlay
         if disks[process][number].applied == logs[number].rows.count { memory[number].isServing = true }
-        if chance.below(4) == 0 { memory[number].window.retainUnwritten { overlay[$0] != nil } }
+        if chance.number(below: 4) == 0 { memory[number].window.retainUnwritten { overlay[$0] != nil } }
     }
 
     private func ask(_ number: Int) {
@@ -262,7 +265,7 @@ final class SchedulerWorld {
 
     private func outcome(failing: Bool) -> Outcome {
         guard failing else { return .committed }
-        switch chance.below(100) {
+        switch chance.number(below: 100) {
         case ..<3: return .failed
         case ..<6: return .unseen
         default: return .committed
@@ -272,7 +275,7 @@ final class SchedulerWorld {
     private func decide(_ number: Int, failing: Bool) {
         guard memory[number].isServing else { return }
         let start = memory[number].position
-        let end = min(logs[number].orders.count, start + 1 + chance.below(8))
+        let end = min(logs[number].orders.count, start + 1 + chance.number(below: 8))
         if start == end { return }
         var table = table(number)
         var decided: [(order: ScheduleCommand, stamp: Int64, decision: ScheduleProcessor.Decision)] = []
@@ -318,7 +321,7 @@ final class SchedulerWorld {
         while memory[number].window.needsPage {
             let begin = memory[number].window.nextPageStart
             let entries = disks[process][number].entries.filter { entry in begin.map { entry > $0 } ?? true }
-            let rows = 1 + chance.below(8)
+            let rows = 1 + chance.number(below: 8)
             memory[number].window.add(page: Array(entries.prefix(rows)), isLast: entries.count <= rows)
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct UpcomingTimersTests {
     /// There are more entries than the window holds, in random order, some already on disk. Each comes once.
     @Test func `a window gives any number of entries in due order`() {
-        var chance = SeededGenerator(3)
+        var chance = SeededGenerator(seed: 3)
         var window = UpcomingTimers()
         let count = UpcomingTimers.countMax + 7000
         var entries = (0..<count).map { number in

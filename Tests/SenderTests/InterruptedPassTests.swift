@@ -70,10 +70,10 @@ import Testing
 
     @Test(arguments: [1, 3, 5, 8, 13, 20])
     mutating func `each update continues where a newer state broke off the last one`(room: Int) throws {
-        var chance = SeededGenerator(UInt64(room))
+        var chance = SeededGenerator(seed: UInt64(room))
         var expected: Int?
         for version in 1...60 {
-            try arriveAll(from: chance.below(Self.phones), version: Int64(version))
+            try arriveAll(from: chance.number(below: Self.phones), version: Int64(version))
             let found = served(room: room)
             #expect(found.count == room)
             if let expected { #expect(found == (0..<room).map { (expected + $0) % Self.phones }) }

@@ -15,29 +15,29 @@ import Testing
         var end: Int64 = 0
 
         mutating func write(_ random: inout SeededGenerator) {
-            if random.below(5) > 0 { records.append(end) }
+            if random.number(below: 5) > 0 { records.append(end) }
             end += 1
         }
     }
 
     private func live(_ seed: UInt64) -> [String] {
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var faults: [String] = []
         var reading = ReceiptReadPlan()
         var lanes = Array(repeating: Lane(), count: 3)
-        for lane in lanes.indices { for _ in 0..<random.below(30) { lanes[lane].write(&random) } }
+        for lane in lanes.indices { for _ in 0..<random.number(below: 30) { lanes[lane].write(&random) } }
         var positions: [Int32: Int64] = [:]
         var wanted: [Int32: (from: Int64, end: Int64?)] = [:]
         var found: [Int32: [Int64]] = [:]
         for _ in 0..<200 {
-            let lane = Int32(random.below(lanes.count))
-            switch random.below(13) {
+            let lane = Int32(random.number(below: lanes.count))
+            switch random.number(below: 13) {
             case 0:
-                wanted[lane] = (Int64(random.below(Int(lanes[Int(lane)].end) + 1)), nil)
+                wanted[lane] = (Int64(random.number(below: Int(lanes[Int(lane)].end) + 1)), nil)
                 found[lane] = []
                 reading.ask(lane: lane, from: wanted[lane]?.from ?? 0)
             case 1:
-                if random.below(8) == 0 {
+                if random.number(below: 8) == 0 {
                     reading.forgetAll()
                     (wanted, found, positions) = ([:], [:], [:])
                 }
@@ -45,7 +45,7 @@ import Testing
             case 4, 5:
                 let fresh = reading.lanesWithoutEnd
                 // A lane whose leader is away is asked for again, and the others begin.
-                for lane in fresh where random.below(6) != 0 {
+                for lane in fresh where random.number(below: 6) != 0 {
                     let (low, end) = (lanes[Int(lane)].begin, lanes[Int(lane)].end)
                     reading.begin(lane: lane, low: low, high: end)
                     wanted[lane]?.end = end
@@ -55,7 +55,7 @@ import Testing
                 for start in reading.starts { positions[start.lane] = start.offset }
             case 6:
                 let begin = lanes[Int(lane)].begin
-                lanes[Int(lane)].begin += Int64(random.below(Int(lanes[Int(lane)].end - begin) + 1))
+                lanes[Int(lane)].begin += Int64(random.number(below: Int(lanes[Int(lane)].end - begin) + 1))
             default:
                 guard let position = positions[lane] else { continue }
                 if position < lanes[Int(lane)].begin {
@@ -63,8 +63,8 @@ import Testing
                     positions[lane] = nil
                     continue
                 }
-                let next = max(lanes[Int(lane)].begin, position - Int64(random.below(2)))
-                let goal = min(lanes[Int(lane)].end, next + Int64(random.below(9)))
+                let next = max(lanes[Int(lane)].begin, position - Int64(random.number(below: 2)))
+                let goal = min(lanes[Int(lane)].end, next + Int64(random.number(below: 9)))
                 for offset in next..<max(next, goal) where lanes[Int(lane)].records.contains(offset) {
                     if reading.accepts(lane: lane, at: offset) { found[lane, default: []].append(offset) }
                 }
@@ -96,7 +96,7 @@ import Testing
     @Test
     func `each existing record before the requested end is found exactly once`() {
         var seeds = SystemRandomNumberGenerator()
-        for _ in 0..<trials(500) {
+        for _ in 0..<trialCount(base: 500) {
             let seed = testSeed ?? seeds.next()
             let faults = live(seed)
             #expect(faults.isEmpty, "TEST_SEED=\(seed): \(faults.prefix(3))")

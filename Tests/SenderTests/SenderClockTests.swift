@@ -17,7 +17,7 @@ private struct ClockWorld {
     var newestRead: Int64 = 0
 
     init(seed: Int) {
-        random = SeededGenerator(seed)
+        random = SeededGenerator(seed: seed)
         clock = SenderClock(now: now)
     }
 
@@ -26,26 +26,27 @@ private struct ClockWorld {
     var passed: Int64 { clock.passed(by: machine, at: now) }
 
     mutating func step(mayStore: Bool) {
-        let wait = random.below(random.below(8) == 0 ? 200_000 : 2_000)
+        let wait = random.number(below: random.number(below: 8) == 0 ? 200_000 : 2_000)
         now = now.advanced(byMilliseconds: wait)
         right += Int64(wait)
-        switch random.below(mayStore ? 6 : 4) {
-        case 0: wrong = Int64(random.below(4 * 86_400_000)) - 2 * 86_400_000
+        switch random.number(below: mayStore ? 6 : 4) {
+        case 0: wrong = Int64(random.number(below: 4 * 86_400_000)) - 2 * 86_400_000
         case 1: wrong = 0
         case 2, 3:
-            let stamp = right - Int64(random.below(random.below(2) == 0 ? 50 : 3 * 86_400_000))
+            let stamp =
+                right - Int64(random.number(below: random.number(below: 2) == 0 ? 50 : 3 * 86_400_000))
             newestRead = max(newestRead, stamp)
             clock.read(stamp, at: now)
         default:
             hasStored = true
-            clock.stored(right - Int64(random.below(40)), at: now)
+            clock.stored(right - Int64(random.number(below: 40)), at: now)
         }
     }
 }
 
 @Suite struct SenderClockTests {
     @Test func `a wrong machine clock never makes a future time count as past`() {
-        for seed in 0..<trials(500) {
+        for seed in 0..<trialCount(base: 500) {
             var world = ClockWorld(seed: seed)
             for _ in 0..<60 {
                 world.step(mayStore: false)
@@ -56,7 +57,7 @@ private struct ClockWorld {
     }
 
     @Test func `stored records tell the time, up to the delay of the acknowledgement`() {
-        for seed in 0..<trials(500) {
+        for seed in 0..<trialCount(base: 500) {
             var world = ClockWorld(seed: seed)
             for _ in 0..<100 {
                 world.step(mayStore: true)

@@ -10,28 +10,28 @@ import Testing
         var seeds = SystemRandomNumberGenerator()
         for _ in 0..<count {
             let seed = testSeed ?? seeds.next()
-            let history = SenderHistory(seed: seed, mayDie: mayDie, isJoined: isJoined)
+            let history = SenderHistory(seed: seed, mayDie: mayDie, usesRealPools: isJoined)
             #expect(history.faults.isEmpty, "TEST_SEED=\(seed): \(history.faults.joined(separator: "; "))")
             if !history.faults.isEmpty || testSeed != nil { return }
         }
     }
 
     @Test func `after any deaths each job has a receipt, and no start is duplicated`() {
-        check(trials(1_000), mayDie: true)
+        check(trialCount(base: 1_000), mayDie: true)
     }
 
     @Test func `without deaths nothing is done twice`() {
-        check(trials(1_000), mayDie: false)
+        check(trialCount(base: 1_000), mayDie: false)
     }
 
     @Test func `plan and pools together keep their promises`() {
-        check(trials(100), mayDie: true, isJoined: true)
-        check(trials(100), mayDie: false, isJoined: true)
+        check(trialCount(base: 100), mayDie: true, isJoined: true)
+        check(trialCount(base: 100), mayDie: false, isJoined: true)
     }
 
     @Test func `the simulation meets every outcome`() {
         var met: Set<ReceiptOutcome> = []
-        for seed in 0..<300 { met.formUnion(SenderHistory(seed: UInt64(seed), mayDie: true).met) }
+        for seed in 0..<300 { met.formUnion(SenderHistory(seed: UInt64(seed), mayDie: true).outcomes) }
         #expect(met == Set(ReceiptOutcome.allCases))
     }
 }

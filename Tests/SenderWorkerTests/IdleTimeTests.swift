@@ -7,8 +7,8 @@ import Testing
 import Topics
 
 @Suite(.timeLimit(.minutes(3))) struct IdleTimeTests {
-    @Test(arguments: StageEnd.allCases)
-    func `a sender that starts after an idle time pushes the next jobs`(end: StageEnd) async throws {
+    @Test(arguments: StageEnding.allCases)
+    func `a sender that starts after an idle time pushes the next jobs`(end: StageEnding) async throws {
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
         let sender = try await RunningSender(stand, slots: "one")
@@ -20,7 +20,7 @@ import Topics
         }
         await sender.stop()
         try await eventually("the idle time has passed") {
-            try stand.bed.passIdleTime(
+            try stand.bed.simulateIdleTime(
                 after: end, group: "sender",
                 reading: [.jobs, .jobsUrgent, .jobsLater5s, .jobsLater2m, .receipts])
         }

@@ -15,10 +15,10 @@ import Topics
         async throws
     {
         let cluster = try TestCluster()
-        let bed = try IngestBed(cluster.brokers, lanes: 1)
-        let receipts = try ReportSender(bed, to: .receipts)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
+        let receipts = try RecordWriter(on: bed, to: .receipts)
         func write(_ count: Int) {
-            for _ in 0..<count { receipts.send(key: nil, value: Array("{}".utf8), partition: 0) }
+            for _ in 0..<count { receipts.write(key: nil, value: Array("{}".utf8), partition: 0) }
             #expect(receipts.finish())
         }
         write(1)
@@ -52,7 +52,7 @@ import Topics
 
         init() throws {
             cluster = try #require(MockCluster(brokers: 1))
-            cluster.createTopic("receipts", partitions: 1)
+            cluster.createTopic(named: "receipts", partitions: 1)
             let settings = KafkaSettings(brokers: cluster.brokers)
             let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
             let topic = try producer.topic(named: "receipts")
@@ -82,7 +82,7 @@ import Topics
     @Test func `if receipts were deleted, the existing ones are read`() async throws {
         let stand = try Breakable()
         defer { stand.reader.close() }
-        stand.cluster.fail(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
+        stand.cluster.failNext(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
         stand.reader.read(lane: 0, from: 0)
         #expect(try await stand.readsToItsEnd(0) == 2)
     }

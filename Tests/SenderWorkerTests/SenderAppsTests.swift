@@ -142,7 +142,7 @@ import Topics
         let cluster = try TestCluster()
         let stand = try SenderStand(cluster.brokers)
         func keys(_ name: String) throws -> SealingKeys {
-            let file = try stand.directory.write(name, SealingKeys.makeText())
+            let file = try stand.directory.writeFile(named: name, content: SealingKeys.makeText())
             return try SealingKeys(file: file)
         }
         let (own, others) = (try keys("own"), try keys("others"))

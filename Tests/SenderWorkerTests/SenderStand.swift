@@ -31,7 +31,7 @@ final class SenderStand: Sendable {
     static let bundleID = "com.example.matchday"
     static let lanes = 4
 
-    let bed: IngestBed
+    let bed: TestBed
     let directory: TemporaryDirectory
     private let loop: EventLoop
     private let parts: Parts
@@ -54,7 +54,7 @@ final class SenderStand: Sendable {
 
     /// - Parameter script: the simulator's script as text.
     init(_ brokers: [String], script: String = "{}", apps settingsOfApps: [AppSetting] = [.shop]) throws {
-        bed = try IngestBed(brokers, lanes: Self.lanes)
+        bed = try TestBed(brokers: brokers, lanes: Self.lanes)
         directory = try TemporaryDirectory()
         let credentials = SimulatorCredentials()
         let script = try FaultScript(Array(script.utf8), with: JSONReader())
@@ -88,12 +88,13 @@ final class SenderStand: Sendable {
         guard let made else { fatalError("the loop has ended") }
         parts = made
         try parts.simulator.start()
-        mkdir(directory.file("keys"), 0o700)
+        mkdir(directory.filePath(named: "keys"), 0o700)
         for (file, key) in files {
-            mkdir("\(directory.file("keys"))/\(file.prefix { $0 != "/" })", 0o700)
-            chmod(try directory.write("keys/\(file)", key.pem), 0o600)
+            mkdir("\(directory.filePath(named: "keys"))/\(file.prefix { $0 != "/" })", 0o700)
+            chmod(try directory.writeFile(named: "keys/\(file)", content: key.pem), 0o600)
         }
-        authorityFile = try directory.write("ca.pem", credentials.authority.certificatePEM)
+        authorityFile = try directory.writeFile(
+            named: "ca.pem", content: credentials.authority.certificatePEM)
         apps = settingsOfApps.map { app in
             App(
                 id: app.id, bundleID: app.bundleID, environments: app.environments, teamID: app.teamID,
@@ -106,7 +107,7 @@ final class SenderStand: Sendable {
 
     func settings(_ change: (inout SenderSettings) -> Void = { _ in }) -> SenderSettings {
         var settings = SenderSettings()
-        settings.keysDirectory = directory.file("keys")
+        settings.keysDirectory = directory.filePath(named: "keys")
         settings.authorities = authorityFile
         settings.production = .init(host: "localhost", port: parts.simulator.ports.production)
         settings.sandbox = .init(host: "localhost", port: parts.simulator.ports.sandbox)
@@ -120,14 +121,15 @@ final class SenderStand: Sendable {
         let apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         return StageEnvironment(
             cluster: Cluster(settings: bed.settings), layout: bed.layout,
-            slot: try ProcessSlot.acquire(under: directory.file(slots)), sealingKeys: sealingKeys,
+            slot: try ProcessSlot.acquire(under: directory.filePath(named: slots)), sealingKeys: sealingKeys,
             catalog: { CatalogSnapshot(apps: apps) })
     }
 
     /// Writes the key file of an app's team: the right key, or another key under its name.
     func putKey(_ keyID: String, of app: AppSetting, isRight: Bool) throws {
         let key = isRight ? keys[keyID] : SigningKey()
-        let file = try directory.write("keys/\(app.teamID)/AuthKey_\(keyID).p8", (key ?? SigningKey()).pem)
+        let file = try directory.writeFile(
+            named: "keys/\(app.teamID)/AuthKey_\(keyID).p8", content: (key ?? SigningKey()).pem)
         chmod(file, 0o600)
     }
 
@@ -227,7 +229,7 @@ final class SenderStand: Sendable {
     func finals() throws -> [WrittenJob: [ReceiptOutcome]] {
         let reader = JSONReader()
         var found: [WrittenJob: [ReceiptOutcome]] = [:]
-        for record in try TopicContent(.receipts, bed).records {
+        for record in try TopicContent(of: .receipts, in: bed).records {
             let receipt = try Receipt.decode(record.value ?? [], with: reader)
             for part in receipt.parts where part.outcome.isFinal {
                 part.lines.forEachLine { line in
@@ -275,7 +277,7 @@ final class RunningSender: Sendable {
     ) async throws {
         service = SenderService(
             stand.settings(change), in: try stand.environment(slots, sealingKeys: sealingKeys))
-        path = stand.directory.file("log-\(slots)")
+        path = stand.directory.filePath(named: "log-\(slots)")
         guard FileManager.default.createFile(atPath: path, contents: nil),
             let file = FileHandle(forWritingAtPath: path)
         else { throw CocoaError(.fileWriteUnknown) }

@@ -31,7 +31,7 @@ struct DamageTests {
                     batch.remove(key.span)
                 } else {
                     batch.putChecked(
-                        key.span, value: random.bytes(number % 100 == 1 ? 6000...9000 : 0...40).span)
+                        key.span, value: random.bytes(count: number % 100 == 1 ? 6000...9000 : 0...40).span)
                 }
             }
             try file.write { transaction throws(StoreError) in
@@ -67,7 +67,7 @@ struct DamageTests {
     }
 
     @Test func `an intact file has no damage`() throws {
-        var random = SeededGenerator(1)
+        var random = SeededGenerator(seed: 1)
         _ = try fill(&random)
         let damage = try TreeCheck.damage(in: path)
         #expect(damage == nil)
@@ -75,7 +75,7 @@ struct DamageTests {
     }
 
     @Test func `a file truncated anywhere is discarded`() throws {
-        var random = SeededGenerator(2)
+        var random = SeededGenerator(seed: 2)
         let whole = try fill(&random)
         let all = try readWhole()
         let clean = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
@@ -95,7 +95,7 @@ struct DamageTests {
     }
 
     @Test(arguments: 1...4) func `flipped bytes never end the process`(seed: UInt64) throws {
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let whole = try fill(&random)
         let mark = try String(contentsOfFile: directory.path + "/mark", encoding: .utf8)
         var discarded = 0

@@ -169,13 +169,14 @@ struct HiddenDamageTests {
         let whole = try fill(2)
         let mark = try mark()
         let seed = UInt64.random(in: 0...999_999)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         var discarded = 0
-        for round in 0..<trials(60) {
+        for round in 0..<trialCount(base: 60) {
             var bytes = whole
-            let page = round % 4 == 0 ? random.below(2) : random.below(bytes.count / 4096)
-            let place = round % 2 == 0 ? random.below(page < 2 ? 152 : 40) : random.below(4096)
-            bytes[4096 * page + place] ^= 1 << random.below(8)
+            let page = round % 4 == 0 ? random.number(below: 2) : random.number(below: bytes.count / 4096)
+            let place =
+                round % 2 == 0 ? random.number(below: page < 2 ? 152 : 40) : random.number(below: 4096)
+            bytes[4096 * page + place] ^= 1 << random.number(below: 8)
             try put(bytes, mark: mark)
             if try isDiscardedOrHasAll("seed \(seed), round \(round)") { discarded += 1 }
         }

@@ -9,7 +9,7 @@ struct ModelTests {
     @Test(arguments: 1...8) func `a random history leaves the rows that a dictionary has`(seed: UInt64) throws
     {
         let directory = TemporaryDirectory()
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let limits = EnvironmentLimits(mapBytesAtStart: 1 << 20)
         var environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"], limits: limits)
         var model: [[UInt8]: [UInt8]] = [:]
@@ -18,12 +18,13 @@ struct ModelTests {
             var next = model
             var changes = RowBatch()
             for _ in 0..<Int.random(in: 1...80, using: &random) {
-                let key = random.bytes(1...3).map { $0 % 12 }
+                let key = random.bytes(count: 1...3).map { $0 % 12 }
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     changes.remove(key.span)
                     next[key] = nil
                 } else {
-                    let value = random.bytes(0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
+                    let value = random.bytes(
+                        count: 0...(Int.random(in: 0..<20, using: &random) == 0 ? 9000 : 40))
                     changes.putChecked(key.span, value: value.span)
                     next[key] = value
                 }
@@ -60,8 +61,8 @@ struct ModelTests {
         let table = environment.table(named: "rows")
         let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         #expect(try rows(environment, table) == sorted.map { [$0.key, $0.value] })
-        let lower = random.bytes(0...2).map { $0 % 12 }
-        let upper = random.bytes(1...2).map { $0 % 12 }
+        let lower = random.bytes(count: 0...2).map { $0 % 12 }
+        let upper = random.bytes(count: 1...2).map { $0 % 12 }
         let within = sorted.filter {
             !$0.key.lexicographicallyPrecedes(lower) && $0.key.lexicographicallyPrecedes(upper)
         }
@@ -70,7 +71,9 @@ struct ModelTests {
                 == within.map { [$0.key, $0.value] })
         let count = try environment.read { picture throws(StoreError) in try picture.count(of: table) }
         #expect(count == model.count)
-        let (asked, other) = (random.bytes(1...3).map { $0 % 12 }, random.bytes(1...3).map { $0 % 12 })
+        let (asked, other) = (
+            random.bytes(count: 1...3).map { $0 % 12 }, random.bytes(count: 1...3).map { $0 % 12 }
+        )
         let gap = try environment.read { picture throws(StoreError) in
             try picture.keyGap(at: asked.span, in: table)
         }

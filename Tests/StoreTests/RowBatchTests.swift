@@ -5,14 +5,14 @@ import Testing
 
 struct RowBatchTests {
     @Test func `batches of any size are sorted by key, and changes of one key keep their order`() {
-        for seed in 1...UInt64(trials(60)) {
-            var random = SeededGenerator(seed)
+        for seed in 1...UInt64(trialCount(base: 60)) {
+            var random = SeededGenerator(seed: seed)
             var batch = RowBatch()
             var model: [[UInt8]: [UInt8]] = [:]
             let beginnings: [[UInt8]] = [[], [1, 2], Array("match-2026-11-20-final".utf8), [0], [255]]
-            for number in 0..<random.below(2000) {
-                let tail = random.bytes(0...(number % 4 == 0 ? 20 : 2))
-                let key = [7] + beginnings[random.below(beginnings.count)] + tail
+            for number in 0..<random.number(below: 2000) {
+                let tail = random.bytes(count: 0...(number % 4 == 0 ? 20 : 2))
+                let key = [7] + beginnings[random.number(below: beginnings.count)] + tail
                 let value = Array("\(number)".utf8)
                 batch.put(key.span, value: value.span)
                 model[key] = value

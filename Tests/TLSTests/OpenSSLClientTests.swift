@@ -9,7 +9,8 @@ import Testing
 @Suite struct OpenSSLClientTests {
     private func client(_ port: Int, _ options: [String], saying text: String = "") throws -> ChildProcess {
         try ChildProcess(
-            "openssl", ["s_client", "-connect", "127.0.0.1:\(port)"] + options, input: Data(text.utf8))
+            "openssl", arguments: ["s_client", "-connect", "127.0.0.1:\(port)"] + options,
+            input: Data(text.utf8))
     }
 
     @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a client that verifies us is answered`(version: String)
@@ -24,7 +25,7 @@ import Testing
             "localhost", "-alpn", "http/1.1,h2", "-quiet", version,
         ]
         let process = try client(server.port, verifying, saying: "hello there\n")
-        try await process.waitFor("hello there")
+        try await process.waitForOutput(containing: "hello there")
         #expect(server.first?.read(\.applicationProtocol) == "h2")
         process.send(signal: SIGKILL)
         try await eventually("the end") { server.first?.read(\.closed).count == 1 }
@@ -58,7 +59,8 @@ import Testing
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)
-        let process = try ChildProcess("curl", ["-s", "--max-time", "5", "http://127.0.0.1:\(server.port)/"])
+        let process = try ChildProcess(
+            "curl", arguments: ["-s", "--max-time", "5", "http://127.0.0.1:\(server.port)/"])
         try await eventually("the refusal") { server.first?.read(\.closed).isEmpty == false }
         _ = try await process.exitStatus()
         #expect(

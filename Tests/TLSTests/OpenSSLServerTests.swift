@@ -16,7 +16,7 @@ import Testing
         let running = try RunningLoop()
         let client = Endpoint.connect(
             try certificates.client(), port: port, on: running.loop, saying: Self.secret)
-        try await server.waitFor(Self.secret)
+        try await server.waitForOutput(containing: Self.secret)
         #expect(client.read(\.applicationProtocol) == "h2")
         _ = running.loop.perform { client.tls.finish() }
         try await eventually("the end") { client.read(\.closed).count == 1 }
@@ -30,7 +30,7 @@ import Testing
         let running = try RunningLoop()
         let client = Endpoint.connect(
             try certificates.client(), host: "127.0.0.1", port: port, on: running.loop, saying: Self.secret)
-        try await server.waitFor(Self.secret)
+        try await server.waitForOutput(containing: Self.secret)
         #expect(client.read(\.closed) == [])
     }
 

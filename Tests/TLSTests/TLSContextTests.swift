@@ -18,11 +18,11 @@ import Testing
         let certificates = try Certificates()
         let identity = certificates.authority.issue(for: ["localhost"])
         let directory = certificates.directory
-        let chain = try directory.write("chain.pem", identity.chainPEM)
-        let key = try directory.write("key.pem", identity.keyPEM)
-        let other = try directory.write("other.pem", SigningKey().pem)
-        let garbage = try directory.write("garbage", "\0\u{1}\u{2}")
-        let missing = directory.file("missing")
+        let chain = try directory.writeFile(named: "chain.pem", content: identity.chainPEM)
+        let key = try directory.writeFile(named: "key.pem", content: identity.keyPEM)
+        let other = try directory.writeFile(named: "other.pem", content: SigningKey().pem)
+        let garbage = try directory.writeFile(named: "garbage", content: "\0\u{1}\u{2}")
+        let missing = directory.filePath(named: "missing")
         #expect(sentence { try .server(chain: .file(chain), key: .file(key)) } == nil)
         #expect(
             sentence { try .server(chain: .file(missing), key: .file(key)) }
@@ -54,7 +54,8 @@ import Testing
 
     @Test func `a stored authority can issue certificates again`() throws {
         let certificates = try Certificates()
-        let key = try certificates.directory.write("ca.key", certificates.authority.keyPEM)
+        let key = try certificates.directory.writeFile(
+            named: "ca.key", content: certificates.authority.keyPEM)
         #expect(chmod(key, 0o600) == 0)
         let again = try CertificateAuthority(certificate: .file(certificates.caFile), key: .file(key))
         #expect(again.certificatePEM == certificates.authority.certificatePEM)
@@ -69,11 +70,13 @@ import Testing
     @Test func `openssl accepts our certificates`() async throws {
         let certificates = try Certificates()
         let identity = certificates.authority.issue(for: ["a.example", "10.1.2.3", "::1"])
-        let chain = try certificates.directory.write("leaf.pem", identity.chainPEM)
+        let chain = try certificates.directory.writeFile(named: "leaf.pem", content: identity.chainPEM)
         for name in [["-verify_hostname", "a.example"], ["-verify_ip", "10.1.2.3"], ["-verify_ip", "::1"]] {
             let process = try ChildProcess(
                 "openssl",
-                ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", certificates.caFile] + name + [
+                arguments: [
+                    "verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", certificates.caFile,
+                ] + name + [
                     chain
                 ])
             #expect(try await process.exitStatus() == 0, "\(process.errors)")

@@ -149,7 +149,7 @@ struct Certificates {
     init() throws {
         directory = try TemporaryDirectory()
         authority = CertificateAuthority(name: "Test CA")
-        caFile = try directory.write("ca.pem", authority.certificatePEM)
+        caFile = try directory.writeFile(named: "ca.pem", content: authority.certificatePEM)
     }
 
     var trust: TLSTrust { .authorities(.file(caFile)) }
@@ -172,19 +172,20 @@ struct Certificates {
         _ options: [String], identity: CertificateAuthority.IssuedCertificate? = nil
     ) async throws -> (process: ChildProcess, port: Int) {
         let identity = identity ?? authority.issue(for: ["localhost", "127.0.0.1"])
-        let chain = try directory.write("server.pem", identity.chainPEM)
-        let key = try directory.write("server.key", identity.keyPEM)
+        let chain = try directory.writeFile(named: "server.pem", content: identity.chainPEM)
+        let key = try directory.writeFile(named: "server.key", content: identity.keyPEM)
         // A named pipe that is opened for reading and writing: a standard input that stays silent and never
         // ends.
         let script = "mkfifo \"$0\" && exec \"$@\" <>\"$0\""
         let process = try ChildProcess(
             "sh",
-            [
-                "-c", script, directory.file("silence"), "openssl", "s_server", "-accept", "127.0.0.1:0",
+            arguments: [
+                "-c", script, directory.filePath(named: "silence"), "openssl", "s_server", "-accept",
+                "127.0.0.1:0",
                 "-cert",
                 chain, "-cert_chain", chain, "-key", key,
             ] + options)
-        try await process.waitFor("ACCEPT")
+        try await process.waitForOutput(containing: "ACCEPT")
         let line = process.output.split(separator: "\n").first { $0.hasPrefix("ACCEPT") } ?? ""
         let port = Int(line.split(separator: ":").last ?? "") ?? 0
         return (process, port)

@@ -123,7 +123,7 @@ import Testing
         throws
     {
         let pair = try Pair(try Certificates())
-        var generator = SeededGenerator(seed)
+        var generator = SeededGenerator(seed: seed)
         var flips = 1
         pair.exchange(size: 5_000) { bytes in
             guard !bytes.isEmpty, flips > 0 else { return }

@@ -14,15 +14,17 @@ struct FreshTopicsTests {
     }
 
     @Test(arguments: UInt64(1)...3) func `created topics are usable`(seed: UInt64) throws {
-        let cluster = try TestCluster(weather: seed)
+        let cluster = try TestCluster(delaySeed: seed)
         let admin = try admin(cluster)
         #expect(try layout.create(on: admin) == TopicName.allCases.map(layout.name))
-        for topic in TopicName.allCases { #expect(cluster.isServing(layout.name(of: topic)), "\(topic)") }
+        for topic in TopicName.allCases {
+            #expect(cluster.isServing(topic: layout.name(of: topic)), "\(topic)")
+        }
         #expect(try layout.create(on: admin) == [])
     }
 
     @Test(arguments: UInt64(1)...3) func `a topic created just now is not missing`(seed: UInt64) throws {
-        let cluster = try TestCluster(weather: seed)
+        let cluster = try TestCluster(delaySeed: seed)
         let admin = try admin(cluster)
         // Another process would create them like this and not wait.
         let made = try admin.create(
@@ -37,7 +39,7 @@ struct FreshTopicsTests {
     }
 
     @Test(arguments: UInt64(1)...3) func `a topic under deletion is created again`(seed: UInt64) throws {
-        let cluster = try TestCluster(weather: seed)
+        let cluster = try TestCluster(delaySeed: seed)
         let admin = try admin(cluster)
         try layout.create([.events, .reports], on: admin)
         #expect(try admin.delete([layout.name(of: .events)]).map(\.code) == [.none])

@@ -5,12 +5,12 @@ enum APNsBenchmark {
     /// The limit, as a share of h2load's processor time. h2load has no pools and no reports.
     static let target = 0.8
 
-    static func run(_ arguments: [String]) throws {
-        let options = try APNsOptions(arguments)
+    static func run(arguments: [String]) throws {
+        let options = try APNsOptions(parsing: arguments)
         if let port = options.port {
-            try APNsLoad.run(options, port: port)
+            try APNsLoadClient.run(options: options, port: port)
         } else {
-            try APNsRounds(options).run()
+            try APNsComparison(options: options).run()
         }
     }
 }
@@ -33,17 +33,17 @@ struct APNsOptions {
     var certificate = ""
     var key = ""
 
-    init(_ arguments: [String]) throws {
+    init(parsing arguments: [String]) throws {
         var streams: Int?
         var bodyBytes: Int?
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
-            case "--client": port = try Self.number(rest.popFirst(), of: argument)
-            case "--requests": requests = try Self.number(rest.popFirst(), of: argument)
-            case "--rounds": rounds = try Self.number(rest.popFirst(), of: argument)
-            case "--streams": streams = try Self.number(rest.popFirst(), of: argument)
-            case "--body-bytes": bodyBytes = try Self.number(rest.popFirst(), of: argument)
+            case "--client": port = try Self.number(from: rest.popFirst(), of: argument)
+            case "--requests": requests = try Self.number(from: rest.popFirst(), of: argument)
+            case "--rounds": rounds = try Self.number(from: rest.popFirst(), of: argument)
+            case "--streams": streams = try Self.number(from: rest.popFirst(), of: argument)
+            case "--body-bytes": bodyBytes = try Self.number(from: rest.popFirst(), of: argument)
             case "--certificate": certificate = rest.popFirst() ?? ""
             case "--key": key = rest.popFirst() ?? ""
             default:
@@ -56,7 +56,7 @@ struct APNsOptions {
         shapes = shapes.enumerated().filter { !shapes[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    private static func number(_ text: String?, of option: String) throws -> Int {
+    private static func number(from text: String?, of option: String) throws -> Int {
         guard let text, let number = Int(text), number > 0 else {
             throw BenchmarkFailure("\(option) needs a number above 0")
         }

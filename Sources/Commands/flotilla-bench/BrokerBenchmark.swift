@@ -10,68 +10,70 @@ enum BrokerBenchmark {
     private static let rounds = 3
     private static let recordBytes = 1_024
 
-    static func run(_ arguments: [String]) throws {
+    static func run(arguments: [String]) throws {
         switch arguments.first {
-        case BrokerPeer.serveMock: try BrokerPeer.runMock(Array(arguments.dropFirst()))
-        case BrokerPeer.serveBroker: try BrokerPeer.runBroker(Array(arguments.dropFirst()))
-        case "--ten-gib": try BrokerMemory.measure()
-        case nil, "--records": try compare(arguments)
+        case BrokerProcess.serveMockArgument:
+            try BrokerProcess.runMock(arguments: Array(arguments.dropFirst()))
+        case BrokerProcess.serveBrokerArgument:
+            try BrokerProcess.runBroker(arguments: Array(arguments.dropFirst()))
+        case "--ten-gib": try BrokerMemoryBenchmark.measure()
+        case nil, "--records": try compareAll(arguments: arguments)
         default: throw BenchmarkFailure("usage: flotilla-bench broker [--records N | --ten-gib]")
         }
     }
 
-    private static func compare(_ arguments: [String]) throws {
+    private static func compareAll(arguments: [String]) throws {
         let count = arguments.count == 2 ? Int(arguments[1]) ?? 0 : 200_000
         guard count > 0 else { throw BenchmarkFailure("--records needs a number above 0") }
         print("records of 1 KiB, \(count) a run, median of \(rounds) runs in turn; records a second")
         print("data on \(NSTemporaryDirectory()); with sync, acks=all waits for the disk")
         print("                              mock       broker  of mock     with sync  of mock")
         for shape in BrokerShape.all {
-            try compare(shape, count: count)
+            try compare(shape, recordCount: count)
         }
-        try transactions()
+        try measureTransactions()
     }
 
-    private static func compare(_ shape: BrokerShape, count: Int) throws {
-        var produced: [BrokerPeer.Kind: [Double]] = [:]
-        var consumed: [BrokerPeer.Kind: [Double]] = [:]
+    private static func compare(_ shape: BrokerShape, recordCount: Int) throws {
+        var produced: [BrokerProcess.Kind: [Double]] = [:]
+        var consumed: [BrokerProcess.Kind: [Double]] = [:]
         for _ in 0..<rounds {
-            for kind in BrokerPeer.Kind.allCases {
-                let peer = try BrokerPeer(kind, shape: shape)
-                defer { peer.end() }
-                let client = BrokerLoad(peer.address, shape: shape, recordBytes: recordBytes)
-                produced[kind, default: []].append(try client.produce(count))
-                consumed[kind, default: []].append(try client.consume(count))
+            for kind in BrokerProcess.Kind.allCases {
+                let peer = try BrokerProcess(kind, shape: shape)
+                defer { peer.stop() }
+                let client = BrokerLoadClient(address: peer.address, shape: shape, recordBytes: recordBytes)
+                produced[kind, default: []].append(try client.measureProducing(recordCount: recordCount))
+                consumed[kind, default: []].append(try client.measureConsuming(recordCount: recordCount))
             }
         }
-        report("produce \(shape)", produced)
-        report("consume \(shape)", consumed)
+        printRow(name: "produce \(shape)", rates: produced)
+        printRow(name: "consume \(shape)", rates: consumed)
     }
 
-    private static func report(_ what: String, _ rates: [BrokerPeer.Kind: [Double]]) {
-        func median(_ kind: BrokerPeer.Kind) -> Double { rates[kind]?.median ?? 0 }
-        let mock = median(.mock)
-        func column(_ kind: BrokerPeer.Kind) -> String {
-            let share = String(format: "%.2f", median(kind) / mock)
-            return pad(grouped(median(kind)), 13) + pad(share, 9)
+    private static func printRow(name what: String, rates: [BrokerProcess.Kind: [Double]]) {
+        func medianRate(of kind: BrokerProcess.Kind) -> Double { rates[kind]?.median ?? 0 }
+        let mock = medianRate(of: .mock)
+        func column(for kind: BrokerProcess.Kind) -> String {
+            let share = String(format: "%.2f", medianRate(of: kind) / mock)
+            return pad(grouped(medianRate(of: kind)), toWidth: 13) + pad(share, toWidth: 9)
         }
         print(what.padding(toLength: 24, withPad: " ", startingAt: 0), terminator: "")
-        print(pad(grouped(mock), 11) + column(.broker) + " " + column(.syncedBroker))
+        print(pad(grouped(mock), toWidth: 11) + column(for: .broker) + " " + column(for: .syncedBroker))
     }
 
-    private static func pad(_ text: String, _ width: Int) -> String {
+    private static func pad(_ text: String, toWidth width: Int) -> String {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    private static func transactions() throws {
+    private static func measureTransactions() throws {
         for partitions in [1, 12] {
             let shape = BrokerShape(compression: .none, partitions: partitions)
             var line = "transactions of 1,000 records of 500 B, \(partitions) partitions:"
-            for kind in [BrokerPeer.Kind.broker, .syncedBroker] {
-                let peer = try BrokerPeer(kind, shape: shape)
-                defer { peer.end() }
-                let load = BrokerLoad(peer.address, shape: shape, recordBytes: 500)
-                let rates = try (0..<rounds).map { _ in try load.transact(100) }
+            for kind in [BrokerProcess.Kind.broker, .syncedBroker] {
+                let peer = try BrokerProcess(kind, shape: shape)
+                defer { peer.stop() }
+                let load = BrokerLoadClient(address: peer.address, shape: shape, recordBytes: 500)
+                let rates = try (0..<rounds).map { _ in try load.measureTransactions(count: 100) }
                 line += " \(grouped(rates.median)) records/s \(kind == .broker ? "without" : "with") sync;"
             }
             print(line.dropLast())

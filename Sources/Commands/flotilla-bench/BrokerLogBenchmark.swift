@@ -6,19 +6,21 @@ internal import Telemetry
 /// that check the checksum again, a start after a kill, and a compaction. The same run also measures the disk
 /// calls and the checksum alone.
 enum BrokerLogBenchmark {
-    static func run(_ arguments: [String]) throws {
-        let options = try Options(arguments)
+    static func run(arguments: [String]) throws {
+        let options = try Options(parsing: arguments)
         print(
-            "broker-log: \(options.mebibytes) MiB of 1,000-byte records in batches of \(options.records), not synced"
+            "broker-log: \(options.mebibytes) MiB of 1,000-byte records in batches of \(options.recordsPerBatch), not synced"
         )
         print(
-            "$ flotilla-bench broker-log --mib \(options.mebibytes) --records \(options.records) "
+            "$ flotilla-bench broker-log --mib \(options.mebibytes) --records \(options.recordsPerBatch) "
                 + "--runs \(options.runs) --dir \(options.directory)")
         var rates: [String: [Double]] = [:]
         for _ in 0..<options.runs {
-            let path = try temporaryDirectory(options.directory)
-            defer { remove(path) }
-            for (name, rate) in try once(path, options) { rates[name, default: []].append(rate) }
+            let path = try makeTemporaryDirectory(in: options.directory)
+            defer { removeTree(at: path) }
+            for (name, rate) in try measureOnce(in: path, options: options) {
+                rates[name, default: []].append(rate)
+            }
         }
         for (name, values) in rates.sorted(by: { $0.key < $1.key }) {
             print("  \(name): \(grouped(values.median)) MiB a second of processor time")
@@ -26,45 +28,47 @@ enum BrokerLogBenchmark {
         print("  peak memory \(Usage.peakMemoryMiB()) MiB")
     }
 
-    private static func once(_ path: String, _ options: Options) throws -> [(String, Double)] {
-        let batch = batch(options.records)
+    private static func measureOnce(in path: String, options: Options) throws -> [(String, Double)] {
+        let batch = makeBatch(recordCount: options.recordsPerBatch)
         let count = max(1, (options.mebibytes << 20) / batch.count)
         let mebibytes = Double(count * batch.count) / 1_048_576
         var rates: [(String, Double)] = []
-        func measure(_ name: String, _ work: () throws -> Void) rethrows {
-            rates.append((name, mebibytes / (try Usage.of(work)).processorSeconds))
+        func measure(name: String, work: () throws -> Void) rethrows {
+            rates.append((name, mebibytes / (try Usage.measure(work)).processorSeconds))
         }
-        measure("1 checksum alone") { for _ in 0..<count { checksum(batch) } }
-        try measure("2 write alone") { try plainWrites(at: path + "/plain", batch, count: count) }
+        measure(name: "1 checksum alone") { for _ in 0..<count { computeChecksum(of: batch) } }
+        try measure(name: "2 write alone") {
+            try writeWithoutLog(at: path + "/plain", batch: batch, count: count)
+        }
         unsafe unlink(path + "/plain")
-        try measureLog(at: path, batch, count: count, rates: &rates, mebibytes: mebibytes)
+        try measureLog(at: path, batch: batch, count: count, rates: &rates, mebibytes: mebibytes)
         return rates
     }
 
     private static func measureLog(
-        at path: String, _ batch: [UInt8], count: Int, rates: inout [(String, Double)], mebibytes: Double
+        at path: String, batch: [UInt8], count: Int, rates: inout [(String, Double)], mebibytes: Double
     ) throws {
         do {
             let store = try TopicStore(path: path + "/data", flush: .os) {}
             let log = try store.create(
                 "t", partitions: 1, settings: ["segment.bytes": "268435456", "max.message.bytes": "8388608"]
             ).partitions[0]
-            let append = try Usage.of {
+            let append = try Usage.measure {
                 for _ in 0..<count {
                     _ = try unsafe batch.withUnsafeBytes { try unsafe log.append($0, now: .now()) }
                 }
             }
             while store.flusher.runOnce() { store.deliver(now: .now()) }
             rates.append(("3 append", mebibytes / append.processorSeconds))
-            let read = try Usage.of { try readAll(log) }
+            let read = try Usage.measure { try readAll(of: log) }
             rates.append(("4 read", mebibytes / read.processorSeconds))
-            try removeCheckpoint(path + "/data/logs/t-0.1")
+            try removeCheckpoint(in: path + "/data/logs/t-0.1")
         }
-        let start = try Usage.of { _ = try TopicStore(path: path + "/data", flush: .os) {} }
+        let start = try Usage.measure { _ = try TopicStore(path: path + "/data", flush: .os) {} }
         rates.append(("5 start after a kill, everything read", mebibytes / start.processorSeconds))
     }
 
-    private static func readAll(_ log: PartitionLog) throws {
+    private static func readAll(of log: PartitionLog) throws {
         var writer = WireWriter(capacity: 1 << 20)
         var offset: Int64 = 0
         while offset < log.highWatermark {
@@ -75,24 +79,24 @@ enum BrokerLogBenchmark {
         }
     }
 
-    private static func removeCheckpoint(_ directory: String) throws {
+    private static func removeCheckpoint(in directory: String) throws {
         for name in try Disk().names(in: directory) where !name.hasSuffix(".log") {
             try Disk().removeFile(at: directory + "/" + name)
         }
     }
 
-    private static func plainWrites(at path: String, _ batch: [UInt8], count: Int) throws {
+    private static func writeWithoutLog(at path: String, batch: [UInt8], count: Int) throws {
         let disk = Disk()
         let file = try disk.open(path: path, create: true, writable: true)
         for index in 0..<count { try disk.write(batch, to: file, at: index * batch.count) }
     }
 
     @inline(never)
-    private static func checksum(_ batch: [UInt8]) {
+    private static func computeChecksum(of batch: [UInt8]) {
         precondition(CRC32C.checksum(of: batch) != 1, "not the checksum of this batch")
     }
 
-    private static func batch(_ records: Int) -> [UInt8] {
+    private static func makeBatch(recordCount records: Int) -> [UInt8] {
         var state: UInt64 = 7
         let value = (0..<1000).map { _ -> UInt8 in
             state = state &* 6_364_136_223_846_793_005 &+ 1
@@ -102,7 +106,7 @@ enum BrokerLogBenchmark {
             (0..<records).map { _ in NewRecord(key: nil, value: value) }, time: WallTime.now().milliseconds)
     }
 
-    private static func temporaryDirectory(_ parent: String) throws -> String {
+    private static func makeTemporaryDirectory(in parent: String) throws -> String {
         var template = Array((parent + "/broker-log-XXXXXX").utf8CString)
         guard let path = unsafe mkdtemp(&template) else {
             throw BenchmarkFailure("cannot write in \(parent)")
@@ -110,29 +114,29 @@ enum BrokerLogBenchmark {
         return unsafe String(cString: path)
     }
 
-    private static func remove(_ path: String) {
+    private static func removeTree(at path: String) {
         guard let names = try? Disk().names(in: path) else {
             unsafe unlink(path)
             return
         }
-        for name in names { remove(path + "/" + name) }
+        for name in names { removeTree(at: path + "/" + name) }
         unsafe rmdir(path)
     }
 
     private struct Options {
         var mebibytes = 512
-        var records = 16
+        var recordsPerBatch = 16
         var runs = 3
         var directory = "/tmp"
 
-        init(_ arguments: [String]) throws {
+        init(parsing arguments: [String]) throws {
             var left = arguments[...]
             while let name = left.popFirst() {
                 guard let value = left.popFirst() else { throw BenchmarkFailure("\(name) needs a value") }
                 let number = Int(value)
                 switch (name, number) {
                 case ("--mib", let number?): mebibytes = number
-                case ("--records", let number?): records = number
+                case ("--records", let number?): recordsPerBatch = number
                 case ("--runs", let number?): runs = number
                 case ("--dir", _): directory = value
                 default:

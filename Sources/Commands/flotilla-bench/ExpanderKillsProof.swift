@@ -2,21 +2,23 @@ internal import FanOutTesting
 internal import IngestTesting
 
 enum ExpanderKillsProof {
-    static func run(_ arguments: [String]) throws {
-        var plan = ExpanderKills.Plan()
+    static func run(arguments: [String]) throws {
+        var plan = ExpanderKillTest.Plan()
         plan.phones = 1_000_000
         plan.randomKills = 100
-        let proof = KillsProof<ExpanderKills.Plan>(
+        let proof = KillsProof<ExpanderKillTest.Plan>(
             name: "fan-out-kills",
             claim:
                 "each token has exactly one job of each send, and no kill repeated more than one page of each lane",
             flags: ["--phones": \.phones])
-        try proof.run(plan, arguments) { plan, program, bed, directory in
-            let result = try await ExpanderKills(plan, program: program, bed: bed, directory: directory).run()
+        try proof.run(plan: plan, arguments: arguments) { plan, program, bed, directory in
+            let result = try await ExpanderKillTest(
+                plan: plan, program: program, bed: bed, directory: directory
+            ).run()
             return .init(
-                kills: result.kills, stepsMet: result.stepsMet,
+                kills: result.killCount, stepsMet: result.reachedSteps,
                 counts:
-                    "\(result.sends) sends, \(result.jobs) jobs; \(result.redone) jobs were written again",
+                    "\(result.sends) sends, \(result.jobs) jobs; \(result.rewrittenJobs) jobs were written again",
                 fault: result.fault)
         }
     }

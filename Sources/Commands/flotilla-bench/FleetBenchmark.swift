@@ -13,12 +13,12 @@ struct FleetBenchmark {
     var plan = FleetPlan()
 
     /// - Parameter phones: the number of phones if the arguments do not set one.
-    init(_ arguments: [String], phones: Int) throws {
+    init(parsing arguments: [String], defaultPhones: Int) throws {
         var arguments = arguments
-        self.phones = phones
-        plan.brokers = try Bootstrap.take(from: &arguments)
-        if let place = arguments.firstIndex(of: "--sealed") {
-            arguments.remove(at: place)
+        self.phones = defaultPhones
+        plan.brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        if let index = arguments.firstIndex(of: "--sealed") {
+            arguments.remove(at: index)
             plan.isSealed = true
         }
         var rest = arguments[...]
@@ -36,57 +36,60 @@ struct FleetBenchmark {
         plan.phones = self.phones
     }
 
-    static var programs: String {
+    static var programsDirectory: String {
         URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
             .path
     }
 
     /// Waits until all phones have reported and are started, so that updates reach them.
-    static func begin(_ match: FleetMatch, _ phones: Int, on fleet: Fleet) async throws {
-        var begun = Date()
-        let reports = SlowStep("reports", on: fleet) { "reports arrive" }
-        try await match.waits(
-            for: phones, in: match.start(isDryRun: true), meanwhile: { try await reports.look() })
-        var seconds = Date().timeIntervalSince(begun)
-        say("reports: \(grouped(Double(phones))) phones can be started after \(text(seconds)) s")
-        begun = Date()
-        let start = SlowStep("start", on: fleet) {
-            "\(grouped(Double(try await match.delivered()))) phones have it"
+    static func startMatch(_ match: FleetMatch, phones: Int, on fleet: Fleet) async throws {
+        var startedAt = Date()
+        let reports = StepProgressReporter(name: "reports", on: fleet) { "reports arrive" }
+        try await match.wait(
+            for: phones, in: match.startBody(isDryRun: true), meanwhile: { try await reports.reportIfDue() })
+        var seconds = Date().timeIntervalSince(startedAt)
+        printIndented(
+            "reports: \(grouped(Double(phones))) phones can be started after \(format(seconds: seconds)) s")
+        startedAt = Date()
+        let start = StepProgressReporter(name: "start", on: fleet) {
+            "\(grouped(Double(try await match.deliveredPushCount()))) phones have it"
         }
-        _ = try await match.send(match.start(), "start")
-        try await match.waits(forDelivered: phones, meanwhile: { try await start.look() })
-        seconds = Date().timeIntervalSince(begun)
-        say("start: all phones have it after \(text(seconds)) s")
-        let tokens = SlowStep("update tokens", on: fleet) { "tokens arrive" }
-        try await match.waits(
-            for: phones, in: match.update(0, isDryRun: true), meanwhile: { try await tokens.look() })
-        seconds = Date().timeIntervalSince(begun)
-        say("their update tokens are known \(text(seconds)) s after the start was accepted")
+        _ = try await match.send(match.startBody(), named: "start")
+        try await match.wait(forDelivered: phones, meanwhile: { try await start.reportIfDue() })
+        seconds = Date().timeIntervalSince(startedAt)
+        printIndented("start: all phones have it after \(format(seconds: seconds)) s")
+        let tokens = StepProgressReporter(name: "update tokens", on: fleet) { "tokens arrive" }
+        try await match.wait(
+            for: phones, in: match.updateBody(goals: 0, isDryRun: true),
+            meanwhile: { try await tokens.reportIfDue() })
+        seconds = Date().timeIntervalSince(startedAt)
+        printIndented(
+            "their update tokens are known \(format(seconds: seconds)) s after the start was accepted")
     }
 
-    static func say(_ words: String) {
+    static func printIndented(_ words: String) {
         print("  \(words)")
         fflush(nil)
     }
 
-    static func text(_ seconds: Double) -> String { String(format: "%.1f", seconds) }
+    static func format(seconds: Double) -> String { String(format: "%.1f", seconds) }
 }
 
 /// Processor seconds of a fleet's processes, by name.
-struct FleetCost {
-    private let used: [(name: String, process: Int32, before: Double)]
+struct FleetProcessorTime {
+    private let processes: [(name: String, process: Int32, before: Double)]
 
-    init(_ fleet: Fleet) {
-        var all = fleet.members.map { ($0.stage.rawValue, $0.process.identifier) }
-        if let broker = fleet.broker { all.append(("broker", broker.identifier)) }
-        all.append(("simulator", fleet.simulator.identifier))
-        used = all.map { (name: $0.0, process: $0.1, before: processorSeconds(of: $0.1)) }
+    init(of fleet: Fleet) {
+        var all = fleet.members.map { ($0.stage.rawValue, $0.process.processID) }
+        if let broker = fleet.broker { all.append(("broker", broker.processID)) }
+        all.append(("simulator", fleet.simulator.processID))
+        processes = all.map { (name: $0.0, process: $0.1, before: processorSeconds(of: $0.1)) }
     }
 
     /// The processor seconds since this value was made.
     var seconds: [(name: String, seconds: Double)] {
-        used.map { (name: $0.name, seconds: processorSeconds(of: $0.process) - $0.before) }
+        processes.map { (name: $0.name, seconds: processorSeconds(of: $0.process) - $0.before) }
     }
 
-    static let simulator = "simulator"
+    static let simulatorName = "simulator"
 }

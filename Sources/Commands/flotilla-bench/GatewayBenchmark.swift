@@ -7,32 +7,35 @@ internal import LiveActivity
 enum GatewayBenchmark {
     private static let connections = 64
 
-    static func run(_ arguments: [String]) throws {
+    static func run(arguments: [String]) throws {
         var arguments = arguments
-        let given = try Bootstrap.take(from: &arguments)?.joined(separator: ",")
+        let brokers = try BootstrapOption.removeBrokers(from: &arguments)?.joined(separator: ",")
         if let unknown = arguments.first { throw BenchmarkFailure("\(unknown) is not known") }
-        let cluster = given ?? "the embedded broker"
+        let cluster = brokers ?? "the embedded broker"
         print("reports through the gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
         for (perBody, requests) in [(1, 100_000), (20, 20_000), (500, 2_000)] {
             var rates: [(core: Double, wall: Double)] = []
-            for _ in 0..<3 { rates.append(try round(perBody: perBody, requests: requests, given)) }
+            for _ in 0..<3 {
+                rates.append(try measureRound(reportsPerBody: perBody, requests: requests, brokers: brokers))
+            }
             let core = grouped(rates.map(\.core).median)
             let wall = grouped(rates.map(\.wall).median)
             print("  \(perBody) a body: \(core) reports a core-second of the gateway, \(wall) a second seen")
         }
     }
 
-    private static func round(
-        perBody: Int, requests: Int, _ given: String?
+    private static func measureRound(
+        reportsPerBody: Int, requests: Int, brokers given: String?
     ) throws -> (core: Double, wall: Double) {
-        let stand = try GatewayStand(role: .report, given: given)
+        let stand = try GatewayTestBed(role: .report, brokers: given)
         let posted = try stand.post(
-            body(perBody), to: "/v1/reports", requests: requests, connections: connections)
-        let reports = Double(perBody * requests)
-        return (reports / stand.end(), reports / posted.seconds)
+            makeBody(reportCount: reportsPerBody), to: "/v1/reports", requests: requests,
+            connections: connections)
+        let reports = Double(reportsPerBody * requests)
+        return (reports / stand.tearDown(), reports / posted.seconds)
     }
 
-    private static func body(_ count: Int) -> String {
+    private static func makeBody(reportCount count: Int) -> String {
         let token = String(repeating: "c0ffee42", count: 20)
         let reports = (0..<count).map { number in
             """

@@ -5,18 +5,18 @@ internal import Foundation
 enum HTTP2Benchmark {
     static let targets = (client: 0.65, server: 0.65)
 
-    static func run(_ arguments: [String]) throws {
-        let options = try HTTP2Options(arguments)
+    static func run(arguments: [String]) throws {
+        let options = try HTTP2Options(parsing: arguments)
         switch options.role {
         case .client(let port):
-            try HTTP2Load.run(
+            try HTTP2LoadClient.run(
                 requests: options.requests, streams: options.streams, authority: "127.0.0.1:\(port)",
                 port: port,
                 certificate: options.certificate, connections: options.connections)
         case .server:
-            try HTTP2Answers.serve(certificate: options.certificate, key: options.key)
-        case .judge:
-            try HTTP2Rounds(options).run()
+            try HTTP2BenchmarkServer.serve(certificate: options.certificate, key: options.key)
+        case .comparison:
+            try HTTP2Comparison(options: options).run()
         }
     }
 }
@@ -24,12 +24,12 @@ enum HTTP2Benchmark {
 /// The options of the command line. The benchmark starts its own processes with `--client` and `--server`.
 struct HTTP2Options {
     enum Role {
-        case judge
+        case comparison
         case client(port: Int)
         case server
     }
 
-    var role = Role.judge
+    var role = Role.comparison
     var requests = 1_000_000
     var streams = 100
     var connections = 4
@@ -38,17 +38,17 @@ struct HTTP2Options {
     var certificate = ""
     var key = ""
 
-    init(_ arguments: [String]) throws {
+    init(parsing arguments: [String]) throws {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
             case "--json": isJSON = true
             case "--server": role = .server
-            case "--client": role = .client(port: try Self.number(rest.popFirst(), of: argument))
-            case "--requests": requests = try Self.number(rest.popFirst(), of: argument)
-            case "--streams": streams = try Self.number(rest.popFirst(), of: argument)
-            case "--connections": connections = try Self.number(rest.popFirst(), of: argument)
-            case "--rounds": rounds = try Self.number(rest.popFirst(), of: argument)
+            case "--client": role = .client(port: try Self.number(from: rest.popFirst(), of: argument))
+            case "--requests": requests = try Self.number(from: rest.popFirst(), of: argument)
+            case "--streams": streams = try Self.number(from: rest.popFirst(), of: argument)
+            case "--connections": connections = try Self.number(from: rest.popFirst(), of: argument)
+            case "--rounds": rounds = try Self.number(from: rest.popFirst(), of: argument)
             case "--certificate": certificate = rest.popFirst() ?? ""
             case "--key": key = rest.popFirst() ?? ""
             default:
@@ -59,7 +59,7 @@ struct HTTP2Options {
         }
     }
 
-    private static func number(_ text: String?, of option: String) throws -> Int {
+    private static func number(from text: String?, of option: String) throws -> Int {
         guard let text, let number = Int(text), number > 0 else {
             throw BenchmarkFailure("\(option) needs a number above 0")
         }

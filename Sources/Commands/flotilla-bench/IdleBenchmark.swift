@@ -10,31 +10,31 @@ enum IdleBenchmark {
     /// The time for groups to form, views to load and connections to open.
     private static let settleSeconds = 20.0
 
-    static func run(_ arguments: [String]) throws {
+    static func run(arguments: [String]) throws {
         guard arguments.isEmpty || arguments.count == 2 && arguments[0] == "--seconds",
             let seconds = arguments.last.map({ Double($0) }) ?? 60, seconds >= 1
         else { throw BenchmarkFailure("idle knows --seconds N") }
         let directory = try BenchmarkDirectory()
         let path = directory.path
-        try waiting { try await watch(path, seconds) }
+        try runBlocking { try await measure(in: path, seconds: seconds) }
     }
 
-    private static func watch(_ directory: String, _ seconds: Double) async throws {
-        let nowhere = "127.0.0.1:0"
-        let up = try ChildProcess(
-            "\(FleetBenchmark.programs)/flotilla",
-            [
-                "up", "--data", directory, "--broker-listen", nowhere, "--admin-listen", nowhere,
-                "--gateway-listen", nowhere, "--log-format", "text",
+    private static func measure(in directory: String, seconds: Double) async throws {
+        let anyFreePort = "127.0.0.1:0"
+        let process = try ChildProcess(
+            "\(FleetBenchmark.programsDirectory)/flotilla",
+            arguments: [
+                "up", "--data", directory, "--broker-listen", anyFreePort, "--admin-listen", anyFreePort,
+                "--gateway-listen", anyFreePort, "--log-format", "text",
             ])
-        try await up.waitFor("sender: lanes assigned")
+        try await process.waitForOutput(containing: "sender: lanes assigned")
         try await Task.sleep(for: .seconds(settleSeconds))
-        let before = processorSeconds(of: up.identifier)
+        let before = processorSeconds(of: process.processID)
         try await Task.sleep(for: .seconds(seconds))
-        let percent = 100 * (processorSeconds(of: up.identifier) - before) / seconds
-        let resident = residentMiB(of: up.identifier)
-        up.send(signal: SIGTERM)
-        _ = try await up.exitStatus()
+        let percent = 100 * (processorSeconds(of: process.processID) - before) / seconds
+        let resident = residentMemoryMiB(of: process.processID)
+        process.send(signal: SIGTERM)
+        _ = try await process.exitStatus()
         print(
             "idle: \(resident) MiB resident, wanted under \(residentMiBWanted); "
                 + String(format: "%.1f", percent) + " % of a core over \(Int(seconds)) s, wanted under "

@@ -3,10 +3,10 @@ internal import InstallationTesting
 
 /// The long form of the idle-time test.
 enum IdleProof {
-    static func run(_ arguments: [String]) throws {
+    static func run(arguments: [String]) throws {
         var arguments = arguments
-        let brokers = try Bootstrap.take(from: &arguments)
-        var plan = InstallationIdleTime.Plan()
+        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var plan = InstallationIdleTest.Plan()
         var rest = arguments[...]
         while let name = rest.popFirst() {
             guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {
@@ -21,9 +21,9 @@ enum IdleProof {
         let directory = try BenchmarkDirectory()
         let (path, last) = (directory.path, plan)
         do {
-            let faults = try waiting {
-                try await InstallationIdleTime(
-                    last, programs: FleetBenchmark.programs, brokers: brokers, directory: path
+            let faults = try runBlocking {
+                try await InstallationIdleTest(
+                    plan: last, programs: FleetBenchmark.programsDirectory, brokers: brokers, directory: path
                 ).run()
             }
             guard faults.isEmpty else { throw BenchmarkFailure(faults.joined(separator: "\n")) }

@@ -11,22 +11,22 @@ internal import Topics
 /// A measurement of receipts from Kafka into insight's files. The broker is a separate process. The processor
 /// time of this process counts, with all threads of the Kafka client.
 enum InsightBenchmark {
-    private static let wanted = 100_000.0
-    private static let sends = 20
+    private static let target = 100_000.0
+    private static let sendCount = 20
     /// The time of the receipts. It must be less than a week ago, because insight deletes older data.
-    private static let begin = WallTime.now().milliseconds - 3_600_000
+    private static let acceptedAt = WallTime.now().milliseconds - 3_600_000
 
     private struct Options {
         var jobs = 4_000_000
         /// The number of jobs in one receipt.
-        var perReceipt = 100
+        var jobsPerReceipt = 100
         var rounds = 3
         /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
-        init(_ arguments: [String]) throws {
+        init(parsing arguments: [String]) throws {
             var arguments = arguments
-            brokers = try Bootstrap.take(from: &arguments)
+            brokers = try BootstrapOption.removeBrokers(from: &arguments)
             var rest = arguments[...]
             while let name = rest.popFirst() {
                 guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
@@ -34,7 +34,7 @@ enum InsightBenchmark {
                 }
                 switch name {
                 case "--jobs": jobs = number
-                case "--per-receipt": perReceipt = min(number, SheetHead.jobsMax)
+                case "--per-receipt": jobsPerReceipt = min(number, SheetHead.jobsMax)
                 case "--rounds": rounds = number
                 default:
                     throw BenchmarkFailure(
@@ -43,33 +43,35 @@ enum InsightBenchmark {
             }
         }
 
-        var receipts: Int { max(1, jobs / perReceipt) }
+        var receiptCount: Int { max(1, jobs / jobsPerReceipt) }
     }
 
     /// The argument of a separate process that writes the receipts, so that its memory does not count as the
     /// stage's.
-    private static let writing = "write-receipts"
+    private static let writeReceiptsArgument = "write-receipts"
 
-    static func run(_ arguments: [String]) throws {
-        if arguments.first == writing, arguments.count == 5, let jobs = Int(arguments[3]),
+    static func run(arguments: [String]) throws {
+        if arguments.first == writeReceiptsArgument, arguments.count == 5, let jobs = Int(arguments[3]),
             let perReceipt = Int(arguments[4])
         {
-            var options = try Options([])
-            (options.jobs, options.perReceipt) = (jobs, perReceipt)
+            var options = try Options(parsing: [])
+            (options.jobs, options.jobsPerReceipt) = (jobs, perReceipt)
             let layout = TopicLayout(prefix: arguments[2], lanes: TopicLayout.lanesDefault)
-            return try fill(layout, on: arguments[1].split(separator: ",").map(String.init), options)
+            return try writeReceipts(
+                layout: layout, brokers: arguments[1].split(separator: ",").map(String.init), options: options
+            )
         }
-        let options = try Options(arguments)
+        let options = try Options(parsing: arguments)
         let shape = BrokerShape(compression: .zstd, partitions: 1)
-        let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
-        defer { peer?.end() }
+        let peer = options.brokers == nil ? try BrokerProcess(.broker, shape: shape) : nil
+        defer { peer?.stop() }
         let brokers = options.brokers ?? [peer!.address]
         print(
-            "insight: \(grouped(Double(options.receipts))) receipts of \(options.perReceipt) jobs each, of "
-                + "\(sends) sends, over \(TopicLayout.lanesDefault) partitions")
+            "insight: \(grouped(Double(options.receiptCount))) receipts of \(options.jobsPerReceipt) jobs each, of "
+                + "\(sendCount) sends, over \(TopicLayout.lanesDefault) partitions")
         var rates: [Double] = []
         for round in 1...options.rounds {
-            let result = try measure(options, brokers)
+            let result = try measureBacklog(options: options, brokers: brokers)
             rates.append(result.perCoreSecond)
             print(
                 "  round \(round): \(grouped(result.perSecond)) jobs a second, "
@@ -78,10 +80,10 @@ enum InsightBenchmark {
                     + "\(Int(result.reportMilliseconds.rounded(.up))) ms, the slowest look for a user's pushes "
                     + "\(Int(result.userMilliseconds.rounded(.up))) ms")
         }
-        print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(wanted)) wanted")
+        print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(target)) wanted")
     }
 
-    private struct Result {
+    private struct RoundResult {
         var perSecond: Double
         var perCoreSecond: Double
         var diskBytesPerJob: Int
@@ -92,50 +94,53 @@ enum InsightBenchmark {
     }
 
     /// Measures the time to process a backlog that exists before the stage starts.
-    private static func measure(_ options: Options, _ brokers: [String]) throws -> Result {
-        let bed = try IngestBed(brokers, lanes: TopicLayout.lanesDefault)
-        try fillElsewhere(bed, options)
+    private static func measureBacklog(options: Options, brokers: [String]) throws -> RoundResult {
+        let bed = try TestBed(brokers: brokers, lanes: TopicLayout.lanesDefault)
+        try writeReceiptsInChildProcess(to: bed, options: options)
         let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let metrics = Metrics()
-        let memory = PrivateMemory()
+        let memory = PrivateMemorySampler()
         let service = InsightService(InsightSettings(), in: try bed.environment(under: directory))
-        try waiting {
+        try runBlocking {
             try await service.start(
                 ServiceContext(log: .silent, metrics: metrics) { error in print("insight ended: \(error)") })
         }
-        let entered = metrics.counter(
+        let enteredCounter = metrics.counter(
             "flotilla_insight_records_total", help: "records, by topic and outcome",
             labels: ["topic": "receipts", "outcome": "entered"])
-        while entered.value == 0 { usleep(1000) }
-        let first = entered.value
-        let usage = try Usage.of {
+        while enteredCounter.value == 0 { usleep(1000) }
+        let first = enteredCounter.value
+        let usage = try Usage.measure {
             let limit = Instant.now().advanced(byMilliseconds: 300_000)
-            while entered.value < options.receipts {
+            while enteredCounter.value < options.receiptCount {
                 guard Instant.now() < limit else {
                     throw BenchmarkFailure("the backlog was not processed in time")
                 }
                 usleep(2000)
             }
         }
-        let asked = try ask(service)
-        try waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
-        let jobs = Double((options.receipts - first) * options.perReceipt)
-        return Result(
+        let queryMilliseconds = try measureQueries(of: service)
+        try runBlocking { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+        let jobs = Double((options.receiptCount - first) * options.jobsPerReceipt)
+        return RoundResult(
             perSecond: jobs / usage.seconds, perCoreSecond: jobs / usage.processorSeconds,
-            diskBytesPerJob: diskBytes(under: directory) / (options.receipts * options.perReceipt),
-            memoryMiB: memory.stop(), reportMilliseconds: asked.report, userMilliseconds: asked.user)
+            diskBytesPerJob: diskBytes(under: directory) / (options.receiptCount * options.jobsPerReceipt),
+            memoryMiB: memory.stop(), reportMilliseconds: queryMilliseconds.report,
+            userMilliseconds: queryMilliseconds.user)
     }
 
     /// Returns the slowest of several queries. The users have no pushes, so a query passes over all marks of
     /// a lane.
-    private static func ask(_ service: InsightService) throws -> (report: Double, user: Double) {
-        func slowest(of count: Int, _ name: InsightQuery.Kind, _ id: @escaping @Sendable (Int) -> String)
+    private static func measureQueries(of service: InsightService) throws -> (report: Double, user: Double) {
+        func measureSlowest(
+            of count: Int, kind name: InsightQuery.Kind, id: @escaping @Sendable (Int) -> String
+        )
             throws
             -> Double
         {
             let slowest = TracedLock(0.0)
-            try waiting {
+            try runBlocking {
                 for number in 0..<count {
                     let began = Instant.now()
                     _ = await service.answer(InsightQuery(name, app: "shop", id: id(number)))
@@ -146,8 +151,8 @@ enum InsightBenchmark {
             return slowest.withLock { $0 }
         }
         return (
-            try slowest(of: 50, .report) { "send-of-the-bench-\($0 % sends)" },
-            try slowest(of: 20, .user) { "nobody-\($0)" }
+            try measureSlowest(of: 50, kind: .report) { "send-of-the-bench-\($0 % sendCount)" },
+            try measureSlowest(of: 20, kind: .user) { "nobody-\($0)" }
         )
     }
 
@@ -160,12 +165,12 @@ enum InsightBenchmark {
         }
     }
 
-    private static func fillElsewhere(_ bed: IngestBed, _ options: Options) throws {
+    private static func writeReceiptsInChildProcess(to bed: TestBed, options: Options) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
         process.arguments = [
-            "insight", writing, bed.settings.brokers.joined(separator: ","), bed.layout.prefix,
-            String(options.jobs), String(options.perReceipt),
+            "insight", writeReceiptsArgument, bed.settings.brokers.joined(separator: ","), bed.layout.prefix,
+            String(options.jobs), String(options.jobsPerReceipt),
         ]
         try process.run()
         process.waitUntilExit()
@@ -173,19 +178,19 @@ enum InsightBenchmark {
     }
 
     /// Writes receipts as senders do: nearly all jobs of a sheet in one part, with their recipients.
-    private static func fill(_ layout: TopicLayout, on brokers: [String], _ options: Options) throws {
+    private static func writeReceipts(layout: TopicLayout, brokers: [String], options: Options) throws {
         let producer = try Producer(
             settings: KafkaSettings(brokers: brokers), name: "receipts", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: layout.name(of: .receipts))
         var deliveries: [Delivery] = []
         var stored = 0
-        for number in 0..<options.receipts {
+        for number in 0..<options.receiptCount {
             let lane = Int32(number % layout.lanes)
-            let receipt = receipt(number, lane: lane, jobs: options.perReceipt)
+            let receipt = makeReceipt(number: number, lane: lane, jobs: options.jobsPerReceipt)
             let value = receipt.encoded()
             let lines = Array(
-                (0..<options.perReceipt).map { line in
-                    let phone = number * options.perReceipt + line
+                (0..<options.jobsPerReceipt).map { line in
+                    let phone = number * options.jobsPerReceipt + line
                     return
                         "7f3c2a90-\(100_000_000 + phone)-5b21\tupdate:0e61d1f2-\(100_000_000 + phone)\tu:customer-\(phone)\t\(17 + phone % 3)\n"
                 }.joined().utf8)
@@ -202,23 +207,23 @@ enum InsightBenchmark {
         }
         _ = producer.flush(withinMilliseconds: 120_000, into: &deliveries)
         stored += deliveries.count { $0.isStored }
-        guard stored == options.receipts else { throw BenchmarkFailure("the receipts were not stored") }
+        guard stored == options.receiptCount else { throw BenchmarkFailure("the receipts were not stored") }
     }
 
-    private static func receipt(_ number: Int, lane: Int32, jobs: Int) -> Receipt {
-        let send = number * sends / 1_000 % sends
+    private static func makeReceipt(number: Int, lane: Int32, jobs: Int) -> Receipt {
+        let send = number * sendCount / 1_000 % sendCount
         let head = SheetHead(
             topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
             environment: .production, send: "send-of-the-bench-\(send)", group: "match-42", scope: .group,
             generation: 1_795_000_000, version: 1_795_000_000 + Int64(send), event: .update,
-            deadline: 1_795_030_000, acceptedAt: begin)
+            deadline: 1_795_030_000, acceptedAt: acceptedAt)
         var accepted = LineSet()
         for line in 0..<jobs - 1 { accepted.append(line) }
         var rejected = LineSet()
         rejected.append(jobs - 1)
         return Receipt(
             head, at: JobPosition(topic: "jobs", partition: lane, offset: Int64(number)), attempt: 1,
-            writtenAt: begin + Int64(number % 60_000),
+            writtenAt: acceptedAt + Int64(number % 60_000),
             parts: [
                 Receipt.Part(.accepted, lines: accepted, status: 200),
                 Receipt.Part(.rejected, lines: rejected, status: 410, reason: "Unregistered"),

@@ -3,10 +3,10 @@ internal import InstallationTesting
 
 /// The long form of the installation test.
 enum InstallationProof {
-    static func run(_ arguments: [String]) throws {
+    static func run(arguments: [String]) throws {
         var arguments = arguments
-        let brokers = try Bootstrap.take(from: &arguments)
-        var plan = InstallationKills.Plan()
+        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var plan = InstallationKillTest.Plan()
         plan.seed = UInt64.random(in: 0...999_999)
         var rest = arguments[...]
         while let name = rest.popFirst() {
@@ -16,24 +16,24 @@ enum InstallationProof {
             switch name {
             case "--phones": plan.phones = number
             case "--updates": plan.updates = number
-            case "--each": plan.each = number
+            case "--each": plan.processesPerStage = number
             case "--faults": plan.faultsMax = number
-            case "--pace": plan.paceMilliseconds = number
+            case "--pace": plan.faultIntervalMilliseconds = number
             case "--seed": plan.seed = UInt64(number)
             default: throw BenchmarkFailure("\(name) is not known")
             }
         }
         let directory = try BenchmarkDirectory()
         print(
-            "installation: seed \(plan.seed), \(plan.each) of each stage, \(plan.phones) phones, \(plan.updates) updates"
+            "installation: seed \(plan.seed), \(plan.processesPerStage) of each stage, \(plan.phones) phones, \(plan.updates) updates"
         )
         fflush(nil)
         let (path, last) = (directory.path, plan)
-        let verdict: InstallationVerdict
+        let verdict: InstallationCheck
         do {
-            verdict = try waiting {
-                try await InstallationKills(
-                    last, programs: FleetBenchmark.programs, brokers: brokers, directory: path
+            verdict = try runBlocking {
+                try await InstallationKillTest(
+                    plan: last, programs: FleetBenchmark.programsDirectory, brokers: brokers, directory: path
                 ).run()
             }
         } catch {

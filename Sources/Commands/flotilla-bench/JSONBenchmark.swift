@@ -4,7 +4,7 @@ internal import JSON
 /// A measurement with token reports of 466 bytes and eleven fields: read strictly into a struct with strings,
 /// read in place, and written. Foundation's decoder runs in the same run.
 enum JSONBenchmark {
-    private static let report = """
+    private static let reportText = """
         {"v":1,"app":"com.example.matchday","environment":"production",\
         "installationId":"7f3c9a52-1d0e-4b6f-9c58-2e61d7a4b093","userId":"user-00482913","kind":"updateToken",\
         "attributesType":"MatchAttributes","activityId":"E2B7C0A4-5D19-4F83-A6C2-91B03D8E7F46","groupId":"match-2026-11-20-galatasaray-fenerbahce-returning-leg-second",\
@@ -42,13 +42,13 @@ enum JSONBenchmark {
         }
     }
 
-    static func run(_ arguments: [String]) throws {
-        let bytes = Array(report.utf8)
+    static func run(arguments: [String]) throws {
+        let bytes = Array(reportText.utf8)
         let reader = JSONReader()
         let decoder = JSONDecoder()
         let data = Data(bytes)
         let expected = try decoder.decode(Report.self, from: data)
-        let length = try reader.read(bytes, decode: textBytes)
+        let length = try reader.read(bytes, decode: countTextBytes)
         let fast = Rounds(count: 9, iterations: 200_000)
 
         let strings = try fast.rate {
@@ -57,7 +57,7 @@ enum JSONBenchmark {
             }
         }
         let inPlace = try fast.rate {
-            if try reader.read(bytes, decode: textBytes) != length {
+            if try reader.read(bytes, decode: countTextBytes) != length {
                 throw BenchmarkFailure("the lengths read differ")
             }
         }
@@ -74,14 +74,14 @@ enum JSONBenchmark {
         if writer.bytes != bytes { throw BenchmarkFailure("the bytes written differ") }
 
         print("token reports, \(bytes.count) bytes, 11 fields, per core-second (median)")
-        line("read in place", inPlace, beside: foundation)
-        line("read into strings", strings, beside: foundation)
-        line("JSONDecoder", foundation, beside: foundation)
-        line("written", writing, beside: foundation)
+        printRate(name: "read in place", rate: inPlace, reference: foundation)
+        printRate(name: "read into strings", rate: strings, reference: foundation)
+        printRate(name: "JSONDecoder", rate: foundation, reference: foundation)
+        printRate(name: "written", rate: writing, reference: foundation)
     }
 
     /// Looks at every field in place, as a stage does that stores bytes.
-    private static func textBytes(_ root: JSONValue) -> Int {
+    private static func countTextBytes(of root: JSONValue) -> Int {
         let object = root.object()
         var count = object["v"].int()
         unsafe count += object["app"].utf8.count + object["environment"].utf8.count
@@ -96,15 +96,15 @@ enum JSONBenchmark {
         json.beginObject()
         json.name("v")
         json.value(report.v)
-        field("app", report.app, to: &json)
-        field("environment", report.environment, to: &json)
-        field("installationId", report.installationId, to: &json)
-        field("userId", report.userId, to: &json)
-        field("kind", report.kind, to: &json)
-        field("attributesType", report.attributesType, to: &json)
-        field("activityId", report.activityId, to: &json)
-        field("groupId", report.groupId, to: &json)
-        field("token", report.token, to: &json)
+        writeField(named: "app", value: report.app, to: &json)
+        writeField(named: "environment", value: report.environment, to: &json)
+        writeField(named: "installationId", value: report.installationId, to: &json)
+        writeField(named: "userId", value: report.userId, to: &json)
+        writeField(named: "kind", value: report.kind, to: &json)
+        writeField(named: "attributesType", value: report.attributesType, to: &json)
+        writeField(named: "activityId", value: report.activityId, to: &json)
+        writeField(named: "groupId", value: report.groupId, to: &json)
+        writeField(named: "token", value: report.token, to: &json)
         if let eventTime = report.eventTime {
             json.name("eventTime")
             json.value(eventTime)
@@ -112,13 +112,13 @@ enum JSONBenchmark {
         json.endObject()
     }
 
-    private static func field(_ name: StaticString, _ value: String?, to json: inout JSONWriter) {
+    private static func writeField(named name: StaticString, value: String?, to json: inout JSONWriter) {
         guard let value else { return }
         json.name(name)
         json.value(value)
     }
 
-    private static func line(_ what: String, _ rate: Double, beside peer: Double) {
+    private static func printRate(name what: String, rate: Double, reference peer: Double) {
         let name = what.padding(toLength: 20, withPad: " ", startingAt: 0)
         print("  \(name)\(Int(rate)) (\(String(format: "%.1f", rate / peer)) of JSONDecoder)")
     }

@@ -6,15 +6,15 @@ internal import Telemetry
 /// A comparison of the Swift wrapper with the same calls in C: records of 1 KiB over four partitions,
 /// produced and consumed in turns in one process. The mock cluster runs in a separate process.
 enum KafkaBenchmark {
-    private static let wanted = 0.9
+    private static let target = 0.9
 
     private struct Options {
         var records = 400_000
-        var size = 1024
+        var recordBytes = 1024
         var rounds = 7
         var servesMock = false
 
-        init(_ arguments: [String]) throws {
+        init(parsing arguments: [String]) throws {
             var rest = arguments[...]
             while let argument = rest.popFirst() {
                 if argument == "--serve-mock" {
@@ -26,7 +26,7 @@ enum KafkaBenchmark {
                 }
                 switch argument {
                 case "--records": records = number
-                case "--size": size = max(8, number)
+                case "--size": recordBytes = max(8, number)
                 case "--rounds": rounds = number
                 default: throw BenchmarkFailure("\(argument) is not known; use --records, --size, --rounds")
                 }
@@ -34,42 +34,45 @@ enum KafkaBenchmark {
         }
     }
 
-    static func run(_ arguments: [String]) throws {
-        let options = try Options(arguments)
-        if options.servesMock { return try MockProcess.serve() }
-        let mock = try MockProcess()
+    static func run(arguments: [String]) throws {
+        let options = try Options(parsing: arguments)
+        if options.servesMock { return try MockClusterProcess.serve() }
+        let mock = try MockClusterProcess()
         let count = grouped(Double(options.records))
-        print("kafka: \(count) records of \(options.size) bytes over 4 partitions, librdkafka's mock cluster")
+        print(
+            "kafka: \(count) records of \(options.recordBytes) bytes over 4 partitions, librdkafka's mock cluster"
+        )
         print("in a separate process; \(options.rounds) rounds, Swift and C in turns, medians")
         print(
-            "$ flotilla-bench kafka --records \(options.records) --size \(options.size) --rounds \(options.rounds)"
+            "$ flotilla-bench kafka --records \(options.records) --size \(options.recordBytes) --rounds \(options.rounds)"
         )
         for compression in ["zstd", "none"] {
-            try produce(compression, options, brokers: mock.brokers)
-            try consume(compression, options, brokers: mock.brokers)
+            try compareProducing(compression: compression, options: options, brokers: mock.brokers)
+            try compareConsuming(compression: compression, options: options, brokers: mock.brokers)
         }
     }
 
-    private static func produce(_ compression: String, _ options: Options, brokers: String) throws {
+    private static func compareProducing(compression: String, options: Options, brokers: String) throws {
         var swift: [Usage] = []
         var c: [Usage] = []
         for _ in 0..<options.rounds {
             swift.append(
-                try Usage.of {
+                try Usage.measure {
                     try produceInSwift(
                         to: "produce-\(compression)", compression: compression, count: options.records,
-                        size: options.size, brokers: brokers)
+                        size: options.recordBytes, brokers: brokers)
                 })
             c.append(
-                try Usage.of {
+                try Usage.measure {
                     let acknowledged = unsafe kafka_peer_produce(
-                        brokers, "produce-\(compression)", compression, Int64(options.records), options.size)
+                        brokers, "produce-\(compression)", compression, Int64(options.records),
+                        options.recordBytes)
                     if acknowledged != options.records {
                         throw BenchmarkFailure("C delivered \(acknowledged)")
                     }
                 })
         }
-        report("produce, \(compression)", swift: swift, c: c, records: options.records)
+        printComparison(name: "produce, \(compression)", swift: swift, c: c, records: options.records)
     }
 
     private static func produceInSwift(
@@ -84,7 +87,7 @@ enum KafkaBenchmark {
         var value = [UInt8](repeating: 0x78, count: size)
         var deliveries: [Delivery] = []
         var stored = 0
-        func settle() {
+        func countStored() {
             for delivery in deliveries where delivery.isStored { stored += 1 }
             deliveries.removeAll(keepingCapacity: true)
         }
@@ -97,24 +100,26 @@ enum KafkaBenchmark {
                 while producer.collectDeliveries(
                     into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0)
                 {}
-                settle()
+                countStored()
             }
         }
         let left = producer.flush(withinMilliseconds: 60_000, into: &deliveries)
-        settle()
+        countStored()
         if left != 0 || stored != count { throw BenchmarkFailure("Swift delivered \(stored) of \(count)") }
     }
 
     /// Measures reading. The mock keeps only 5 MiB of a partition, so records that compress badly are read
     /// several times.
-    private static func consume(_ compression: String, _ options: Options, brokers: String) throws {
-        let held =
-            compression == "none" ? min(options.records, 4 * 3_500_000 / options.size) : options.records
-        let passes = max(1, options.records / held)
+    private static func compareConsuming(compression: String, options: Options, brokers: String) throws {
+        let recordsKept =
+            compression == "none"
+            ? min(options.records, 4 * 3_500_000 / options.recordBytes) : options.records
+        let passes = max(1, options.records / recordsKept)
         let topic = "consume-\(compression)"
         try produceInSwift(
-            to: topic, compression: compression, count: held, size: options.size, brokers: brokers)
-        let reader = try SwiftReader(brokers)
+            to: topic, compression: compression, count: recordsKept, size: options.recordBytes,
+            brokers: brokers)
+        let reader = try SwiftReader(brokers: brokers)
         let peer = unsafe kafka_peer_reader_new(brokers)
         defer { unsafe kafka_peer_reader_destroy(peer) }
         var swift: [Usage] = []
@@ -122,24 +127,26 @@ enum KafkaBenchmark {
         for _ in 0...options.rounds {
             var sums: (swift: Int64, c: Int64) = (0, 0)
             swift.append(
-                try Usage.of { for _ in 0..<passes { sums.swift += try reader.read(topic, held) } })
+                try Usage.measure {
+                    for _ in 0..<passes { sums.swift += try reader.read(from: topic, count: recordsKept) }
+                })
             c.append(
-                Usage.of {
-                    for _ in 0..<passes { sums.c += unsafe kafka_peer_read(peer, topic, Int64(held)) }
+                Usage.measure {
+                    for _ in 0..<passes { sums.c += unsafe kafka_peer_read(peer, topic, Int64(recordsKept)) }
                 })
             if sums.swift != sums.c { throw BenchmarkFailure("Swift read \(sums.swift), C \(sums.c)") }
         }
         // The first round opens the connections, so it is dropped.
-        report(
-            "consume, \(compression)", swift: Array(swift.dropFirst()), c: Array(c.dropFirst()),
-            records: held * passes)
+        printComparison(
+            name: "consume, \(compression)", swift: Array(swift.dropFirst()), c: Array(c.dropFirst()),
+            records: recordsKept * passes)
     }
 
     private final class SwiftReader {
         private let consumer: Consumer
         private var batch = RecordBatch()
 
-        init(_ brokers: String) throws {
+        init(brokers: String) throws {
             var options = ConsumerOptions(membership: .manual)
             options.readsOpenTransactions = true
             options.fetchWaitMilliseconds = 10
@@ -148,7 +155,7 @@ enum KafkaBenchmark {
                 metrics: Metrics())
         }
 
-        func read(_ topic: String, _ count: Int) throws -> Int64 {
+        func read(from topic: String, count: Int) throws -> Int64 {
             try consumer.assign(
                 startingAt: (0..<4).map {
                     PartitionStart(partition: TopicPartition(topic, $0), position: .beginning)
@@ -168,7 +175,7 @@ enum KafkaBenchmark {
         }
     }
 
-    private static func report(_ name: String, swift: [Usage], c: [Usage], records: Int) {
+    private static func printComparison(name: String, swift: [Usage], c: [Usage], records: Int) {
         let rates = (
             swift.map { Double(records) / $0.seconds }.median, c.map { Double(records) / $0.seconds }.median
         )
@@ -176,13 +183,13 @@ enum KafkaBenchmark {
             swift.map(\.processorSeconds).median / Double(records) * 100_000,
             c.map(\.processorSeconds).median / Double(records) * 100_000
         )
-        func two(_ value: Double) -> Double { (value * 100).rounded() / 100 }
-        func three(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+        func twoDecimals(_ value: Double) -> Double { (value * 100).rounded() / 100 }
+        func threeDecimals(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
         print(
             "  \(name): Swift \(grouped(rates.0)) records a second, C \(grouped(rates.1)): "
-                + "\(two(rates.0 / rates.1)) of its rate, \(wanted) wanted")
+                + "\(twoDecimals(rates.0 / rates.1)) of its rate, \(target) wanted")
         print(
-            "    processor per 100,000: Swift \(three(costs.0)) s, C \(three(costs.1)) s, "
-                + "ratio \(two(costs.0 / costs.1))")
+            "    processor per 100,000: Swift \(threeDecimals(costs.0)) s, C \(threeDecimals(costs.1)) s, "
+                + "ratio \(twoDecimals(costs.0 / costs.1))")
     }
 }

@@ -3,7 +3,7 @@ internal import IngestTesting
 internal import KafkaTesting
 
 /// The long form of a kill test: a kill at every step, and the requested number of random kills.
-struct KillsProof<Plan: KillPlan> {
+struct KillsProof<Plan: KillTestPlan> {
     let name: String
     /// The sentence that is true if no fault was found.
     let claim: String
@@ -19,26 +19,26 @@ struct KillsProof<Plan: KillPlan> {
     }
 
     func run(
-        _ given: Plan, _ arguments: [String],
+        plan given: Plan, arguments: [String],
         killing:
-            @escaping @Sendable (Plan, _ program: String, IngestBed, _ directory: String) async throws
+            @escaping @Sendable (Plan, _ program: String, TestBed, _ directory: String) async throws
             -> Outcome
     ) throws {
         var plan = given
-        plan.freezes = 5
+        plan.freezeCount = 5
         plan.seed = UInt64.random(in: 0...999_999)
         var arguments = arguments
-        let brokers = try Bootstrap.take(from: &arguments)
-        try read(arguments, into: &plan)
+        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        try parse(arguments: arguments, into: &plan)
         let directory = NSTemporaryDirectory() + "flotilla-\(name)-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let cluster = try TestCluster(brokers)
-        let bed = try IngestBed(cluster.brokers, lanes: 12)
+        let cluster = try TestCluster(runningBrokers: brokers)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 12)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let (program, last) = (CommandLine.arguments[0], plan)
-        let outcome = try waiting { try await killing(last, program, bed, directory) }
+        let outcome = try runBlocking { try await killing(last, program, bed, directory) }
         print(
-            "\(name): seed \(plan.seed), \(outcome.kills) kills, \(plan.freezes) zombies, "
+            "\(name): seed \(plan.seed), \(outcome.kills) kills, \(plan.freezeCount) zombies, "
                 + "\(outcome.stepsMet.count) of \(plan.steps.count) steps met; \(outcome.counts)")
         if let fault = outcome.fault { throw BenchmarkFailure(fault) }
         print(claim)
@@ -50,7 +50,7 @@ struct KillsProof<Plan: KillPlan> {
         }
     }
 
-    private func read(_ arguments: [String], into plan: inout Plan) throws {
+    private func parse(arguments: [String], into plan: inout Plan) throws {
         var rest = arguments[...]
         while let name = rest.popFirst() {
             guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else {
@@ -58,7 +58,7 @@ struct KillsProof<Plan: KillPlan> {
             }
             switch name {
             case "--kills": plan.randomKills = number
-            case "--freezes": plan.freezes = number
+            case "--freezes": plan.freezeCount = number
             case "--seed": plan.seed = UInt64(number)
             default:
                 guard let flag = flags[name] else { throw BenchmarkFailure("\(name) is not known") }
@@ -69,10 +69,12 @@ struct KillsProof<Plan: KillPlan> {
 }
 
 /// Blocks the main thread until the task has ended.
-func waiting<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
+func runBlocking<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
     let result = FirstResult<Value>()
     Task.detached {
-        do { result.give(.success(try await work())) } catch { result.give(.failure(error)) }
+        do { result.complete(with: .success(try await work())) } catch {
+            result.complete(with: .failure(error))
+        }
     }
     return try result.wait()
 }

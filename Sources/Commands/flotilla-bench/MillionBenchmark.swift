@@ -10,55 +10,59 @@ enum MillionBenchmark {
     static let secondsWanted = 10.0
     static let coreSecondsWanted = 6.0
     /// The time after the last report in which the stages become idle.
-    private static let restSeconds = 10.0
+    private static let idleSeconds = 10.0
 
-    static func run(_ arguments: [String]) throws {
-        let options = try FleetBenchmark(arguments, phones: 1_000_000)
+    static func run(arguments: [String]) throws {
+        let options = try FleetBenchmark(parsing: arguments, defaultPhones: 1_000_000)
         let directory = try BenchmarkDirectory()
         print("one update to a group of \(grouped(Double(options.phones))) phones; one process of each stage")
         let path = directory.path
-        try waiting { try await play(options, directory: path) }
+        try runBlocking { try await measureUpdates(options: options, directory: path) }
     }
 
-    private static func play(_ options: FleetBenchmark, directory: String) async throws {
+    private static func measureUpdates(options: FleetBenchmark, directory: String) async throws {
         let fleet = try await Fleet(
-            options.plan, programs: FleetBenchmark.programs, directory: directory)
-        let backend = FleetBackend(fleet)
-        let match = FleetMatch("match", of: fleet, by: backend)
-        try await FleetBenchmark.begin(match, options.phones, on: fleet)
+            plan: options.plan, programs: FleetBenchmark.programsDirectory, directory: directory)
+        let backend = FleetBackend(fleet: fleet)
+        let match = FleetMatch(group: "match", fleet: fleet, backend: backend)
+        try await FleetBenchmark.startMatch(match, phones: options.phones, on: fleet)
         for goals in 1...3 {
-            try await Task.sleep(for: .seconds(restSeconds))
-            let before = try await match.delivered()
-            let cost = FleetCost(fleet)
-            let accepted = try await match.send(match.update(goals), "update-\(goals)")
-            try await match.waits(forDelivered: before + options.phones)
+            try await Task.sleep(for: .seconds(idleSeconds))
+            let before = try await match.deliveredPushCount()
+            let cost = FleetProcessorTime(of: fleet)
+            let accepted = try await match.send(match.updateBody(goals: goals), named: "update-\(goals)")
+            try await match.wait(forDelivered: before + options.phones)
             // The receipts of the last answers are part of the work.
             try await Task.sleep(for: .seconds(2))
-            report(
-                try answers(fleet.records, since: accepted.at), since: accepted.at, cost: cost.seconds,
-                of: options.phones)
+            printResult(
+                answeredAt: try readAnswerTimes(from: fleet.recordsPath, since: accepted.acceptedAt),
+                acceptedAt: accepted.acceptedAt, cost: cost.seconds,
+                phones: options.phones)
         }
         try await fleet.stop()
     }
 
-    private static func report(
-        _ answers: [Int64], since accepted: Int64, cost: [(name: String, seconds: Double)], of phones: Int
+    private static func printResult(
+        answeredAt answers: [Int64], acceptedAt accepted: Int64, cost: [(name: String, seconds: Double)],
+        phones: Int
     ) {
         let last = Double((answers.max() ?? accepted) - accepted) / 1000
         let first = Double((answers.min() ?? accepted) - accepted) / 1000
-        let own = cost.filter { $0.name != FleetCost.simulator }.reduce(0) { $0 + $1.seconds }
-        let names = cost.map { "\($0.name) \(FleetBenchmark.text($0.seconds))" }.joined(separator: ", ")
+        let own = cost.filter { $0.name != FleetProcessorTime.simulatorName }.reduce(0) { $0 + $1.seconds }
+        let names = cost.map { "\($0.name) \(FleetBenchmark.format(seconds: $0.seconds))" }.joined(
+            separator: ", ")
         print(
-            "from the 202 to the last of \(grouped(Double(answers.count))) answers: \(FleetBenchmark.text(last)) s "
-                + "(the first after \(first) s), wanted at most \(FleetBenchmark.text(secondsWanted))")
+            "from the 202 to the last of \(grouped(Double(answers.count))) answers: \(FleetBenchmark.format(seconds: last)) s "
+                + "(the first after \(first) s), wanted at most \(FleetBenchmark.format(seconds: secondsWanted))"
+        )
         print(
-            "processor seconds of the fleet without the simulator: \(FleetBenchmark.text(own)), wanted at most "
-                + "\(FleetBenchmark.text(coreSecondsWanted))")
-        FleetBenchmark.say("of these: \(names)")
+            "processor seconds of the fleet without the simulator: \(FleetBenchmark.format(seconds: own)), wanted at most "
+                + "\(FleetBenchmark.format(seconds: coreSecondsWanted))")
+        FleetBenchmark.printIndented("of these: \(names)")
     }
 
     /// Returns the times at which updates since `time` were answered.
-    private static func answers(_ records: String, since time: Int64) throws -> [Int64] {
+    private static func readAnswerTimes(from records: String, since time: Int64) throws -> [Int64] {
         var all: [Int64] = []
         try RequestRecordReader(path: records).forEachRecord { record in
             // The first push can be answered before the 202 is read.

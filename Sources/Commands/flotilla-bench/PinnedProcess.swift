@@ -11,12 +11,12 @@ final class PinnedProcess {
         var peakMemoryMiB: Int
     }
 
-    let output: String
+    let outputFile: String
     private let name: String
     private(set) var identifier: pid_t = 0
 
-    init(_ arguments: [String], processor: Int, output: String) throws {
-        self.output = output
+    init(command arguments: [String], processor: Int, output: String) throws {
+        self.outputFile = output
         name = arguments[0]
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -35,9 +35,9 @@ final class PinnedProcess {
     }
 
     /// Pins this process to one processor, and with it each process that it starts later without its own pin.
-    static func stay(on processor: Int) throws {
+    static func pinThisProcess(to processor: Int) throws {
         let taskset = try PinnedProcess(
-            ["taskset", "-acp", String(processor), String(getpid())], processor: processor,
+            command: ["taskset", "-acp", String(processor), String(getpid())], processor: processor,
             output: "/dev/null")
         _ = try taskset.wait()
     }
@@ -48,7 +48,7 @@ final class PinnedProcess {
     func wait() throws -> Cost {
         let (cost, status) = reap()
         guard status == 0 else {
-            throw BenchmarkFailure("\(name) ended with status \(status): \(text().suffix(500))")
+            throw BenchmarkFailure("\(name) ended with status \(status): \(outputText().suffix(500))")
         }
         return cost
     }
@@ -64,8 +64,10 @@ final class PinnedProcess {
         return reap().0
     }
 
-    func text() -> String {
-        let texts = [output, output + ".errors"].map { try? String(contentsOfFile: $0, encoding: .utf8) }
+    func outputText() -> String {
+        let texts = [outputFile, outputFile + ".errors"].map {
+            try? String(contentsOfFile: $0, encoding: .utf8)
+        }
         return texts.compactMap { $0 }.joined()
     }
 
@@ -75,7 +77,7 @@ final class PinnedProcess {
             if let port = ProcessTesting.listeningPort(of: identifier) { return port }
             usleep(5_000)
         }
-        throw BenchmarkFailure("\(name) does not listen: \(text().suffix(500))")
+        throw BenchmarkFailure("\(name) does not listen: \(outputText().suffix(500))")
     }
 
     private func reap() -> (Cost, Int32) {

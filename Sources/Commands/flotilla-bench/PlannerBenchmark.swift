@@ -21,15 +21,15 @@ enum PlannerBenchmark {
         var rounds = 3
         /// The number of groups for the case with many small groups, half of them private ones of one name. 0
         /// skips it.
-        var groups = 0
+        var smallGroups = 0
         var rate = 5000
         var seconds = 60
         /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
-        init(_ arguments: [String]) throws {
+        init(parsing arguments: [String]) throws {
             var arguments = arguments
-            brokers = try Bootstrap.take(from: &arguments)
+            brokers = try BootstrapOption.removeBrokers(from: &arguments)
             var rest = arguments[...]
             while let name = rest.popFirst() {
                 guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
@@ -38,7 +38,7 @@ enum PlannerBenchmark {
                 switch name {
                 case "--sends": sends = number
                 case "--rounds": rounds = number
-                case "--groups": groups = number
+                case "--groups": smallGroups = number
                 case "--rate": rate = number
                 case "--seconds": seconds = number
                 default:
@@ -50,18 +50,18 @@ enum PlannerBenchmark {
         }
     }
 
-    static func run(_ arguments: [String]) throws {
-        let options = try Options(arguments)
+    static func run(arguments: [String]) throws {
+        let options = try Options(parsing: arguments)
         let shape = BrokerShape(compression: .zstd, partitions: 1)
-        let peer = options.brokers == nil ? try BrokerPeer(.broker, shape: shape) : nil
-        defer { peer?.end() }
+        let peer = options.brokers == nil ? try BrokerProcess(.broker, shape: shape) : nil
+        defer { peer?.stop() }
         let brokers = options.brokers ?? [peer!.address]
-        if options.groups > 0 { return try manySmall(options, brokers) }
+        if options.smallGroups > 0 { return try measureSmallGroups(options: options, brokers: brokers) }
         print("planner: \(grouped(Double(options.sends))) updates of as many private groups, 12 partitions")
         var rates: [Double] = []
         for round in 1...options.rounds {
-            let planner = try PlannerUnderTest(brokers)
-            let usage = try planner.backlog(options.sends)
+            let planner = try PlannerUnderTest(brokers: brokers)
+            let usage = try planner.measureBacklog(count: options.sends)
             rates.append(Double(options.sends) / usage.processorSeconds)
             print(
                 "  round \(round): \(grouped(Double(options.sends) / usage.seconds)) sends a second, "
@@ -69,73 +69,74 @@ enum PlannerBenchmark {
             try planner.stop()
         }
         print("  median: \(grouped(rates.median)) sends a core-second")
-        let planner = try PlannerUnderTest(brokers)
-        try planner.untilReady()
-        let latencies = try planner.traffic.oneByOne(300)
+        let planner = try PlannerUnderTest(brokers: brokers)
+        try planner.waitUntilReady()
+        let latencies = try planner.traffic.measureOneByOne(count: 300)
         print("  one send at a time, from the call that sends it to its visible expansion: \(latencies)")
         try planner.stop()
     }
 
-    private static func manySmall(_ options: Options, _ brokers: [String]) throws {
+    private static func measureSmallGroups(options: Options, brokers: [String]) throws {
         print(
-            "planner: \(grouped(Double(options.groups))) groups of one phone each, half of them private ones of one name"
+            "planner: \(grouped(Double(options.smallGroups))) groups of one phone each, half of them private ones of one name"
         )
-        let planner = try PlannerUnderTest(brokers)
-        let usage = try planner.backlog(options.groups, isMixed: true)
+        let planner = try PlannerUnderTest(brokers: brokers)
+        let usage = try planner.measureBacklog(count: options.smallGroups, isMixed: true)
         print(
-            "  first update of each: \(grouped(Double(options.groups) / usage.seconds)) a second, "
-                + "\(grouped(Double(options.groups) / usage.processorSeconds)) a core-second")
-        let latencies = try planner.traffic.stream(
-            options.rate, seconds: options.seconds, groups: options.groups)
+            "  first update of each: \(grouped(Double(options.smallGroups) / usage.seconds)) a second, "
+                + "\(grouped(Double(options.smallGroups) / usage.processorSeconds)) a core-second")
+        let latencies = try planner.traffic.measureStream(
+            perSecond: options.rate, seconds: options.seconds, groups: options.smallGroups)
         print("  \(options.rate) updates a second for \(options.seconds) s, until visible: \(latencies)")
         try planner.stop()
         let start = Instant.now()
-        let fresh = try PlannerUnderTest(brokers, on: planner.bed)
-        try fresh.untilReady()
+        let freshPlanner = try PlannerUnderTest(brokers: brokers, on: planner.bed)
+        try freshPlanner.waitUntilReady()
         print("  a fresh process without state files is ready after \(Instant.now().seconds(since: start)) s")
-        try fresh.stop()
-        try alone(options, planner.bed)
+        try freshPlanner.stop()
+        try measureSeparateProcess(options: options, bed: planner.bed)
     }
 }
 
 extension PlannerBenchmark {
     /// Runs the same in a separate process to measure its memory. It restores the views and takes the
     /// updates.
-    private static func alone(_ options: Options, _ bed: IngestBed) throws {
+    private static func measureSeparateProcess(options: Options, bed: TestBed) throws {
         let directory = try BenchmarkDirectory()
         let worker = try StageProcess(
             .planner, of: CommandLine.arguments[0], on: bed, data: directory.path)
         let process = worker.process
-        let memory = PrivateMemory(of: process.identifier)
-        let traffic = try SendTraffic(bed)
+        let memory = PrivateMemorySampler(of: process.processID)
+        let traffic = try SendTraffic(on: bed)
         // The view is complete when the first update has passed.
-        _ = try traffic.oneByOne(1, limitMilliseconds: 120_000)
-        let latencies = try traffic.stream(options.rate, seconds: options.seconds, groups: options.groups)
+        _ = try traffic.measureOneByOne(count: 1, limitMilliseconds: 120_000)
+        let latencies = try traffic.measureStream(
+            perSecond: options.rate, seconds: options.seconds, groups: options.smallGroups)
         print("  the same in a separate process, after its restore: \(latencies)")
         print("  its private memory: \(memory.stop()) MiB")
         worker.stop()
-        _ = try waiting { try await process.exitStatus() }
+        _ = try runBlocking { try await process.exitStatus() }
     }
 }
 
 /// One planner in this process.
 private final class PlannerUnderTest {
-    let bed: IngestBed
+    let bed: TestBed
     let traffic: SendTraffic
     private let service: FanOutService
     private let metrics = Metrics()
     private let directory: String
 
-    init(_ brokers: [String], on bed: IngestBed? = nil) throws {
-        let bed = try bed ?? IngestBed(brokers, lanes: TopicLayout.lanesDefault)
+    init(brokers: [String], on bed: TestBed? = nil) throws {
+        let bed = try bed ?? TestBed(brokers: brokers, lanes: TopicLayout.lanesDefault)
         self.bed = bed
         directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
-        traffic = try SendTraffic(bed)
+        traffic = try SendTraffic(on: bed)
         service = FanOutService(
             FanOutSettings(), in: try bed.environment(under: directory), loops: [.planner],
             onPlannerStep: { _ in })
         let (service, metrics) = (service, metrics)
-        try waiting {
+        try runBlocking {
             try await service.start(
                 ServiceContext(log: .silent, metrics: metrics) { error in print("the planner ended: \(error)")
                 })
@@ -144,14 +145,14 @@ private final class PlannerUnderTest {
 
     func stop() throws {
         let service = service
-        try waiting { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+        try runBlocking { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
         traffic.stop()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    func untilReady() throws {
+    func waitUntilReady() throws {
         let limit = Instant.now().advanced(byMilliseconds: 300_000)
-        while !service.readinessProblems.isEmpty || restored < bed.layout.lanes {
+        while !service.readinessProblems.isEmpty || restoredPartitions < bed.layout.lanes {
             guard Instant.now() < limit else {
                 throw BenchmarkFailure("not ready: \(service.readinessProblems)")
             }
@@ -160,7 +161,7 @@ private final class PlannerUnderTest {
     }
 
     /// The number of partitions whose views are complete.
-    private var restored: Int {
+    private var restoredPartitions: Int {
         let name = "flotilla_fan_out_restore_seconds_count"
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
@@ -168,14 +169,14 @@ private final class PlannerUnderTest {
 
     /// Measures a number of sends until all are planned. The planner also runs while the sends are written,
     /// because a backlog before its start would look the same to it.
-    func backlog(_ count: Int, isMixed: Bool = false) throws -> Usage {
-        try untilReady()
+    func measureBacklog(count: Int, isMixed: Bool = false) throws -> Usage {
+        try waitUntilReady()
         let counter = metrics.counter(
             "flotilla_fan_out_records_total", help: "records, by outcome",
             labels: ["loop": "planner", "outcome": "planned"])
-        return try Usage.of {
-            for number in 0..<count { traffic.send(number, round: 0, isMixed: isMixed) }
-            try traffic.finish()
+        return try Usage.measure {
+            for number in 0..<count { traffic.send(number: number, round: 0, isMixed: isMixed) }
+            try traffic.flush()
             let limit = Instant.now().advanced(byMilliseconds: 600_000)
             while counter.value < count {
                 guard Instant.now() < limit else {
@@ -190,36 +191,36 @@ private final class PlannerUnderTest {
 
 /// A writer of sends that watches for their expansions.
 private final class SendTraffic {
-    private let bed: IngestBed
-    private let sender: ReportSender
-    private let watcher: Consumer
+    private let bed: TestBed
+    private let writer: RecordWriter
+    private let consumer: Consumer
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
 
-    init(_ bed: IngestBed) throws {
+    init(on bed: TestBed) throws {
         self.bed = bed
-        sender = try ReportSender(bed, to: .sends)
-        watcher = try Consumer(
+        writer = try RecordWriter(on: bed, to: .sends)
+        consumer = try Consumer(
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
             log: .silent, metrics: Metrics())
     }
 
-    func stop() { _ = watcher.close() }
+    func stop() { _ = consumer.close() }
 
-    func finish() throws {
-        guard sender.finish() else { throw BenchmarkFailure("the sends were not stored") }
+    func flush() throws {
+        guard writer.finish() else { throw BenchmarkFailure("the sends were not stored") }
     }
 
     /// Writes a send to the group of one phone. If mixed, half of the groups are private ones of one name.
-    func send(_ number: Int, round: Int, isMixed: Bool) {
+    func send(number: Int, round: Int, isMixed: Bool) {
         let user = "user-\(number)"
         let isPrivate = !isMixed || number % 2 == 0
         var content = PushContent(.update)
         content.contentState = state
         var send = Send(
-            id: "r-\(round)-\(number)", app: IngestBed.app.id, group: isPrivate ? "order" : "match-\(number)",
+            id: "r-\(round)-\(number)", app: TestBed.app.id, group: isPrivate ? "order" : "match-\(number)",
             audience: .users([user]), content: content, priority: 10, acceptedAt: 1_763_600_000_000)
         if isPrivate { send.owner = .user(user) }
-        sender.send(key: send.scopeKey?.bytes, value: send.encoded())
+        writer.write(key: send.scopeKey?.bytes, value: send.encoded())
     }
 
     /// A state of about 400 bytes, as for a delivery.
@@ -229,21 +230,21 @@ private final class SendTraffic {
         return unsafe bytes.withUnsafeMutableBytes { unsafe RawJSON(accepted: UnsafeRawBufferPointer($0)) }
     }()
 
-    private func watch() throws {
+    private func assignFromEnds() throws {
         let name = bed.layout.name(of: .expansionsUrgent)
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
             let partition = TopicPartition(name, lane)
             starts.append(
                 PartitionStart(
-                    partition: partition, position: .offset(try watcher.watermarks(of: partition).high)))
+                    partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
         }
-        try watcher.assign(startingAt: starts)
+        try consumer.assign(startingAt: starts)
     }
 
     /// Calls `body` with the number of each send whose expansion became visible.
-    private func look(waitMilliseconds: Int32, _ body: (Int) -> Void) {
-        _ = watcher.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+    private func poll(waitMilliseconds: Int32, forEach body: (Int) -> Void) {
+        _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for index in 0..<batch.count {
             guard let value = batch[index].value else { continue }
             // The number is read in place from `{"v":1,"send":"r-1-123", …`.
@@ -260,29 +261,29 @@ private final class SendTraffic {
         batch.clear()
     }
 
-    func oneByOne(_ count: Int, limitMilliseconds: Int = 10_000) throws -> Latencies {
-        try watch()
+    func measureOneByOne(count: Int, limitMilliseconds: Int = 10_000) throws -> Latencies {
+        try assignFromEnds()
         var latencies = Latencies()
         for number in 0..<count {
             let start = Instant.now()
-            send(number, round: 1, isMixed: false)
-            try finish()
+            send(number: number, round: 1, isMixed: false)
+            try flush()
             var isSeen = false
             while !isSeen {
-                look(waitMilliseconds: 100) { if $0 == number { isSeen = true } }
+                poll(waitMilliseconds: 100) { if $0 == number { isSeen = true } }
                 if start.advanced(byMilliseconds: limitMilliseconds) < .now() {
                     throw BenchmarkFailure("a send was lost")
                 }
             }
             // The first sends open connections, so they do not count.
-            if number >= 20 { latencies.add(Instant.now().seconds(since: start)) }
+            if number >= 20 { latencies.append(Instant.now().seconds(since: start)) }
             usleep(20_000)
         }
         return latencies
     }
 
-    func stream(_ rate: Int, seconds: Int, groups: Int) throws -> Latencies {
-        try watch()
+    func measureStream(perSecond rate: Int, seconds: Int, groups: Int) throws -> Latencies {
+        try assignFromEnds()
         var latencies = Latencies()
         let count = rate * seconds
         var times: [Int: Instant] = [:]
@@ -295,13 +296,13 @@ private final class SendTraffic {
                 // A group gets its next update only after a time in which no send has to wait.
                 let number = sent % groups
                 times[number] = .now()
-                send(number, round: 2, isMixed: true)
+                send(number: number, round: 2, isMixed: true)
                 sent += 1
             }
-            look(waitMilliseconds: 1) { number in
+            poll(waitMilliseconds: 1) { number in
                 guard let time = times.removeValue(forKey: number) else { return }
                 seen += 1
-                latencies.add(Instant.now().seconds(since: time))
+                latencies.append(Instant.now().seconds(since: time))
             }
             if begun.advanced(byMilliseconds: (seconds + 60) * 1000) < .now() {
                 throw BenchmarkFailure("\(count - seen) sends were not seen")

@@ -4,45 +4,48 @@ internal import IngestTesting
 internal import KafkaTesting
 
 enum PlannerKillsProof {
-    static func run(_ arguments: [String]) throws {
-        var plan = PlannerKills.Plan()
+    static func run(arguments: [String]) throws {
+        var plan = PlannerKillTest.Plan()
         plan.sends = 100_000
         plan.randomKills = 100
-        let proof = KillsProof<PlannerKills.Plan>(
+        let proof = KillsProof<PlannerKillTest.Plan>(
             name: "planner-kills",
             claim: "rows, expansions and progress are exactly those that the core makes from the sends",
             flags: ["--sends": \.sends])
-        try proof.run(plan, arguments) { plan, program, bed, directory in
-            let result = try await PlannerKills(plan, program: program, bed: bed, directory: directory).run()
+        try proof.run(plan: plan, arguments: arguments) { plan, program, bed, directory in
+            let result = try await PlannerKillTest(
+                plan: plan, program: program, bed: bed, directory: directory
+            ).run()
             return .init(
-                kills: result.kills, stepsMet: result.stepsMet,
+                kills: result.killCount, stepsMet: result.reachedSteps,
                 counts: "\(result.sends) sends, \(result.deadLetters) dead letters",
                 fault: result.fault)
         }
-        try holdUps(arguments)
+        try measureDelays(arguments: arguments)
     }
 
     /// The limit, in seconds, on how long a stopped planner may delay sends: the transaction's timeout plus
     /// the time to detect it. Apache Kafka looks for such transactions every ten seconds, our broker every
     /// second.
-    private static let stopSecondsMax = (own: 12.0, given: 22.0)
+    private static let stopDelaySecondsMax = (own: 12.0, given: 22.0)
     /// The same limit for a planner that is killed inside a transaction and restarted at once.
-    private static let restartSecondsMax = (own: 1.0, given: 3.0)
+    private static let restartDelaySecondsMax = (own: 1.0, given: 3.0)
 
-    private static func holdUps(_ arguments: [String]) throws {
+    private static func measureDelays(arguments: [String]) throws {
         var arguments = arguments
-        let brokers = try Bootstrap.take(from: &arguments)
+        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
         let program = CommandLine.arguments[0]
         for (trouble, name, most) in [
-            (PlannerHoldUp.Trouble.stopped, "stopped", stopSecondsMax),
-            (.restarted, "killed and started again", restartSecondsMax),
+            (PlannerDelayMeasurement.PlannerFault.stopped, "stopped", stopDelaySecondsMax),
+            (.restarted, "killed and started again", restartDelaySecondsMax),
         ] {
-            let cluster = try TestCluster(brokers)
-            let bed = try IngestBed(cluster.brokers, lanes: 12)
+            let cluster = try TestCluster(runningBrokers: brokers)
+            let bed = try TestBed(brokers: cluster.brokers, lanes: 12)
             let directory = try BenchmarkDirectory()
             let path = directory.path
-            let seconds = try waiting {
-                try await PlannerHoldUp(program: program, bed: bed, directory: path).seconds(of: trouble)
+            let seconds = try runBlocking {
+                try await PlannerDelayMeasurement(program: program, bed: bed, directory: path).measureSeconds(
+                    with: trouble)
             }
             let limit = brokers == nil ? most.own : most.given
             let text = String(format: "%.2f s", seconds)

@@ -6,16 +6,16 @@ internal import Simulation
 /// token, and every fifth has a profile. Two fifths of the update tokens are in one group, the rest in 4,000
 /// small groups.
 @safe final class RegistryRows {
-    static let bigGroup = "match-2026-11-20-final"
+    static let largeGroup = "match-2026-11-20-final"
     private static let smallGroups = 4000
 
     let tokens: Int
     let count: Int
     private(set) var bytes = 0
     private let path: String
-    private let base: UnsafeRawPointer
+    private let mapping: UnsafeRawPointer
 
-    var bigGroupTokens: Int { tokens / 5 }
+    var largeGroupTokens: Int { tokens / 5 }
 
     init(tokens: Int, directory: String) throws {
         self.tokens = tokens
@@ -26,8 +26,8 @@ internal import Simulation
         let seal = TokenSeal(keys: nil)
         for step in 0..<count {
             // A permutation: each number occurs once.
-            let (key, value) = Self.record(
-                Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations: installations,
+            let (key, value) = Self.makeRecord(
+                number: Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations: installations,
                 tokens: tokens, seal: seal)
             var head = (UInt32(key.count), UInt32(value.count))
             unsafe fwrite(&head, 8, 1, file)
@@ -41,34 +41,34 @@ internal import Simulation
             unsafe map != MAP_FAILED
         else { throw BenchmarkFailure("cannot map \(path)") }
         close(descriptor)
-        unsafe base = UnsafeRawPointer(map)
+        unsafe mapping = UnsafeRawPointer(map)
     }
 
     deinit {
-        unsafe munmap(UnsafeMutableRawPointer(mutating: base), bytes)
+        unsafe munmap(UnsafeMutableRawPointer(mutating: mapping), bytes)
         unsafe unlink(path)
     }
 
-    func each(_ limit: Int = .max, _ body: (Span<UInt8>, Span<UInt8>, Int64) throws -> Void) rethrows {
-        var place = 0
+    func forEach(limit: Int = .max, body: (Span<UInt8>, Span<UInt8>, Int64) throws -> Void) rethrows {
+        var position = 0
         for offset in 0..<min(count, limit) {
-            let key = unsafe Int(base.loadUnaligned(fromByteOffset: place, as: UInt32.self))
-            let value = unsafe Int(base.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self))
-            let start = unsafe (base + place + 8).assumingMemoryBound(to: UInt8.self)
+            let key = unsafe Int(mapping.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            let value = unsafe Int(mapping.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self))
+            let start = unsafe (mapping + position + 8).assumingMemoryBound(to: UInt8.self)
             try body(
                 unsafe Span(_unsafeStart: start, count: key),
                 unsafe Span(_unsafeStart: start + key, count: value),
                 Int64(offset))
-            place += 8 + key + value
+            position += 8 + key + value
         }
     }
 
-    private static func record(
-        _ number: Int, installations: Int, tokens: Int, seal: TokenSeal
+    private static func makeRecord(
+        number: Int, installations: Int, tokens: Int, seal: TokenSeal
     ) -> ([UInt8], [UInt8]) {
         let index = number % installations
-        var random = SeededGenerator(UInt64(number) &* 77 &+ 5)
-        let installation = uuid(UInt64(index) &* 0x9E37_79B9_7F4A_7C15, UInt64(index))
+        var random = SeededGenerator(seed: UInt64(number) &* 77 &+ 5)
+        let installation = makeUUID(high: UInt64(index) &* 0x9E37_79B9_7F4A_7C15, low: UInt64(index))
         // Half of the phones have a logged-in user.
         let recipient: Recipient =
             index % 2 == 0 ? .user("user-\(10_000_000 + index)") : .installation(installation)
@@ -82,7 +82,9 @@ internal import Simulation
         }
         let isStart = number < installations
         key.entry =
-            isStart ? .start(type: "MatchAttributes") : .update(activity: uuid(random.next(), random.next()))
+            isStart
+            ? .start(type: "MatchAttributes")
+            : .update(activity: makeUUID(high: random.next(), low: random.next()))
         let token = PushToken(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })!
         var row = TokenRow(
             environment: .production, token: seal.seal(token, app: key.app, entry: key.entry.text),
@@ -92,19 +94,20 @@ internal import Simulation
         row.frequentPushesEnabled = true
         row.activitiesEnabled = true
         if !isStart {
-            row.group = index % 5 < 2 ? bigGroup : "match-\(index % smallGroups)"
+            row.group = index % 5 < 2 ? largeGroup : "match-\(index % smallGroups)"
             row.expiresAt = 1_763_719_200_000
         }
         return (key.bytes, row.encoded())
     }
 
-    private static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+    private static func makeUUID(high: UInt64, low: UInt64) -> String {
         var digits = String(high, radix: 16, uppercase: true)
         digits = String(repeating: "0", count: 16 - digits.count) + digits
         var rest = String(low, radix: 16, uppercase: true)
         rest = String(repeating: "0", count: 16 - rest.count) + rest
         let all = Array((digits + rest).utf8)
-        func part(_ range: Range<Int>) -> String { String(decoding: all[range], as: UTF8.self) }
-        return "\(part(0..<8))-\(part(8..<12))-\(part(12..<16))-\(part(16..<20))-\(part(20..<32))"
+        func part(in range: Range<Int>) -> String { String(decoding: all[range], as: UTF8.self) }
+        return
+            "\(part(in: 0..<8))-\(part(in: 8..<12))-\(part(in: 12..<16))-\(part(in: 16..<20))-\(part(in: 20..<32))"
     }
 }

@@ -8,7 +8,7 @@ struct Rounds {
     let iterations: Int
 
     /// Returns iterations per second of one core.
-    func rate(_ work: () throws -> Void) rethrows -> Double {
+    func rate(of work: () throws -> Void) rethrows -> Double {
         var rates: [Double] = []
         for _ in 0..<count {
             let start = Self.threadSeconds()

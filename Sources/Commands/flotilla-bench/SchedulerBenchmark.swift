@@ -19,16 +19,16 @@ enum SchedulerBenchmark {
         /// The number of timers that are due at one moment.
         var timers = 1_000_000
         /// The assumed minimum rate of loading, per second. The due time is set from it.
-        var loaded = 15_000
+        var loadRateMin = 15_000
         /// The rate per second of the second measurement.
         var rate = 1000
         var seconds = 30
         /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
 
-        init(_ arguments: [String]) throws {
+        init(parsing arguments: [String]) throws {
             var arguments = arguments
-            brokers = try Bootstrap.take(from: &arguments)
+            brokers = try BootstrapOption.removeBrokers(from: &arguments)
             var rest = arguments[...]
             while let name = rest.popFirst() {
                 guard let value = rest.popFirst(), let number = Int(value), number > 0 else {
@@ -36,7 +36,7 @@ enum SchedulerBenchmark {
                 }
                 switch name {
                 case "--timers": timers = number
-                case "--loaded": loaded = number
+                case "--loaded": loadRateMin = number
                 case "--rate": rate = number
                 case "--seconds": seconds = number
                 default:
@@ -47,36 +47,36 @@ enum SchedulerBenchmark {
         }
     }
 
-    static func run(_ arguments: [String]) throws {
-        let options = try Options(arguments)
+    static func run(arguments: [String]) throws {
+        let options = try Options(parsing: arguments)
         let shape = BrokerShape(compression: .zstd, partitions: 1)
-        let peer = options.brokers == nil ? try BrokerPeer(.syncedBroker, shape: shape) : nil
-        defer { peer?.end() }
-        let bed = try IngestBed(options.brokers ?? [peer!.address], lanes: TopicLayout.lanesDefault)
+        let peer = options.brokers == nil ? try BrokerProcess(.syncedBroker, shape: shape) : nil
+        defer { peer?.stop() }
+        let bed = try TestBed(brokers: options.brokers ?? [peer!.address], lanes: TopicLayout.lanesDefault)
         let directory = try BenchmarkDirectory()
         let worker = try StageProcess(
             .scheduler, of: CommandLine.arguments[0], on: bed, data: directory.path)
         let process = worker.process
-        let memory = PrivateMemory(of: process.identifier)
-        let orders = try TimedOrders(bed)
-        try together(options, orders)
-        let latencies = try orders.stream(options.rate, seconds: options.seconds)
+        let memory = PrivateMemorySampler(of: process.processID)
+        let traffic = try ScheduleTraffic(on: bed)
+        try measureSimultaneousTimers(options: options, traffic: traffic)
+        let latencies = try traffic.measureStream(perSecond: options.rate, seconds: options.seconds)
         print(
             "  \(options.rate) timers a second for \(options.seconds) s, from due to visible: \(latencies)")
         print("  the scheduler's private memory: \(memory.stop()) MiB")
         worker.stop()
-        _ = try waiting { try await process.exitStatus() }
+        _ = try runBlocking { try await process.exitStatus() }
     }
 
-    private static func together(_ options: Options, _ orders: TimedOrders) throws {
+    private static func measureSimultaneousTimers(options: Options, traffic orders: ScheduleTraffic) throws {
         let count = options.timers
         print(
             "scheduler: \(grouped(Double(count))) timers of as many users, due in one moment, 12 partitions")
         let begun = Instant.now()
-        let dueAt = WallTime.now().milliseconds + Int64(20_000 + count * 1000 / options.loaded)
-        for number in 0..<count { orders.send(number, .at(dueAt)) }
-        try orders.finish()
-        try orders.untilDecided()
+        let dueAt = WallTime.now().milliseconds + Int64(20_000 + count * 1000 / options.loadRateMin)
+        for number in 0..<count { orders.schedule(number: number, dueTime: .at(dueAt)) }
+        try orders.flush()
+        try orders.waitUntilProcessed()
         let seconds = Instant.now().seconds(since: begun)
         guard WallTime.now().milliseconds < dueAt else {
             throw BenchmarkFailure(
@@ -87,7 +87,7 @@ enum SchedulerBenchmark {
         var first: Int64?
         let limit = dueAt + 600_000
         while seen < count {
-            orders.look(waitMilliseconds: 100) { _ in
+            orders.poll(waitMilliseconds: 100) { _ in
                 seen += 1
                 first = first ?? WallTime.now().milliseconds
             }
@@ -104,43 +104,43 @@ enum SchedulerBenchmark {
 }
 
 /// A writer of schedules that watches for their sends.
-private final class TimedOrders {
-    private let bed: IngestBed
-    private let sender: ReportSender
-    private let watcher: Consumer
+private final class ScheduleTraffic {
+    private let bed: TestBed
+    private let writer: RecordWriter
+    private let consumer: Consumer
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
     private let reader = JSONReader()
 
-    init(_ bed: IngestBed) throws {
+    init(on bed: TestBed) throws {
         self.bed = bed
-        sender = try ReportSender(bed, to: .schedules)
-        watcher = try Consumer(
+        writer = try RecordWriter(on: bed, to: .schedules)
+        consumer = try Consumer(
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
             log: .silent, metrics: Metrics())
         let name = bed.layout.name(of: .sendsTimed)
-        try watcher.assign(
+        try consumer.assign(
             startingAt: (0..<Int32(bed.layout.lanes)).map {
                 PartitionStart(partition: TopicPartition(name, $0), position: .beginning)
             })
     }
 
     /// Schedules a send for a separate user.
-    func send(_ number: Int, _ when: Schedule.DueTime) {
+    func schedule(number: Int, dueTime when: Schedule.DueTime) {
         let user = "user-\(number)"
-        var send = OrderMix.makeSend("r-\(number)", user: user, at: 1_763_600_000_000)
+        var send = ScheduleCommandGenerator.makeSend(id: "r-\(number)", user: user, at: 1_763_600_000_000)
         send.owner = .user(user)
         var schedule = Schedule(id: "s", activity: "chest", dueTime: when, send: send)
         schedule.latenessMillisecondsMax = 3_600_000
-        let order = ScheduleCommand(
-            .schedule(schedule), app: IngestBed.app.id, owner: .recipient(.user(user)), acceptedAt: 1)
-        sender.send(key: order.key, value: order.encoded())
+        let command = ScheduleCommand(
+            .schedule(schedule), app: TestBed.app.id, owner: .recipient(.user(user)), acceptedAt: 1)
+        writer.write(key: command.key, value: command.encoded())
     }
 
-    func finish() throws {
-        guard sender.finish() else { throw BenchmarkFailure("the schedules were not stored") }
+    func flush() throws {
+        guard writer.finish() else { throw BenchmarkFailure("the schedules were not stored") }
     }
 
-    func untilDecided() throws {
+    func waitUntilProcessed() throws {
         let partitions = (0..<Int32(bed.layout.lanes)).map {
             TopicPartition(bed.layout.name(of: .schedules), $0)
         }
@@ -154,8 +154,8 @@ private final class TimedOrders {
     }
 
     /// Calls `body` with each send that became visible.
-    func look(waitMilliseconds: Int32, _ body: ([UInt8]) throws -> Void) rethrows {
-        _ = watcher.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+    func poll(waitMilliseconds: Int32, forEach body: ([UInt8]) throws -> Void) rethrows {
+        _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         for index in 0..<batch.count {
             guard let value = [UInt8](copying: batch[index].value) else { continue }
             try body(value)
@@ -164,7 +164,7 @@ private final class TimedOrders {
     }
 
     /// Schedules at a steady rate. Each timer is due three seconds after it was scheduled.
-    func stream(_ rate: Int, seconds: Int) throws -> Latencies {
+    func measureStream(perSecond rate: Int, seconds: Int) throws -> Latencies {
         var latencies = Latencies()
         let count = rate * seconds
         let begun = Instant.now()
@@ -172,12 +172,12 @@ private final class TimedOrders {
         while latencies.seconds.count < count {
             let due = min(count, Int(Instant.now().seconds(since: begun) * Double(rate)))
             while sent < due {
-                send(10_000_000 + sent, .offset(3000))
+                schedule(number: 10_000_000 + sent, dueTime: .offset(3000))
                 sent += 1
             }
-            try look(waitMilliseconds: 1) { value in
+            try poll(waitMilliseconds: 1) { value in
                 let dueAt = try Send.decode(value, with: reader).acceptedAt
-                latencies.add(Double(WallTime.now().milliseconds - dueAt) / 1000)
+                latencies.append(Double(WallTime.now().milliseconds - dueAt) / 1000)
             }
             if begun.advanced(byMilliseconds: (seconds + 60) * 1000) < .now() {
                 throw BenchmarkFailure("\(count - latencies.seconds.count) timers were not seen")

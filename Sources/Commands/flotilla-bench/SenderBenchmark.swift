@@ -9,19 +9,19 @@ enum SenderBenchmark {
     static let target = 0.85
     static let memoryMiBMax = 200
 
-    static func run(_ arguments: [String]) throws {
-        let options = try SenderBenchmarkOptions(arguments)
-        try PinnedProcess.stay(on: 0)
-        let bench = try SenderUnderTest(options)
-        if options.backlog > 0 { return try bench.measureMemory(options.backlog) }
+    static func run(arguments: [String]) throws {
+        let options = try SenderBenchmarkOptions(parsing: arguments)
+        try PinnedProcess.pinThisProcess(to: 0)
+        let sender = try SenderUnderTest(options: options)
+        if options.backlog > 0 { return try sender.measureMemory(backlog: options.backlog) }
         print(
             "sender: \(grouped(Double(options.jobs))) jobs in sheets of \(options.jobsPerSheet), bodies of "
                 + "\(options.bodyBytes) bytes, 12 lanes, TLS 1.3, median [range] of \(options.rounds) rounds;"
         )
         print("processor seconds per 100,000 pushes of the whole process, Kafka's client included")
-        for _ in 0..<options.rounds { try bench.round() }
-        try bench.report()
-        try bench.measureLatency()
+        for _ in 0..<options.rounds { try sender.runRound() }
+        try sender.printReport()
+        try sender.measureLatency()
     }
 }
 
@@ -34,9 +34,9 @@ struct SenderBenchmarkOptions {
     var backlog = 0
     var brokers: [String]?
 
-    init(_ arguments: [String]) throws {
+    init(parsing arguments: [String]) throws {
         var arguments = arguments
-        brokers = try Bootstrap.take(from: &arguments)
+        brokers = try BootstrapOption.removeBrokers(from: &arguments)
         var rest = arguments[...]
         while let name = rest.popFirst() {
             guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else {

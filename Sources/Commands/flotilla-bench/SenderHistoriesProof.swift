@@ -4,12 +4,12 @@ internal import SenderHistories
 /// New random histories of senders, on all processors and with an optimized build. In a minute it runs far
 /// more than a test of a debug build can.
 enum SenderHistoriesProof {
-    private static let countUsual = 20_000
+    private static let historiesDefault = 20_000
     /// One in this many histories uses the production connection pools, because they cost more.
-    private static let joinedEvery: UInt64 = 10
+    private static let productionPoolsEvery: UInt64 = 10
 
-    static func run(_ arguments: [String]) throws {
-        var count = countUsual
+    static func run(arguments: [String]) throws {
+        var count = historiesDefault
         var first = UInt64.random(in: .min ... .max)
         var rest = arguments[...]
         while let name = rest.popFirst() {
@@ -24,11 +24,13 @@ enum SenderHistoriesProof {
         }
         let threads = ProcessInfo.processInfo.activeProcessorCount
         let began = Date()
-        let faults: [String] = try waiting { [first, count] in
+        let faults: [String] = try runBlocking { [first, count] in
             await withTaskGroup(of: [String].self, returning: [String].self) { group in
                 for thread in 0..<threads {
                     group.addTask {
-                        stride(from: thread, to: count, by: threads).flatMap { live($0, from: first) }
+                        stride(from: thread, to: count, by: threads).flatMap {
+                            runHistory(number: $0, firstSeed: first)
+                        }
                     }
                 }
                 return await group.reduce(into: []) { $0 += $1 }
@@ -42,10 +44,10 @@ enum SenderHistoriesProof {
         print("after every step, each job had its receipt, and no start was pushed twice")
     }
 
-    private static func live(_ number: Int, from first: UInt64) -> [String] {
+    private static func runHistory(number: Int, firstSeed first: UInt64) -> [String] {
         let seed = first &+ UInt64(number)
         let history = SenderHistory(
-            seed: seed, mayDie: seed / 2 % 2 == 0, isJoined: seed / 4 % joinedEvery == 0)
+            seed: seed, mayDie: seed / 2 % 2 == 0, usesRealPools: seed / 4 % productionPoolsEvery == 0)
         guard !history.faults.isEmpty else { return [] }
         return history.faults + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
     }

@@ -4,10 +4,10 @@ internal import SenderTesting
 
 /// The long form of the sender's kill test.
 enum SenderKillsProof {
-    static func run(_ arguments: [String]) throws {
+    static func run(arguments: [String]) throws {
         var arguments = arguments
-        let brokers = try Bootstrap.take(from: &arguments)
-        var plan = SenderKills.Plan()
+        let brokers = try BootstrapOption.removeBrokers(from: &arguments)
+        var plan = SenderKillTest.Plan()
         plan.jobs = 500_000
         plan.kills = 100
         plan.freezes = 20
@@ -40,8 +40,8 @@ enum SenderKillsProof {
                 + "\(plan.stops) SIGTERMs; \(brokers == nil ? plan.brokerKills : 0) kills of the broker, "
                 + "\(plan.apnsKills) of APNs")
         let (path, last) = (directory.path, plan)
-        let verdict = try waiting {
-            try await SenderKills(last, programs: programs, brokers: brokers, directory: path).run()
+        let verdict = try runBlocking {
+            try await SenderKillTest(plan: last, programs: programs, brokers: brokers, directory: path).run()
         }
         print(verdict.summary)
         guard verdict.faults.isEmpty else {

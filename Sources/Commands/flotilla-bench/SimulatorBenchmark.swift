@@ -11,7 +11,7 @@ internal import Telemetry
 /// processor 1.
 enum SimulatorBenchmark {
     /// The parts of the simulator that run.
-    private enum Kind: String, CaseIterable {
+    private enum SimulatorMode: String, CaseIterable {
         /// The server alone.
         case bare
         /// The default of `flotilla apns-simulator`: script, control API, and the journal in memory.
@@ -32,8 +32,10 @@ enum SimulatorBenchmark {
 
     private static let bodyBytes = 600
 
-    static func run(_ arguments: [String]) throws {
-        if arguments.first == "--server" { return try serve(Kind(rawValue: arguments[1]), arguments[2]) }
+    static func run(arguments: [String]) throws {
+        if arguments.first == "--server" {
+            return try serve(kind: SimulatorMode(rawValue: arguments[1]), directory: arguments[2])
+        }
         let pushes = arguments.first.flatMap { Int($0) } ?? 1_000_000
         var directory = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&directory) != nil else { throw BenchmarkFailure("cannot make a directory") }
@@ -43,28 +45,29 @@ enum SimulatorBenchmark {
         let token = ProviderToken.make(
             teamID: SimulatorCredentials.teamID, keyID: credentials.keyID, key: credentials.signingKey,
             at: .now())
-        for kind in Kind.allCases {
+        for kind in SimulatorMode.allCases {
             for streams in [100, 1_000] {
-                try round(kind, pushes: pushes, streams: streams, token: token, path: path)
+                try measureRound(kind: kind, pushes: pushes, streams: streams, token: token, path: path)
             }
         }
     }
 
-    private static func round(
-        _ kind: Kind, pushes: Int, streams: Int, token: String, path: String
+    private static func measureRound(
+        kind: SimulatorMode, pushes: Int, streams: Int, token: String, path: String
     ) throws {
         let server = try PinnedProcess(
-            [CommandLine.arguments[0], "apns-simulator", "--server", kind.rawValue, path], processor: 0,
+            command: [CommandLine.arguments[0], "apns-simulator", "--server", kind.rawValue, path],
+            processor: 0,
             output: path + "/server")
-        let port = try word("port ", of: server)
+        let port = try waitForOutput(after: "port ", in: server)
         let (body, paths) = (path + "/body", path + "/paths")
         let padding = String(repeating: "x", count: bodyBytes - 75)
         let payload =
             #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"x":"\#(padding)"}}}"#
         try payload.write(toFile: body, atomically: true, encoding: .utf8)
         // There is no apns-id, because h2load cannot vary it. The simulator makes one for each push.
-        let own = kind == .phones ? ["/3/device/" + (try word("token ", of: server))] : []
-        let all = own.isEmpty ? (0..<PushLoad.tokens).map(PushLoad.path) : own
+        let own = kind == .phones ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))] : []
+        let all = own.isEmpty ? (0..<PushLoad.tokenCount).map(PushLoad.path) : own
         let urls = all.map { "https://127.0.0.1:\(port)\($0)\n" }
         try urls.joined().write(toFile: paths, atomically: true, encoding: .utf8)
         let command = [
@@ -74,12 +77,12 @@ enum SimulatorBenchmark {
             "-H", "apns-expiration: 0", "-i", paths,
         ]
         let began = Instant.now()
-        let load = try PinnedProcess(command, processor: 1, output: path + "/load")
+        let load = try PinnedProcess(command: command, processor: 1, output: path + "/load")
         let loadCost = try load.wait()
         let seconds = Instant.now().seconds(since: began)
         let cost = server.stop()
-        guard load.text().contains("\(pushes) 2xx") else {
-            throw BenchmarkFailure("not every push was answered 200: \(load.text().suffix(800))")
+        guard load.outputText().contains("\(pushes) 2xx") else {
+            throw BenchmarkFailure("not every push was answered 200: \(load.outputText().suffix(800))")
         }
         let perProcessor = Double(pushes) / cost.processorSeconds
         print(
@@ -92,20 +95,20 @@ enum SimulatorBenchmark {
     }
 
     /// Returns the text behind a word at the start of one of the first lines.
-    private static func word(_ name: String, of server: PinnedProcess) throws -> String {
+    private static func waitForOutput(after name: String, in server: PinnedProcess) throws -> String {
         for _ in 0..<2_000 {
-            let lines = server.text().split(separator: "\n")
+            let lines = server.outputText().split(separator: "\n")
             if lines.last == "serving", let line = lines.first(where: { $0.hasPrefix(name) }) {
                 return String(line.dropFirst(name.count))
             }
             usleep(5_000)
         }
-        throw BenchmarkFailure("the simulator does not listen: \(server.text().suffix(500))")
+        throw BenchmarkFailure("the simulator does not listen: \(server.outputText().suffix(500))")
     }
 
-    private static func serve(_ kind: Kind?, _ path: String) throws {
+    private static func serve(kind: SimulatorMode?, directory path: String) throws {
         switch kind {
-        case nil: throw BenchmarkFailure("name one of \(Kind.allCases)")
+        case nil: throw BenchmarkFailure("name one of \(SimulatorMode.allCases)")
         case .bare:
             let loop = try EventLoop(name: "apns")
             try loop.start()
@@ -114,7 +117,7 @@ enum SimulatorBenchmark {
             let simulator = Simulator(
                 settings: settings, credentials: try SimulatorCredentials(directory: path), on: loop)
             try simulator.start()
-            announce(simulator.ports.production, nil)
+            printAddress(port: simulator.ports.production, token: nil)
             while simulator.ports.production > 0 { pause() }
         case .journal, .file, .records, .phones:
             var settings = SimulatorServiceSettings(directory: path)
@@ -128,7 +131,7 @@ enum SimulatorBenchmark {
                 settings.phones?.systems = [(OSVersion(26, 1), 1)]
             }
             let service = SimulatorService(settings: settings) {
-                announce($0.ports.production, $0.firstToken)
+                printAddress(port: $0.ports.production, token: $0.firstToken)
             }
             Task.detached {
                 do {
@@ -145,7 +148,7 @@ enum SimulatorBenchmark {
         }
     }
 
-    private static func announce(_ port: Int, _ token: PushToken?) {
+    private static func printAddress(port: Int, token: PushToken?) {
         print("port \(port)")
         if let token { print("token \(String(decoding: token.hex, as: UTF8.self))") }
         print("serving")

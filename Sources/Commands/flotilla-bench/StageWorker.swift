@@ -19,57 +19,61 @@ internal import Topics
 /// A stage in a separate process, for proofs and benchmarks. It runs as in `flotilla run` but without a
 /// catalog, and it can end at a given step.
 enum StageWorker {
-    static func runIngest(_ arguments: [String]) throws {
+    static func runIngest(arguments: [String]) throws {
         var settings = IngestSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
         // The batches are small, so that there are more steps at which the process can die.
         settings.batchRecordsMax = 2000
-        let options = try StageWorkerOptions(arguments)
+        let options = try StageWorkerOptions(parsing: arguments)
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
-        try run(options, "ingest") { [settings] environment, death in
+        try run(options: options, name: "ingest") { [settings] environment, death in
             IngestService(
                 settings, in: environment,
                 // A proof of the sweep does not wait until the clocks are watched for a minute.
                 settleMilliseconds: options.sweepMilliseconds == nil ? ClusterClock.settleMilliseconds : 0,
-                onStep: { death.reached($0.rawValue) })
+                onStep: { death.didReach(step: $0.rawValue) })
         }
     }
 
-    static func runPlanner(_ arguments: [String]) throws {
+    static func runPlanner(arguments: [String]) throws {
         var settings = FanOutSettings()
-        let options = try StageWorkerOptions(arguments)
+        let options = try StageWorkerOptions(parsing: arguments)
         settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
-        try run(options, "planner") { [settings] environment, death in
+        try run(options: options, name: "planner") { [settings] environment, death in
             FanOutService(
-                settings, in: environment, loops: [.planner], onPlannerStep: { death.reached($0.rawValue) })
+                settings, in: environment, loops: [.planner],
+                onPlannerStep: { death.didReach(step: $0.rawValue) })
         }
     }
 
-    static func runExpander(_ arguments: [String]) throws {
+    static func runExpander(arguments: [String]) throws {
         var settings = FanOutSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
         // The pages have the smallest size, so that there are more steps to die at, and the proof knows the
         // size of one.
         settings.pageRowsAtStart = AdaptivePageSize.rowsMin
         settings.pageMilliseconds = 1
-        try run(StageWorkerOptions(arguments), "expander") { [settings] environment, death in
+        try run(options: StageWorkerOptions(parsing: arguments), name: "expander") {
+            [settings] environment, death in
             FanOutService(
                 settings, in: environment, loops: [.expander], onPlannerStep: { _ in },
-                onExpanderStep: { death.reached($0.rawValue) })
+                onExpanderStep: { death.didReach(step: $0.rawValue) })
         }
     }
 
     /// Runs fan-out with the production settings.
-    static func runFanOut(_ arguments: [String]) throws {
+    static func runFanOut(arguments: [String]) throws {
         var settings = FanOutSettings()
-        let options = try StageWorkerOptions(arguments)
+        let options = try StageWorkerOptions(parsing: arguments)
         settings.jobsPerSheet = options.jobsPerSheet ?? settings.jobsPerSheet
-        try run(options, "fan-out") { [settings] environment, _ in FanOutService(settings, in: environment) }
+        try run(options: options, name: "fan-out") { [settings] environment, _ in
+            FanOutService(settings, in: environment)
+        }
     }
 
-    static func runSender(_ arguments: [String]) throws {
-        let options = try StageWorkerOptions(arguments)
+    static func runSender(arguments: [String]) throws {
+        let options = try StageWorkerOptions(parsing: arguments)
         var settings = SenderSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
         settings.keysDirectory = options.keys
@@ -80,33 +84,34 @@ enum StageWorker {
         settings.answerMilliseconds = options.answerMilliseconds ?? settings.answerMilliseconds
         settings.limits.settleMilliseconds =
             options.settleMilliseconds ?? settings.limits.settleMilliseconds
-        try run(options, "sender", apps: SenderBed.catalog) { [settings] environment, _ in
+        try run(options: options, name: "sender", apps: SenderTestApps.catalog) { [settings] environment, _ in
             SenderService(settings, in: environment)
         }
     }
 
-    static func runScheduler(_ arguments: [String]) throws {
+    static func runScheduler(arguments: [String]) throws {
         var settings = SchedulerSettings()
-        let options = try StageWorkerOptions(arguments)
+        let options = try StageWorkerOptions(parsing: arguments)
         settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
-        try run(options, "scheduler") { [settings] environment, death in
-            SchedulerService(settings, in: environment, onStep: { death.reached($0.rawValue) })
+        try run(options: options, name: "scheduler") { [settings] environment, death in
+            SchedulerService(settings, in: environment, onStep: { death.didReach(step: $0.rawValue) })
         }
     }
 
-    static func runInsight(_ arguments: [String]) throws {
+    static func runInsight(arguments: [String]) throws {
         var settings = InsightSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
         // The batches are small, so that there are more steps at which the process can die.
         settings.batchRecordsMax = 2000
-        try run(StageWorkerOptions(arguments), "insight") { [settings] environment, death in
-            InsightService(settings, in: environment, onStep: { death.reached($0.rawValue) })
+        try run(options: StageWorkerOptions(parsing: arguments), name: "insight") {
+            [settings] environment, death in
+            InsightService(settings, in: environment, onStep: { death.didReach(step: $0.rawValue) })
         }
     }
 
     private static func run(
-        _ options: StageWorkerOptions, _ name: String, apps: [String: App] = IngestBed.apps,
-        make: (StageEnvironment, DeathAtStep) -> any Stage
+        options: StageWorkerOptions, name: String, apps: [String: App] = TestBed.apps,
+        make: (StageEnvironment, StepKillTrigger) -> any Stage
     ) throws {
         // Signals must be blocked before a second thread exists.
         Signals.block()
@@ -118,7 +123,7 @@ enum StageWorker {
             slot: try ProcessSlot.acquire(under: options.data), sealingKeys: nil,
             catalog: { CatalogSnapshot(apps: apps) })
         let service = make(
-            environment, DeathAtStep(options))
+            environment, StepKillTrigger(options: options))
         let shutdown = Shutdown()
         Signals.watch(requesting: shutdown, reload: {}, exitNow: { _exit(1) })
         let services = ServiceRunner(
@@ -152,13 +157,13 @@ private struct StageWorkerOptions {
     var permits: Int?
     var answerMilliseconds: Int?
     var settleMilliseconds: Int?
-    var dieAtStep: Int?
-    var atTime = 1
+    var killAtStep: Int?
+    var occurrence = 1
     var afterStep: Int?
-    var isStop = false
+    var stopsInsteadOfKilling = false
     var sessionMilliseconds: Int?
 
-    init(_ arguments: [String]) throws {
+    init(parsing arguments: [String]) throws {
         var rest = arguments[...]
         while let name = rest.popFirst(), let value = rest.popFirst() {
             switch name {
@@ -175,10 +180,10 @@ private struct StageWorkerOptions {
             case "--permits": permits = Int(value)
             case "--answer-milliseconds": answerMilliseconds = Int(value)
             case "--settle-milliseconds": settleMilliseconds = Int(value)
-            case "--die-at-step": dieAtStep = Int(value)
-            case "--at-time": atTime = Int(value) ?? 1
+            case "--die-at-step": killAtStep = Int(value)
+            case "--at-time": occurrence = Int(value) ?? 1
             case "--after-step": afterStep = Int(value)
-            case "--stop-there": isStop = value == "1"
+            case "--stop-there": stopsInsteadOfKilling = value == "1"
             case "--session-milliseconds": sessionMilliseconds = Int(value)
             default: throw BenchmarkFailure("\(name) is not known")
             }
@@ -188,7 +193,7 @@ private struct StageWorkerOptions {
 }
 
 /// A trigger that ends the process as a power cut would, at one step, or stops it there.
-private final class DeathAtStep: Sendable {
+private final class StepKillTrigger: Sendable {
     private struct Countdown {
         var timesLeft: Int
         /// The number of the awaited step, or nil after it was reached.
@@ -199,13 +204,13 @@ private final class DeathAtStep: Sendable {
     private let signal: Int32
     private let countdown: TracedLock<Countdown>
 
-    init(_ options: StageWorkerOptions) {
-        step = options.dieAtStep
-        signal = options.isStop ? SIGSTOP : SIGKILL
-        countdown = TracedLock(Countdown(timesLeft: options.atTime, awaited: options.afterStep))
+    init(options: StageWorkerOptions) {
+        step = options.killAtStep
+        signal = options.stopsInsteadOfKilling ? SIGSTOP : SIGKILL
+        countdown = TracedLock(Countdown(timesLeft: options.occurrence, awaited: options.afterStep))
     }
 
-    func reached(_ step: Int) {
+    func didReach(step: Int) {
         let isTime = countdown.withLock { countdown in
             if step == countdown.awaited { countdown.awaited = nil }
             guard step == self.step, countdown.awaited == nil else { return false }

@@ -9,57 +9,67 @@ enum StoreBenchmark {
     private static let smallGroups = 4000
     private static let targets = (upserts: 200_000.0, scan: 10_000_000.0)
 
-    static func run(_ arguments: [String]) throws {
-        let options = try Options(arguments)
+    static func run(arguments: [String]) throws {
+        let options = try Options(parsing: arguments)
         print("store: \(grouped(Double(options.rows))) upserts in random order,")
-        print("\(grouped(Double(options.batch))) in a transaction, then scans by pages of 1,000; medians")
-        print("$ flotilla-bench store --rows \(options.rows) --batch \(options.batch) --runs \(options.runs)")
+        print(
+            "\(grouped(Double(options.rowsPerTransaction))) in a transaction, then scans by pages of 1,000; medians"
+        )
+        print(
+            "$ flotilla-bench store --rows \(options.rows) --batch \(options.rowsPerTransaction) --runs \(options.runs)"
+        )
         var inserts: [Usage] = []
         var updates: [Usage] = []
-        var scans: [Pace] = []
-        var smallScans: [Pace] = []
+        var scans: [RowRate] = []
+        var smallScans: [RowRate] = []
         var bytes = 0
         for run in 1...options.runs {
-            let directory = try temporaryDirectory()
-            defer { remove(directory) }
+            let directory = try makeTemporaryDirectory()
+            defer { removeStore(in: directory) }
             let environment = try LMDBEnvironment(directory: directory, tables: ["registry"])
-            inserts.append(try Usage.of { try upsert(environment, options) })
-            updates.append(try Usage.of { try upsert(environment, options) })
-            scans += try (0..<5).map { _ in try scan(environment, groups: 0..<1) }
-            smallScans += try (0..<5).map { _ in try scan(environment, groups: 1..<1001) }
+            inserts.append(try Usage.measure { try upsertRows(into: environment, options: options) })
+            updates.append(try Usage.measure { try upsertRows(into: environment, options: options) })
+            scans += try (0..<5).map { _ in try scanRows(of: environment, groups: 0..<1) }
+            smallScans += try (0..<5).map { _ in try scanRows(of: environment, groups: 1..<1001) }
             bytes = environment.sizes.usedBytes
             try environment.close()
             let rate = grouped(Double(options.rows) / inserts[run - 1].seconds)
             print("  run \(run): \(rate) inserts a second")
         }
-        line("insert", inserts.map { Pace(options.rows, $0) }, target: targets.upserts)
-        line("upsert again", updates.map { Pace(options.rows, $0) }, target: targets.upserts)
-        line("scan of one group of \(grouped(Double(options.rows / 5))) rows", scans, target: targets.scan)
-        line("scan of 1,000 small groups", smallScans, target: targets.scan)
+        printRate(
+            name: "insert", rates: inserts.map { RowRate(rows: options.rows, usage: $0) },
+            target: targets.upserts)
+        printRate(
+            name: "upsert again", rates: updates.map { RowRate(rows: options.rows, usage: $0) },
+            target: targets.upserts)
+        printRate(
+            name: "scan of one group of \(grouped(Double(options.rows / 5))) rows", rates: scans,
+            target: targets.scan)
+        printRate(name: "scan of 1,000 small groups", rates: smallScans, target: targets.scan)
         print(
             "  disk \(bytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)")
     }
 
     /// Rows per second, and rows per second of one core. On a busy machine only the second figure is
     /// repeatable.
-    private struct Pace {
+    private struct RowRate {
         let perSecond: Double
         let perCoreSecond: Double
 
-        init(_ rows: Int, _ usage: Usage) {
+        init(rows: Int, usage: Usage) {
             perSecond = Double(rows) / usage.seconds
             perCoreSecond = Double(rows) / usage.processorSeconds
         }
     }
 
-    private static func line(_ name: String, _ paces: [Pace], target: Double) {
+    private static func printRate(name: String, rates paces: [RowRate], target: Double) {
         let rate = paces.map(\.perSecond).median
         let ratio = (rate / target * 100).rounded() / 100
         print("  \(name): \(grouped(rate)) rows a second, \(ratio) of the \(grouped(target)) wanted")
         print("    a core-second: \(grouped(paces.map(\.perCoreSecond).median)) rows")
     }
 
-    private static func upsert(_ environment: LMDBEnvironment, _ options: Options) throws {
+    private static func upsertRows(into environment: LMDBEnvironment, options: Options) throws {
         let table = environment.table(named: "registry")
         var random = SplitMix64(state: 1)
         var batch = RowBatch()
@@ -67,11 +77,11 @@ enum StoreBenchmark {
         var written = 0
         while written < options.rows {
             batch.removeAll()
-            for _ in 0..<min(options.batch, options.rows - written) {
+            for _ in 0..<min(options.rowsPerTransaction, options.rows - written) {
                 let group = random.next() % 5 == 0 ? 0 : 1 + Int(random.next() % UInt64(smallGroups))
                 key.removeAll(keepingCapacity: true)
                 append(group: group, to: &key)
-                random.append(32 + Int(random.next() % 49), to: &key)
+                random.appendBytes(count: 32 + Int(random.next() % 49), to: &key)
                 batch.putChecked(key.span, value: key.span.extracting(last: 24))
             }
             if options.isSorted { batch.sort() }
@@ -84,18 +94,18 @@ enum StoreBenchmark {
         }
     }
 
-    private static func scan(_ environment: LMDBEnvironment, groups: Range<Int>) throws -> Pace {
+    private static func scanRows(of environment: LMDBEnvironment, groups: Range<Int>) throws -> RowRate {
         let table = environment.table(named: "registry")
         var rows = 0
         var sum = 0
-        let usage = try Usage.of {
+        let usage = try Usage.measure {
             for group in groups {
                 var prefix: [UInt8] = []
                 append(group: group, to: &prefix)
                 var range = KeyRange(prefix: prefix)
-                var isMore = true
-                while isMore {
-                    isMore = try environment.read { view throws(StoreError) in
+                var hasMore = true
+                while hasMore {
+                    hasMore = try environment.read { view throws(StoreError) in
                         try view.readPage(of: table, range: &range, rowsMax: 1000) { key, value in
                             rows += 1
                             sum &+= Int(value[0]) &+ key.count
@@ -105,7 +115,7 @@ enum StoreBenchmark {
             }
         }
         guard sum != 0 else { throw BenchmarkFailure("the scan found nothing") }
-        return Pace(rows, usage)
+        return RowRate(rows: rows, usage: usage)
     }
 
     /// Appends "app/group/" with a group of four digits.
@@ -119,11 +129,11 @@ enum StoreBenchmark {
 extension StoreBenchmark {
     private struct Options {
         var rows = 5_000_000
-        var batch = 100_000
+        var rowsPerTransaction = 100_000
         var runs = 3
         var isSorted = true
 
-        init(_ arguments: [String]) throws {
+        init(parsing arguments: [String]) throws {
             var rest = arguments[...]
             while let option = rest.popFirst() {
                 if option == "--unsorted" {
@@ -135,7 +145,7 @@ extension StoreBenchmark {
                 }
                 switch option {
                 case "--rows": rows = value
-                case "--batch": batch = value
+                case "--batch": rowsPerTransaction = value
                 case "--runs": runs = value
                 default:
                     throw BenchmarkFailure(
@@ -145,7 +155,7 @@ extension StoreBenchmark {
         }
     }
 
-    private static func temporaryDirectory() throws -> String {
+    private static func makeTemporaryDirectory() throws -> String {
         var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
             throw BenchmarkFailure("cannot create a directory in /tmp")
@@ -153,14 +163,14 @@ extension StoreBenchmark {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func remove(_ directory: String) {
+    private static func removeStore(in directory: String) {
         for name in ["data.mdb", "data.mdb-lock"] { unsafe unlink(directory + "/" + name) }
         unsafe rmdir(directory)
     }
 }
 
 extension SplitMix64 {
-    mutating func append(_ count: Int, to bytes: inout [UInt8]) {
+    mutating func appendBytes(count: Int, to bytes: inout [UInt8]) {
         var left = count
         while left > 0 {
             var word = next()

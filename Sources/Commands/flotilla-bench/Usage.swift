@@ -7,7 +7,7 @@ struct Usage {
     let seconds: Double
     let processorSeconds: Double
 
-    static func of(_ work: () throws -> Void) rethrows -> Usage {
+    static func measure(_ work: () throws -> Void) rethrows -> Usage {
         let start = Instant.now()
         let before = processorSeconds()
         try work()
@@ -18,8 +18,8 @@ struct Usage {
     private static func processorSeconds() -> Double {
         var usage = rusage()
         unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        func seconds(of time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(of: usage.ru_utime) + seconds(of: usage.ru_stime)
     }
 
     static func peakMemoryMiB() -> Int {

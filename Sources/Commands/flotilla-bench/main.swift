@@ -182,7 +182,7 @@ if arguments.contains("--help") {
     print(benchmark.usage)
     exit(0)
 }
-if benchmark.needsCluster, let given = TestCluster.given, !arguments.contains("--bootstrap") {
+if benchmark.needsCluster, let given = TestCluster.environmentBrokers, !arguments.contains("--bootstrap") {
     arguments += ["--bootstrap", given.joined(separator: ",")]
 }
 // Programs that this process starts would refuse the variable as an unknown setting.

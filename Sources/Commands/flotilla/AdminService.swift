@@ -15,7 +15,7 @@ final class AdminService: Service {
     private let stages: [any Stage]
 
     /// - Parameter stages: The process is not ready while one of these stages reports an obstacle.
-    init(_ settings: ResolvedSettings, stages: [any Stage] = []) {
+    init(settings: ResolvedSettings, stages: [any Stage] = []) {
         listen = settings[ProcessSettings.self].adminListen
         self.stages = stages
     }

@@ -28,50 +28,51 @@ extension Command {
             ("--json", false, "prints one JSON object per line instead of a table"),
         ] + UserProofChange.options
     ) { invocation in
-        let verb = invocation.words.first ?? "list"
-        let rest = invocation.words.dropFirst()
+        let verb = invocation.positionals.first ?? "list"
+        let rest = invocation.positionals.dropFirst()
         if invocation.options["--certificate"] != nil {
-            throw Refusal(status: .usage, "--certificate \(AppDocument.certificateProblem)")
+            throw CommandError(status: .usage, "--certificate \(AppDocument.certificateProblem)")
         }
         guard ["list", "show", "create", "update", "delete", "user-proof"].contains(verb),
             rest.count == (verb == "list" ? 0 : 1)
         else {
-            throw Refusal(
+            throw CommandError(
                 status: .usage, "use list, or show, create, update, delete or user-proof with one app")
         }
-        let catalog = try CatalogAccess(invocation.settings)
+        let catalog = try CatalogAccess(settings: invocation.settings)
         let id = rest.first ?? ""
         switch verb {
         case "create":
-            guard catalog.catalog.apps[id] == nil else {
-                throw Refusal(
+            guard catalog.snapshot.apps[id] == nil else {
+                throw CommandError(
                     status: .usage, "there is an app \(id) already; change it with `flotilla apps update`")
             }
-            let app = try AppOptions(invocation).app(id, from: nil)
-            try catalog.writer().put(app, action: "app.create", now: .now())
-            AppLines([app]).show(invocation)
+            let app = try AppOptions(of: invocation).app(id: id, basedOn: nil)
+            try catalog.makeWriter().put(app, action: "app.create", now: .now())
+            AppsOutput([app]).show(for: invocation)
         case "update":
-            let app = try AppOptions(invocation).app(id, from: catalog.document(of: id))
-            try catalog.writer().put(app, action: "app.update", now: .now())
-            AppLines([app]).show(invocation)
-        case "delete": try delete(catalog.app(id), in: catalog, isSure: invocation.options["--yes"] != nil)
+            let app = try AppOptions(of: invocation).app(id: id, basedOn: catalog.document(of: id))
+            try catalog.makeWriter().put(app, action: "app.update", now: .now())
+            AppsOutput([app]).show(for: invocation)
+        case "delete":
+            try deleteApp(catalog.app(id: id), in: catalog, isConfirmed: invocation.options["--yes"] != nil)
         case "user-proof":
-            try UserProofChange(invocation, of: try catalog.document(of: id), in: catalog).run()
-        case "show": AppLines([try catalog.app(id)]).show(invocation)
-        default: AppLines(catalog.catalog.apps.values.sorted { $0.id < $1.id }).show(invocation)
+            try UserProofChange(for: invocation, of: try catalog.document(of: id), in: catalog).run()
+        case "show": AppsOutput([try catalog.app(id: id)]).show(for: invocation)
+        default: AppsOutput(catalog.snapshot.apps.values.sorted { $0.id < $1.id }).show(for: invocation)
         }
     }
 
-    private static func delete(_ app: App, in catalog: CatalogAccess, isSure: Bool) throws {
-        let keys = catalog.catalog.keys(of: app.id)
-        guard isSure else {
-            throw Refusal(
+    private static func deleteApp(_ app: App, in catalog: CatalogAccess, isConfirmed: Bool) throws {
+        let keys = catalog.snapshot.keys(of: app.id)
+        guard isConfirmed else {
+            throw CommandError(
                 status: .usage,
                 "deleting \(app.id) rejects all its phones and its \(keys.count) keys from now on; confirm with --yes"
             )
         }
-        try catalog.writer().delete(
-            app, withKeys: keys, parts: catalog.catalog.otherRecordKeys(of: app.id), now: .now())
+        try catalog.makeWriter().delete(
+            app, withKeys: keys, parts: catalog.snapshot.otherRecordKeys(of: app.id), now: .now())
         print("deleted \(app.id) and \(keys.count) keys")
     }
 }
@@ -80,44 +81,46 @@ extension Command {
 private struct AppOptions {
     private let options: [String: String]
 
-    init(_ invocation: Invocation) { options = invocation.options }
+    init(of invocation: Invocation) { options = invocation.options }
 
-    func app(_ id: String, from old: App?) throws -> App {
+    func app(id: String, basedOn old: App?) throws -> App {
         do {
             var base = old
-            if let file = options["--file"] { base = try AppDocument.parse(Self.read(file), id: id) }
-            var app = try AppDocument.parse(document(over: base), id: id)
+            if let file = options["--file"] {
+                base = try AppDocument.parse(Self.contents(ofFile: file), id: id)
+            }
+            var app = try AppDocument.parse(document(basedOn: base), id: id)
             // The document holds no secrets, so the stored user proof stays.
             app.userProof = old?.userProof
             return app
         } catch let error as JSONError {
             let lines = error.problems.map { "app \(id): \($0)" }
-            throw Refusal(status: .dataError, lines.joined(separator: "\n"))
+            throw CommandError(status: .dataError, lines.joined(separator: "\n"))
         }
     }
 
-    private func document(over base: App?) -> [UInt8] {
+    private func document(basedOn base: App?) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
-        func field(_ name: StaticString, _ flag: String, before old: String?) {
+        func writeField(_ name: StaticString, flag: String, stored old: String?) {
             guard let value = options[flag] ?? old else { return }
             json.name(name)
             json.value(value)
         }
-        field("bundleId", "--bundle-id", before: base?.bundleID)
-        field("teamId", "--team-id", before: base?.teamID)
+        writeField("bundleId", flag: "--bundle-id", stored: base?.bundleID)
+        writeField("teamId", flag: "--team-id", stored: base?.teamID)
         if let file = options["--key-id"], file.contains(".") {
             // The value has a dot, so the caller meant a file. The decoder refuses this field and explains
             // why.
             json.name(file.hasSuffix(".p8") ? "p8" : "certificate")
             json.value(file)
         } else {
-            field("keyId", "--key-id", before: base?.keyID)
+            writeField("keyId", flag: "--key-id", stored: base?.keyID)
         }
         json.name("environments")
         json.beginArray()
-        let named = options["--environments"]?.split(separator: ",").map(String.init)
-        for environment in named ?? base?.environments.map(\.rawValue) ?? ["production"] {
+        let namedEnvironments = options["--environments"]?.split(separator: ",").map(String.init)
+        for environment in namedEnvironments ?? base?.environments.map(\.rawValue) ?? ["production"] {
             json.value(environment)
         }
         json.endArray()
@@ -129,21 +132,21 @@ private struct AppOptions {
         return json.bytes
     }
 
-    private static func read(_ file: String) throws -> [UInt8] {
+    private static func contents(ofFile file: String) throws -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw Refusal(status: .noInput, "cannot read \(file); name a JSON file with --file")
+            throw CommandError(status: .noInput, "cannot read \(file); name a JSON file with --file")
         }
         return Array(data)
     }
 }
 
 /// The output of apps, for people and for programs.
-private struct AppLines {
+private struct AppsOutput {
     private let apps: [App]
 
     init(_ apps: [App]) { self.apps = apps }
 
-    func show(_ invocation: Invocation) {
+    func show(for invocation: Invocation) {
         if invocation.options["--json"] != nil {
             for var app in apps {
                 // The output is what `--file` accepts. It shows no secrets, not even sealed ones.
@@ -153,12 +156,12 @@ private struct AppLines {
         } else if apps.isEmpty {
             print("no app yet; `flotilla apps create --help` says how to make one")
         } else {
-            let heads = ["app", "bundle id", "environments", "team", "key", "activity types"]
-            print(Table(heads, apps.map(cells)).text)
+            let headers = ["app", "bundle id", "environments", "team", "key", "activity types"]
+            print(Table(headers: headers, rows: apps.map(cells)).text)
         }
     }
 
-    private func cells(_ app: App) -> [String] {
+    private func cells(of app: App) -> [String] {
         [
             app.id, app.bundleID, app.environments.map(\.rawValue).joined(separator: ","), app.teamID,
             app.keyID,

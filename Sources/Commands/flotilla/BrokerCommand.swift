@@ -11,7 +11,7 @@ enum BrokerFlush: String, CaseIterable, SettingValue {
 }
 
 extension BrokerSettings: OperatorSettings {
-    package static let declared = SettingsGroup(prefix: "broker", defaults: ofOperator) { declare in
+    package static let declared = SettingsGroup(prefix: "broker", defaults: operatorDefaults) { declare in
         declare(
             "data", sets: \.dataDirectory,
             "directory with the embedded broker's records; created if it is missing")
@@ -33,7 +33,7 @@ extension BrokerSettings: OperatorSettings {
     }
 
     /// The defaults of the command: Kafka's own port.
-    private static var ofOperator: BrokerSettings {
+    private static var operatorDefaults: BrokerSettings {
         var settings = BrokerSettings(dataDirectory: "")
         settings.port = 9092
         return settings
@@ -67,13 +67,13 @@ extension Command {
         example: "flotilla broker --data /var/lib/flotilla/broker --listen 127.0.0.1:9092",
         namespace: "broker", settings: ["broker.", "admin.", "log.", "lifecycle."], runsUntilStopped: true
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         let settings = invocation.settings[BrokerSettings.self]
         guard !settings.dataDirectory.isEmpty else {
-            throw Refusal(status: .usage, "broker.data is not set; name a directory with --data")
+            throw CommandError(status: .usage, "broker.data is not set; name a directory with --data")
         }
-        let process = RunningProcess(invocation.settings)
-        let admin = AdminService(invocation.settings)
+        let process = RunningProcess(settings: invocation.settings)
+        let admin = AdminService(settings: invocation.settings)
         let service = BrokerService(settings: settings)
         try await process.run([admin, service]) { admin.beginServing() }
     }

@@ -10,36 +10,36 @@ internal import Topics
 
 /// The catalog as a command sees it: read once to its end, and written together with a line in the audit.
 struct CatalogAccess {
-    let catalog: CatalogSnapshot
+    let snapshot: CatalogSnapshot
     private let settings: ResolvedSettings
 
-    init(_ settings: ResolvedSettings) throws {
+    init(settings: ResolvedSettings) throws {
         self.settings = settings
-        let topic = TopicLayout(settings).name(of: .catalog)
-        catalog = try CatalogReader.readToEnd(settings[KafkaSettings.self], topic: topic, metrics: Metrics())
+        let topic = TopicLayout(settings: settings).name(of: .catalog)
+        snapshot = try CatalogReader.readToEnd(settings[KafkaSettings.self], topic: topic, metrics: Metrics())
     }
 
-    func writer() throws -> CatalogWriter {
-        let layout = TopicLayout(settings)
+    func makeWriter() throws -> CatalogWriter {
+        let layout = TopicLayout(settings: settings)
         return try CatalogWriter(
             settings[KafkaSettings.self], catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
             author: Self.author, metrics: Metrics())
     }
 
     /// Returns the app as it was written, without the activity types that have their own records.
-    func document(of id: String) throws -> App { try catalog(id) { $0.documents[id] } }
+    func document(of id: String) throws -> App { try requireApp(id: id) { $0.documents[id] } }
 
     /// Returns the app with all its activity types.
-    func app(_ id: String) throws -> App { try catalog(id) { $0.apps[id] } }
+    func app(id: String) throws -> App { try requireApp(id: id) { $0.apps[id] } }
 
-    private func catalog(_ id: String, _ find: (CatalogSnapshot) -> App?) throws -> App {
-        if let app = find(catalog) { return app }
-        if let reason = catalog.unusableRecords[
+    private func requireApp(id: String, lookup find: (CatalogSnapshot) -> App?) throws -> App {
+        if let app = find(snapshot) { return app }
+        if let reason = snapshot.unusableRecords[
             String(decoding: RecordKey.join("app", id, ""), as: UTF8.self)]
         {
-            throw Refusal(status: .dataError, "the record of app \(id) cannot be read: \(reason)")
+            throw CommandError(status: .dataError, "the record of app \(id) cannot be read: \(reason)")
         }
-        throw Refusal(status: .usage, "there is no app \(id); `flotilla apps` lists them")
+        throw CommandError(status: .usage, "there is no app \(id); `flotilla apps` lists them")
     }
 
     /// The operator's user name and the host name, for the audit.

@@ -20,7 +20,7 @@ struct Command: Sendable {
 
     static func named(_ name: String) -> Command? { all.first { $0.name == name } }
 
-    static func unknown(_ name: String) -> String {
+    static func unknownCommandMessage(for name: String) -> String {
         "there is no command \(name); `flotilla --help` lists them"
     }
 

@@ -12,7 +12,7 @@ extension Command {
             ("--markdown", false, "prints the table of settings for the operator's book"),
         ]
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         if invocation.options["--markdown"] != nil {
             print(AllSettings.schema.markdown, terminator: "")
         } else if invocation.options["--show"] != nil {
@@ -23,7 +23,7 @@ extension Command {
                 print("\(key.padded(to: keyWidth))  \(value.padded(to: valueWidth))  \(origin)")
             }
         } else {
-            throw Refusal(status: .usage, "use --show or --markdown")
+            throw CommandError(status: .usage, "use --show or --markdown")
         }
     }
 }

@@ -4,18 +4,18 @@ internal import Lifecycle
 extension Invocation {
     /// Returns if the person answers yes or passed `--yes`, and throws otherwise.
     func confirm(orElse nothingDone: String) throws {
-        let isSaid = options["--yes"] != nil
-        if !isSaid { print("Continue? Type yes: ", terminator: "") }
+        let isConfirmed = options["--yes"] != nil
+        if !isConfirmed { print("Continue? Type yes: ", terminator: "") }
         // If standard output is a file, the plan must be written to it before the first line of progress.
         fflush(nil)
-        if isSaid { return }
+        if isConfirmed { return }
         guard readLine() == "yes" else {
-            throw Refusal(status: .usage, "\(nothingDone); use --yes to skip this question")
+            throw CommandError(status: .usage, "\(nothingDone); use --yes to skip this question")
         }
     }
 
     /// Writes to standard error, because a program may read standard output.
-    func tellProgress(_ text: String) {
-        StandardError.tell(text)
+    func printProgress(_ text: String) {
+        StandardError.printLine(text)
     }
 }

@@ -4,12 +4,12 @@ internal import Lifecycle
 /// The directory for the files of a process. It is created if it is missing. Only its owner can read it,
 /// because state files hold push tokens.
 enum DataDirectory {
-    static func make(_ path: String) throws -> String {
+    static func create(at path: String) throws -> String {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Refusal(
+            throw CommandError(
                 status: .cannotCreate,
                 "cannot create the data directory \(path); name another one with --data")
         }
@@ -17,11 +17,11 @@ enum DataDirectory {
     }
 
     /// Returns the default if no directory is configured: `flotilla` in the user's state directory.
-    static func ofUser() throws -> String {
+    static func defaultPath() throws -> String {
         let environment = ProcessInfo.processInfo.environment
         let state = environment["XDG_STATE_HOME"] ?? environment["HOME"].map { $0 + "/.local/state" }
         guard let state else {
-            throw Refusal(
+            throw CommandError(
                 status: .usage, "there is no home directory for the data; name a directory with --data")
         }
         return state + "/flotilla"

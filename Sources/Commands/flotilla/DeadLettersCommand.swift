@@ -31,63 +31,67 @@ extension Command {
             ("--json", false, "prints one JSON object per line instead of a table"),
         ]
     ) { invocation in
-        let words = Array(invocation.words.dropFirst())
-        let filter = try invocation.letterFilter(names: words)
-        switch invocation.words.first ?? "list" {
-        case "list" where words.isEmpty: try list(filter, invocation)
-        case "show" where words.count == 1: try show(filter, invocation)
-        case "redrive": try redrive(filter, invocation)
-        case "discard": try discard(filter, invocation)
+        let words = Array(invocation.positionals.dropFirst())
+        let filter = try invocation.deadLetterFilter(ids: words)
+        switch invocation.positionals.first ?? "list" {
+        case "list" where words.isEmpty: try list(matching: filter, for: invocation)
+        case "show" where words.count == 1: try show(matching: filter, for: invocation)
+        case "redrive": try redrive(matching: filter, for: invocation)
+        case "discard": try discard(matching: filter, for: invocation)
         default:
-            throw Refusal(status: .usage, "use list, show with one dead letter, redrive, or discard")
+            throw CommandError(status: .usage, "use list, show with one dead letter, redrive, or discard")
         }
     }
 
     // MARK: List and show
 
-    private static func list(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
-        let limit = try invocation.letterLimit()
-        let box = try invocation.letterBox()
+    private static func list(matching filter: DeadLetterFilter, for invocation: Invocation) throws {
+        let limit = try invocation.deadLetterLimit()
+        let deadLetters = try invocation.deadLetterTopic()
         let isSettledShown = invocation.options["--settled"] != nil
         func isShown(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
             isSettledShown || state == .open || state == .doubtful
         }
         if invocation.options["--each"] != nil {
-            var lines: [LetterLine] = []
-            var more = 0
-            try box.forEach(matching: filter) { letter, state in
+            var lines: [DeadLetterOutput] = []
+            var omittedCount = 0
+            try deadLetters.forEach(matching: filter) { letter, state in
                 guard isShown(state) else { return }
-                if lines.count < limit { lines.append(LetterLine(letter, state)) } else { more += 1 }
+                if lines.count < limit {
+                    lines.append(DeadLetterOutput(of: letter, state: state))
+                } else {
+                    omittedCount += 1
+                }
             }
-            return LetterLine.show(lines, more: more, invocation)
+            return DeadLetterOutput.showList(of: lines, omittedCount: omittedCount, for: invocation)
         }
         var summary = DeadLetterSummary()
-        try box.forEach(matching: filter) { letter, state in
+        try deadLetters.forEach(matching: filter) { letter, state in
             if isShown(state) { summary.add(letter, state: state) }
         }
-        LetterSums(summary).show(invocation)
+        DeadLetterSummaryOutput(summary).show(for: invocation)
     }
 
-    private static func show(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
-        var found: LetterLine?
-        try invocation.letterBox().forEach(matching: filter) { letter, state in
-            found = LetterLine(letter, state)
+    private static func show(matching filter: DeadLetterFilter, for invocation: Invocation) throws {
+        var found: DeadLetterOutput?
+        try invocation.deadLetterTopic().forEach(matching: filter) { letter, state in
+            found = DeadLetterOutput(of: letter, state: state)
         }
         guard let found else {
-            throw Refusal(
+            throw CommandError(
                 status: .noInput,
                 "there is no such dead letter; `flotilla dead-letters list --each` shows their names")
         }
-        found.showAll(invocation)
+        found.showDetails(for: invocation)
     }
 
     // MARK: Redrive and discard
 
-    private static func redrive(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
-        try invocation.refuseEverything(filter)
+    private static func redrive(matching filter: DeadLetterFilter, for invocation: Invocation) throws {
+        try invocation.requireSelection(in: filter)
         let redrive = Redrive(
-            deadLetters: try invocation.letterBox(), filter: filter, author: CatalogAccess.author,
-            run: Invocation.freshRun())
+            deadLetters: try invocation.deadLetterTopic(), filter: filter, author: CatalogAccess.author,
+            run: Invocation.newRunID())
         let planned = try redrive.preview()
         let isJSON = invocation.options["--json"] != nil
         if !isJSON { print(RedriveReport(planned).text(isDone: false)) }
@@ -99,19 +103,19 @@ extension Command {
             try invocation.confirm(orElse: "nothing was sent again")
         }
         let done = try redrive.execute { tally in
-            invocation.tellProgress("\(tally.letters) of \(planned.letters) dead letters sent again")
+            invocation.printProgress("\(tally.letters) of \(planned.letters) dead letters sent again")
         }
         print(isJSON ? RedriveReport(done).json(isDone: true) : RedriveReport(done).text(isDone: true))
     }
 
-    private static func discard(_ filter: DeadLetterFilter, _ invocation: Invocation) throws {
-        try invocation.refuseEverything(filter)
+    private static func discard(matching filter: DeadLetterFilter, for invocation: Invocation) throws {
+        try invocation.requireSelection(in: filter)
         let discard = Discard(
-            deadLetters: try invocation.letterBox(), filter: filter, author: CatalogAccess.author,
-            run: Invocation.freshRun())
+            deadLetters: try invocation.deadLetterTopic(), filter: filter, author: CatalogAccess.author,
+            run: Invocation.newRunID())
         let (letters, busy) = try discard.preview()
         let isJSON = invocation.options["--json"] != nil
-        func report(_ count: Int, isDone: Bool) {
+        func printResult(count: Int, isDone: Bool) {
             if isJSON {
                 var line = JSONLine()
                 line.field(isDone ? "discarded" : "wouldDiscard", Int64(count))
@@ -122,47 +126,47 @@ extension Command {
                 if busy > 0, !isDone { print("\(busy) stay, because a redrive of them has begun") }
             }
         }
-        let isDry = invocation.options["--dry-run"] != nil
-        if isDry || !isJSON { report(letters, isDone: false) }
-        if isDry { return }
+        let isDryRun = invocation.options["--dry-run"] != nil
+        if isDryRun || !isJSON { printResult(count: letters, isDone: false) }
+        if isDryRun { return }
         if letters > 0 { try invocation.confirm(orElse: "nothing was discarded") }
-        report(
-            try discard.execute { invocation.tellProgress("\($0) of \(letters) letters discarded") },
+        printResult(
+            count: try discard.execute { invocation.printProgress("\($0) of \(letters) letters discarded") },
             isDone: true)
     }
 }
 
 extension Invocation {
-    static func freshRun() -> String { "a" + Hex.text(of: Random.bytes(count: 6)) }
+    static func newRunID() -> String { "a" + Hex.text(of: Random.bytes(count: 6)) }
 
-    fileprivate func letterFilter(names: [String]) throws -> DeadLetterFilter {
+    fileprivate func deadLetterFilter(ids: [String]) throws -> DeadLetterFilter {
         var filter = DeadLetterFilter()
         if let app = options["--app"] {
             guard AppIDRules.problem(app) == nil else {
-                throw Refusal(status: .usage, "--app is not an app id")
+                throw CommandError(status: .usage, "--app is not an app id")
             }
             filter.app = app
         }
         filter.stage = options["--stage"]
         filter.code = options["--reason"]
-        filter.since = try time("--since")
-        filter.until = try time("--until")
-        guard names.count <= DeadLetterFilter.idsMax else {
-            throw Refusal(status: .usage, "name at most \(DeadLetterFilter.idsMax) letters")
+        filter.since = try time(ofOption: "--since")
+        filter.until = try time(ofOption: "--until")
+        guard ids.count <= DeadLetterFilter.idsMax else {
+            throw CommandError(status: .usage, "name at most \(DeadLetterFilter.idsMax) letters")
         }
-        for text in names {
-            guard let name = DeadLetterID(text) else {
-                throw Refusal(
+        for text in ids {
+            guard let id = DeadLetterID(text) else {
+                throw CommandError(
                     status: .usage,
                     "\(text) is not the name of a dead letter; a name is partition and offset: 3/1042")
             }
-            filter.ids.insert(name)
+            filter.ids.insert(id)
         }
         return filter
     }
 
     /// Returns milliseconds since 1970. The option's value is a date, or a period before now.
-    func time(_ option: String) throws -> Int64? {
+    func time(ofOption option: String) throws -> Int64? {
         guard let text = options[option] else { return nil }
         let now = WallTime.now().milliseconds
         if let ago = Milliseconds(settingText: text) { return max(0, now - Int64(ago.count)) }
@@ -170,25 +174,25 @@ extension Invocation {
             unsafe UTCDate.seconds(iso8601: $0)
         }
         guard let seconds, seconds >= 0 else {
-            throw Refusal(
+            throw CommandError(
                 status: .usage,
                 "\(option) must be \(Milliseconds.typeDescription), or a date such as 2026-11-20T20:00:00Z")
         }
         return seconds * 1_000
     }
 
-    fileprivate func letterLimit() throws -> Int {
+    fileprivate func deadLetterLimit() throws -> Int {
         guard let text = options["--limit"] else { return 100 }
         guard let limit = Int(text), (1...10_000).contains(limit) else {
-            throw Refusal(status: .usage, "--limit must be a number from 1 to 10000")
+            throw CommandError(status: .usage, "--limit must be a number from 1 to 10000")
         }
         return limit
     }
 
     /// Refuses a call without a filter, because such a call is usually a mistake.
-    fileprivate func refuseEverything(_ filter: DeadLetterFilter) throws {
+    fileprivate func requireSelection(in filter: DeadLetterFilter) throws {
         guard !filter.isAll || options["--every"] != nil else {
-            throw Refusal(
+            throw CommandError(
                 status: .usage,
                 "select dead letters with their names, --app, --stage, --reason, --since, --until, or --every"
             )
@@ -197,8 +201,8 @@ extension Invocation {
 
     /// Returns access to the dead letters. Throws at once if the cluster, the topic or the number of lanes is
     /// wrong.
-    func letterBox() throws -> DeadLetterTopic {
-        let layout = TopicLayout(settings)
+    func deadLetterTopic() throws -> DeadLetterTopic {
+        let layout = TopicLayout(settings: settings)
         let kafka = settings[KafkaSettings.self]
         try layout.require([.deadLetters], on: AdminClient(settings: kafka, log: .silent, metrics: Metrics()))
         return DeadLetterTopic(settings: kafka, layout: layout)

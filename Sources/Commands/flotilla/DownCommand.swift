@@ -12,27 +12,28 @@ extension Command {
         namespace: "up", settings: ["up.", "lifecycle."],
         options: [("--demo", false, "stops the demonstration if no data directory is named")]
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         let data = try dataDirectory(
-            invocation.settings, isDemo: invocation.options["--demo"] != nil)
+            settings: invocation.settings, isDemo: invocation.options["--demo"] != nil)
         guard let process = DirectoryLock.holder(of: data) else {
             print("nothing runs in \(data)")
             return
         }
         guard kill(process, SIGTERM) == 0 || errno == ESRCH else {
-            throw Refusal(
+            throw CommandError(
                 status: .noPermission,
                 "no permission to stop process \(process), which runs in \(data); run this as its user or as root"
             )
         }
         // The process ends itself at its own limit. The kernel gets one second more.
-        let limit = invocation.settings[ProcessSettings.self].drainMilliseconds + 1_000
-        let end = Instant.now().advanced(byMilliseconds: limit)
+        let limitMilliseconds = invocation.settings[ProcessSettings.self].drainMilliseconds + 1_000
+        let deadline = Instant.now().advanced(byMilliseconds: limitMilliseconds)
         while DirectoryLock.holder(of: data) == process {
-            guard Instant.now() < end else {
-                throw Refusal(
+            guard Instant.now() < deadline else {
+                throw CommandError(
                     status: .unavailable,
-                    "process \(process) got SIGTERM and has not ended after \(limit) ms; see its log")
+                    "process \(process) got SIGTERM and has not ended after \(limitMilliseconds) ms; see its log"
+                )
             }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -17,16 +17,16 @@ struct Flotilla {
         // A command that answers and exits ends at Ctrl-C like any other program.
         if arguments.first.flatMap(Command.named)?.runsUntilStopped ?? false { Signals.block() }
         Task.detached {
-            let status = await run(arguments)
+            let status = await runCommand(arguments: arguments)
             exit(status.rawValue)
         }
         Signals.sleepForever()
     }
 
     @concurrent
-    private static func run(_ arguments: [String]) async -> ExitStatus {
+    private static func runCommand(arguments: [String]) async -> ExitStatus {
         guard let name = arguments.first else {
-            complain(Help.overview)
+            printError(Help.overview)
             return .usage
         }
         if name == "--help" || name == "help" {
@@ -38,7 +38,7 @@ struct Flotilla {
             return .success
         }
         guard let command = Command.named(name) else {
-            complain("flotilla: " + Command.unknown(name))
+            printError("flotilla: " + Command.unknownCommandMessage(for: name))
             return .usage
         }
         let rest = Array(arguments.dropFirst())
@@ -47,15 +47,15 @@ struct Flotilla {
             return .success
         }
         do {
-            try await command.run(Invocation(command, rest))
+            try await command.run(Invocation(of: command, arguments: rest))
             return .success
         } catch {
-            for line in "\(error)".split(separator: "\n") { complain("flotilla \(name): \(line)") }
+            for line in "\(error)".split(separator: "\n") { printError("flotilla \(name): \(line)") }
             return ExitStatus(of: error)
         }
     }
 
-    private static func complain(_ text: String) {
-        StandardError.tell(text)
+    private static func printError(_ text: String) {
+        StandardError.printLine(text)
     }
 }

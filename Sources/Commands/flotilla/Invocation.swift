@@ -5,11 +5,11 @@ internal import Settings
 
 /// One call of a command: its words and options, and the settings from flags, environment, file and defaults.
 struct Invocation: Sendable {
-    let words: [String]
+    let positionals: [String]
     let options: [String: String]
     let settings: ResolvedSettings
 
-    init(_ command: Command, _ arguments: [String]) throws {
+    init(of command: Command, arguments: [String]) throws {
         let known = Dictionary(uniqueKeysWithValues: command.options.map { ($0.flag, $0.takesValue) })
         let environment = ProcessInfo.processInfo.environment
         let parsed: CommandLineArguments
@@ -17,36 +17,36 @@ struct Invocation: Sendable {
             parsed = try CommandLineArguments(
                 arguments, schema: AllSettings.schema, namespace: command.namespace, options: known)
         } catch {
-            throw Refusal(
+            throw CommandError(
                 status: .usage, "\(error)\nsee `flotilla \(command.name) --help`")
         }
-        words = parsed.positionals
+        positionals = parsed.positionals
         options = parsed.options
         do {
             settings = try ResolvedSettings(
                 schema: AllSettings.schema, file: parsed.settingsFile ?? environment[settingsFileVariable],
                 environment: environment, flags: parsed.flags)
         } catch {
-            throw Refusal(status: .configuration, "\(error)")
+            throw CommandError(status: .configuration, "\(error)")
         }
     }
 
     /// Returns the app that `--app` names.
-    func app() throws -> String {
+    func requireApp() throws -> String {
         guard let app = options["--app"], AppIDRules.problem(app) == nil else {
-            throw Refusal(status: .usage, "name the app with --app")
+            throw CommandError(status: .usage, "name the app with --app")
         }
         return app
     }
 
     /// Throws if there are words, for commands that take none.
-    func refuseWords() throws {
-        if let word = words.first { throw Refusal(status: .usage, "unexpected word \(word)") }
+    func requireNoPositionals() throws {
+        if let word = positionals.first { throw CommandError(status: .usage, "unexpected word \(word)") }
     }
 }
 
 /// An error of a command that cannot be carried out, with the reason.
-struct Refusal: FatalError {
+struct CommandError: FatalError {
     let exitStatus: ExitStatus
     let description: String
 

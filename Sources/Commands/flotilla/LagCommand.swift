@@ -14,34 +14,34 @@ extension Command {
     ) { invocation in
         let admin = try AdminClient(
             settings: invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
-        let rows = try LagRow.all(invocation.words, of: admin)
+        let rows = try LagRow.rows(ofGroups: invocation.positionals, from: admin)
         if invocation.options["--json"] != nil {
             for row in rows { print(row.json) }
         } else if rows.isEmpty {
             print("no group has committed an offset")
         } else {
-            print(Table(LagRow.heads, rows.map(\.cells)).text)
+            print(Table(headers: LagRow.headers, rows: rows.map(\.cells)).text)
         }
     }
 }
 
 /// One partition that a group reads.
 private struct LagRow {
-    static let heads = ["group", "topic", "partition", "committed", "end", "lag"]
+    static let headers = ["group", "topic", "partition", "committed", "end", "lag"]
 
     let group: String
     let lag: GroupLag
 
     /// Returns the rows of the named groups, or of all groups if no group is named.
-    static func all(_ named: [String], of admin: AdminClient) throws -> [LagRow] {
-        let known = try admin.groupNames()
-        for group in named where !known.contains(group) {
-            throw Refusal(status: .usage, "there is no group \(group); omit the name to see all groups")
+    static func rows(ofGroups named: [String], from admin: AdminClient) throws -> [LagRow] {
+        let existingGroups = try admin.groupNames()
+        for group in named where !existingGroups.contains(group) {
+            throw CommandError(status: .usage, "there is no group \(group); omit the name to see all groups")
         }
         let partitions = try admin.topics().flatMap { topic in
             topic.partitions.map { TopicPartition(topic.name, $0) }
         }
-        return try (named.isEmpty ? known.sorted() : named).flatMap { group in
+        return try (named.isEmpty ? existingGroups.sorted() : named).flatMap { group in
             try admin.lagOfConsumedPartitions(by: group, among: partitions).map {
                 LagRow(group: group, lag: $0)
             }

@@ -12,22 +12,22 @@ final class ProcessFactsService: Service {
     let name = "members"
     private let facts: ProcessFacts
     private let environment: StageEnvironment
-    private let started = StartedParts<LoopOwned<Announcing>>()
+    private let started = StartedParts<LoopOwned<AnnouncerState>>()
 
     /// The announcer, and the reader that looks for a second process with this identity once Kafka has fenced this one.
-    private final class Announcing {
+    private final class AnnouncerState {
         let announcer: MemberAnnouncer
         var reader: MembersReader?
-        var check: IdentityCheck
+        var identityCheck: IdentityCheck
 
-        init(_ announcer: MemberAnnouncer, _ facts: ProcessFacts) {
+        init(announcer: MemberAnnouncer, facts: ProcessFacts) {
             self.announcer = announcer
-            check = IdentityCheck(of: facts)
+            identityCheck = IdentityCheck(of: facts)
         }
     }
 
     /// - Parameter kinds: the stages that the process runs.
-    init(of kinds: [StageKind], _ settings: ResolvedSettings, in environment: StageEnvironment) {
+    init(of kinds: [StageKind], settings: ResolvedSettings, in environment: StageEnvironment) {
         self.environment = environment
         let prefixes = kinds.flatMap(\.settings).map { Self.prefix(of: $0.key) } + Self.commonPrefixes
         facts = ProcessFacts(
@@ -53,13 +53,14 @@ final class ProcessFactsService: Service {
                     settings: environment.cluster.settings, topic: environment.layout.name(of: .members),
                     on: $0.loop,
                     log: context.log, metrics: context.metrics)
-                let announcing = Announcing(announcer, facts)
+                let announcing = AnnouncerState(announcer: announcer, facts: facts)
                 let loop = $0.loop
                 announcer.announce { [unowned announcing] in
-                    if announcing.reader == nil, Self.wasFenced(context.metrics) {
-                        announcing.reader = Self.lookForTwin(announcing, in: environment, on: loop, context)
+                    if announcing.reader == nil, Self.wasFenced(accordingTo: context.metrics) {
+                        announcing.reader = Self.watchForDuplicate(
+                            of: announcing, in: environment, on: loop, context: context)
                     }
-                    return Self.present(facts, context.metrics)
+                    return Self.currentFacts(basedOn: facts, metrics: context.metrics)
                 }
                 return announcing
             })
@@ -73,7 +74,7 @@ final class ProcessFactsService: Service {
     }
 
     /// Whether Kafka has fenced a client of this process.
-    private static func wasFenced(_ metrics: Metrics) -> Bool {
+    private static func wasFenced(accordingTo metrics: Metrics) -> Bool {
         metrics.values(of: "flotilla_kafka_rebalances_total").contains {
             $0.labels["kind"] == "fenced" && $0.number > 0
         }
@@ -82,30 +83,32 @@ final class ProcessFactsService: Service {
             }
     }
 
-    private static func lookForTwin(
-        _ announcing: Announcing, in environment: StageEnvironment, on loop: EventLoop,
-        _ context: ServiceContext
+    private static func watchForDuplicate(
+        of announcing: AnnouncerState, in environment: StageEnvironment, on loop: EventLoop,
+        context: ServiceContext
     ) -> MembersReader {
         let reader = MembersReader(
             settings: environment.cluster.settings, topic: environment.layout.name(of: .members), on: loop,
             log: context.log, metrics: context.metrics)
         reader.onFacts = { [unowned announcing] facts in
-            if let twin = announcing.check.check(facts) { context.fail(with: twin) }
+            if let duplicate = announcing.identityCheck.check(facts) { context.fail(with: duplicate) }
         }
         reader.start()
         return reader
     }
 
-    private static func present(_ facts: ProcessFacts, _ metrics: Metrics) -> ProcessFacts {
-        var present = facts
-        let open = metrics.values(of: "flotilla_sender_breaker_open").filter { $0.number > 0 }
-        present.openBreakers = open.prefix(ProcessFacts.breakersMax).compactMap { value in
-            guard let app = value.labels["app"], let place = value.labels["environment"] else { return nil }
-            return ProcessFacts.Breaker(app: app, environment: place)
+    private static func currentFacts(basedOn facts: ProcessFacts, metrics: Metrics) -> ProcessFacts {
+        var current = facts
+        let openBreakers = metrics.values(of: "flotilla_sender_breaker_open").filter { $0.number > 0 }
+        current.openBreakers = openBreakers.prefix(ProcessFacts.breakersMax).compactMap { value in
+            guard let app = value.labels["app"], let environment = value.labels["environment"] else {
+                return nil
+            }
+            return ProcessFacts.Breaker(app: app, environment: environment)
         }
-        present.suspectTokens = metrics.values(of: "flotilla_sender_suspect_tokens").first.map {
+        current.suspectTokens = metrics.values(of: "flotilla_sender_suspect_tokens").first.map {
             Int($0.number)
         }
-        return present
+        return current
     }
 }

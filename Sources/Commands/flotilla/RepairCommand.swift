@@ -15,13 +15,13 @@ extension Command {
             ("--yes", false, "does it without asking"),
         ]
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         let directory = invocation.settings[BrokerSettings.self].dataDirectory
         guard !directory.isEmpty else {
-            throw Refusal(status: .usage, "broker.data is not set; name a directory with --data")
+            throw CommandError(status: .usage, "broker.data is not set; name a directory with --data")
         }
         let isDryRun = invocation.options["--dry-run"] != nil
-        let isCatalogRepaired = try repairCatalog(in: directory, isDryRun: isDryRun, invocation)
+        let isCatalogRepaired = try repairCatalog(in: directory, isDryRun: isDryRun, for: invocation)
         guard !isDryRun || !isCatalogRepaired else { return }
         let damage = try StoreRepair(path: directory).damage()
         guard !damage.isEmpty else {
@@ -36,7 +36,7 @@ extension Command {
 
     /// Returns whether the catalog and the directories did not fit together.
     private static func repairCatalog(
-        in directory: String, isDryRun: Bool, _ invocation: Invocation
+        in directory: String, isDryRun: Bool, for invocation: Invocation
     ) throws -> Bool {
         let repair = try StoreRepair(path: directory)
         let plan = try repair.plan()

@@ -16,54 +16,56 @@ extension Command {
         example:
             "flotilla report --app shop --installation-id phone-1 --kind startToken --attributes-type Match --token c0ffee",
         settings: ["topics.prefix", "tokens.", "kafka."],
-        options: ReportField.all.map { field in (field.flag, true, field.sentence) } + [
+        options: ReportField.all.map { field in (field.flag, true, field.help) } + [
             ("--json", false, "prints one JSON object per line instead of a sentence")
         ]
     ) { invocation in
-        let body = try ReportField.body(invocation)
-        let catalog = try CatalogAccess(invocation.settings)
-        let keys = try SealingKeyFile.read(invocation.settings, for: catalog.catalog)
-        let judged = try judge(body, in: catalog, sealing: keys)
+        let body = try ReportField.reportBody(from: invocation)
+        let catalog = try CatalogAccess(settings: invocation.settings)
+        let keys = try SealingKeyFile.read(settings: invocation.settings, for: catalog.snapshot)
+        let validated = try validate(body, in: catalog, sealingKeys: keys)
         let settings = invocation.settings[KafkaSettings.self]
-        let name = TopicLayout(invocation.settings).name(of: .reports)
+        let name = TopicLayout(settings: invocation.settings).name(of: .reports)
         let producer = try Producer(settings: settings, name: "report", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: name)
-        for index in 0..<judged.acceptedCount {
-            let (key, value) = judged.copyRecord(at: index)
+        for index in 0..<validated.acceptedCount {
+            let (key, value) = validated.copyRecord(at: index)
             // No partition is given, so the hash of the key decides, as it does for every other writer.
-            let place = try producer.storeRecord(
+            let stored = try producer.storeRecord(
                 action: "write the report", in: topic, key: key, value: value)
             if invocation.options["--json"] != nil {
                 var line = JSONLine()
                 line.field("topic", name)
-                line.field("partition", Int64(place.partition))
-                line.field("offset", place.offset)
+                line.field("partition", Int64(stored.partition))
+                line.field("offset", stored.offset)
                 print(line.text)
             } else {
-                print("stored in \(name), partition \(place.partition), offset \(place.offset)")
+                print("stored in \(name), partition \(stored.partition), offset \(stored.offset)")
             }
         }
     }
 
     /// Checks the report with the rules of the gateway. It accepts all of it or throws.
-    private static func judge(
-        _ body: [UInt8], in catalog: CatalogAccess, sealing keys: SealingKeys?
+    private static func validate(
+        _ body: [UInt8], in catalog: CatalogAccess, sealingKeys keys: SealingKeys?
     ) throws -> ValidatedReports {
-        let judged: ValidatedReports
+        let validated: ValidatedReports
         do {
             let app = try JSONReader(limits: .record).read(body) { root in
                 (root.kind == .array ? nil : root.object()["app"].string()) ?? ""
             }
-            if app.isEmpty { throw Refusal(status: .usage, "write one report at a time, and name its app") }
-            judged = try ReportValidator(sealingKeys: keys).validate(
-                body, for: catalog.app(app), role: .admin)
+            if app.isEmpty {
+                throw CommandError(status: .usage, "write one report at a time, and name its app")
+            }
+            validated = try ReportValidator(sealingKeys: keys).validate(
+                body, for: catalog.app(id: app), role: .admin)
         } catch let error as JSONError {
-            throw Refusal(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))
+            throw CommandError(status: .dataError, error.problems.map(\.description).joined(separator: "\n"))
         }
-        if let refused = judged.refused.first {
-            throw Refusal(
+        if let refused = validated.refused.first {
+            throw CommandError(
                 status: .dataError, refused.problems.map(\.description).joined(separator: "\n"))
         }
-        return judged
+        return validated
     }
 }

@@ -4,57 +4,60 @@ internal import LiveActivity
 
 /// A field of a report that a flag can set.
 struct ReportField: Sendable {
-    enum Kind { case text, list, truth, number }
+    enum ValueKind { case text, list, boolean, number }
 
     let flag: String
     let name: String
-    let kind: Kind
-    let sentence: String
+    let kind: ValueKind
+    let help: String
 
-    private init(_ flag: String, for name: String, _ sentence: String, kind: Kind = .text) {
+    private init(_ flag: String, for name: String, help sentence: String, kind: ValueKind = .text) {
         self.flag = flag
         self.name = name
         self.kind = kind
-        self.sentence = sentence
+        self.help = sentence
     }
 
     static let all: [ReportField] = [
-        ReportField("--app", for: "app", "the id of the app"),
+        ReportField("--app", for: "app", help: "the id of the app"),
         ReportField(
-            "--environment", for: "environment", "production or sandbox; the default is production"),
-        ReportField("--installation-id", for: "installationId", "the id of the installation"),
-        ReportField("--user-id", for: "userId", "the id of the user who is logged in"),
+            "--environment", for: "environment", help: "production or sandbox; the default is production"),
+        ReportField("--installation-id", for: "installationId", help: "the id of the installation"),
+        ReportField("--user-id", for: "userId", help: "the id of the user who is logged in"),
         ReportField(
             "--kind", for: "kind",
-            Report.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
-        ReportField("--attributes-type", for: "attributesType", "the activity type"),
-        ReportField("--activity-id", for: "activityId", "the id of the activity"),
-        ReportField("--group-id", for: "groupId", "the id of the activity's group"),
-        ReportField("--token", for: "token", "the push token, in hexadecimal"),
-        ReportField("--state", for: "state", "active, pending, stale, ended or dismissed"),
+            help: Report.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+        ReportField("--attributes-type", for: "attributesType", help: "the activity type"),
+        ReportField("--activity-id", for: "activityId", help: "the id of the activity"),
+        ReportField("--group-id", for: "groupId", help: "the id of the activity's group"),
+        ReportField("--token", for: "token", help: "the push token, in hexadecimal"),
+        ReportField("--state", for: "state", help: "active, pending, stale, ended or dismissed"),
         ReportField(
-            "--running", for: "running", "the ids of the running activities, separated by commas", kind: .list
+            "--running", for: "running", help: "the ids of the running activities, separated by commas",
+            kind: .list
         ),
-        ReportField("--os", for: "os", "the version of iOS"),
-        ReportField("--tags", for: "tags", "tags, separated by commas", kind: .list),
-        ReportField("--frequent-pushes-enabled", for: "frequentPushesEnabled", "true or false", kind: .truth),
+        ReportField("--os", for: "os", help: "the version of iOS"),
+        ReportField("--tags", for: "tags", help: "tags, separated by commas", kind: .list),
         ReportField(
-            "--event-time", for: "eventTime", "milliseconds since 1970 by the phone's clock", kind: .number),
-        ReportField("--report-id", for: "reportId", "a second report with the same id is a duplicate"),
+            "--frequent-pushes-enabled", for: "frequentPushesEnabled", help: "true or false", kind: .boolean),
+        ReportField(
+            "--event-time", for: "eventTime", help: "milliseconds since 1970 by the phone's clock",
+            kind: .number),
+        ReportField("--report-id", for: "reportId", help: "a second report with the same id is a duplicate"),
     ]
 
-    static func body(_ invocation: Invocation) throws -> [UInt8] {
+    static func reportBody(from invocation: Invocation) throws -> [UInt8] {
         let given = all.filter { invocation.options[$0.flag] != nil }
-        if let text = invocation.words.first {
-            guard invocation.words.count == 1, given.isEmpty else {
-                throw Refusal(status: .usage, "give the report as one JSON text or by flags, not both")
+        if let text = invocation.positionals.first {
+            guard invocation.positionals.count == 1, given.isEmpty else {
+                throw CommandError(status: .usage, "give the report as one JSON text or by flags, not both")
             }
             return Array(text.utf8)
         }
-        if given.isEmpty { throw Refusal(status: .usage, "give the report as JSON or by flags") }
+        if given.isEmpty { throw CommandError(status: .usage, "give the report as JSON or by flags") }
         var json = JSONWriter()
         json.beginObject()
-        for field in given { field.write(invocation.options[field.flag] ?? "", to: &json) }
+        for field in given { field.write(value: invocation.options[field.flag] ?? "", to: &json) }
         if invocation.options["--environment"] == nil {
             json.name("environment")
             json.value("production")
@@ -63,14 +66,14 @@ struct ReportField: Sendable {
         return json.bytes
     }
 
-    private func write(_ text: String, to json: inout JSONWriter) {
+    private func write(value text: String, to json: inout JSONWriter) {
         json.name(name)
         switch kind {
         case .list:
             json.beginArray()
             for part in text.split(separator: ",") { json.value(String(part)) }
             json.endArray()
-        case .truth where ["true", "false"].contains(text): json.value(text == "true")
+        case .boolean where ["true", "false"].contains(text): json.value(text == "true")
         case .number where Int64(text) != nil: json.value(Int64(text) ?? 0)
         // A text that is not a number stays a text, and the gateway's rules refuse it with the field's name.
         default: json.value(text)

@@ -29,38 +29,38 @@ extension Command {
         ],
         runsUntilStopped: true
     ) { invocation in
-        let kinds = try stages(invocation.words)
+        let kinds = try stageKinds(named: invocation.positionals)
         let settings = invocation.settings
-        let layout = TopicLayout(settings)
-        try DescriptorNeed(kinds, lanes: layout.lanes).require()
-        let process = RunningProcess(settings)
+        let layout = TopicLayout(settings: settings)
+        try DescriptorRequirement(stages: kinds, lanes: layout.lanes).verifyLimit()
+        let process = RunningProcess(settings: settings)
         let named = settings[RunSettings.self].data
-        let data = try DataDirectory.make(named.isEmpty ? DataDirectory.ofUser() : named)
+        let data = try DataDirectory.create(at: named.isEmpty ? DataDirectory.defaultPath() : named)
         let cluster = Cluster(settings: settings[KafkaSettings.self])
         let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         let environment = StageEnvironment(
-            cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
-            sealingKeys: try SealingKeyFile.read(settings, log: process.log), catalog: catalog)
+            cluster: cluster, layout: layout, slot: try StateSlot.acquire(in: data),
+            sealingKeys: try SealingKeyFile.read(settings: settings, log: process.log), catalog: catalog)
         let stages = kinds.map { $0.make(settings, environment) }
-        let admin = AdminService(settings, stages: stages)
+        let admin = AdminService(settings: settings, stages: stages)
         let topics = TopicsService(
-            duty: .check(Array(Set(kinds.flatMap(\.topics) + [.members]))), layout: layout, cluster: cluster)
+            mode: .check(Array(Set(kinds.flatMap(\.topics) + [.members]))), layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
-        let facts = ProcessFactsService(of: kinds, settings, in: environment)
+        let facts = ProcessFactsService(of: kinds, settings: settings, in: environment)
         try await process.run([admin, topics, catalog, keys, facts, UnusedFilesService()] + stages) {
             admin.beginServing()
         }
     }
 
-    private static func stages(_ words: [String]) throws -> [StageKind] {
+    private static func stageKinds(named words: [String]) throws -> [StageKind] {
         let known = StageKind.all.map(\.name).joined(separator: ", ")
-        if words.isEmpty { throw Refusal(status: .usage, "name a stage to run: \(known)") }
+        if words.isEmpty { throw CommandError(status: .usage, "name a stage to run: \(known)") }
         guard Set(words).count == words.count else {
-            throw Refusal(status: .usage, "a stage is named twice")
+            throw CommandError(status: .usage, "a stage is named twice")
         }
         return try words.map { word in
             guard let kind = StageKind.named(word) else {
-                throw Refusal(status: .usage, "there is no stage \(word); there are \(known)")
+                throw CommandError(status: .usage, "there is no stage \(word); there are \(known)")
             }
             return kind
         }

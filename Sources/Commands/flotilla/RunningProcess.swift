@@ -10,7 +10,7 @@ struct RunningProcess: Sendable {
     private let sink: LogSink
     private let settings: ProcessSettings
 
-    init(_ settings: ResolvedSettings) {
+    init(settings: ResolvedSettings) {
         self.settings = settings[ProcessSettings.self]
         sink = LogSink(level: self.settings.logLevel, format: self.settings.logFormat)
         log = Log(component: "flotilla", sink: sink)
@@ -28,11 +28,11 @@ struct RunningProcess: Sendable {
             _exit(ExitStatus.killed.rawValue)
         }
         Signals.watch(requesting: shutdown, reload: {}, exitNow: exitNow)
-        let group = ServiceRunner(
+        let runner = ServiceRunner(
             services, log: log, metrics: metrics, drainMilliseconds: settings.drainMilliseconds,
             onOverrun: { _ in exitNow() })
         defer { sink.flush() }
-        try await group.run(until: shutdown, onServing: onServing)
+        try await runner.run(until: shutdown, onServing: onServing)
         log.info("stopped")
     }
 }

@@ -19,27 +19,28 @@ extension Command {
             ("--json", false, "prints one JSON object instead of a table"),
         ]
     ) { invocation in
-        let app = try invocation.app()
-        let isCancel: Bool
-        switch (invocation.words.first ?? "list", invocation.words.count) {
-        case ("list", 0...1): isCancel = false
-        case ("cancel", 1): isCancel = true
-        default: throw Refusal(status: .usage, "use list or cancel")
+        let app = try invocation.requireApp()
+        let isCancellation: Bool
+        switch (invocation.positionals.first ?? "list", invocation.positionals.count) {
+        case ("list", 0...1): isCancellation = false
+        case ("cancel", 1): isCancellation = true
+        default: throw CommandError(status: .usage, "use list or cancel")
         }
         let query = ["user", "group", "activity", "id"].compactMap { name in
             invocation.options["--\(name)"].map { (name: name, value: $0) }
         }
-        let answer = try refusing {
-            try byHand(invocation).schedules(matching: query, of: app, cancelling: isCancel, now: .now())
+        let answer = try mappingRefusals {
+            try operatorSends(for: invocation).schedules(
+                matching: query, of: app, cancelling: isCancellation, now: .now())
         }
         if invocation.options["--json"] != nil { return print(String(decoding: answer, as: UTF8.self)) }
         try JSONReader().read(answer) { root in
             let object = root.object()
-            print(isCancel ? cancelled(object) : table(object))
+            print(isCancellation ? cancellationText(of: object) : tableText(of: object))
         }
     }
 
-    private static func cancelled(_ answer: JSONObject) -> String {
+    private static func cancellationText(of answer: JSONObject) -> String {
         guard let count = answer["canceled"].optional else {
             return "stored; the scheduler has not answered yet and cancels them when it runs"
         }
@@ -47,7 +48,7 @@ extension Command {
         return "canceled \(count.int())\(tooLate)"
     }
 
-    private static func table(_ answer: JSONObject) -> String {
+    private static func tableText(of answer: JSONObject) -> String {
         var rows: [[String]] = []
         for item in answer["items"].array(countMax: .max) {
             let item = item.object()
@@ -59,6 +60,6 @@ extension Command {
         }
         if rows.isEmpty { return "nothing waits" }
         let more = answer["isComplete"].bool() ? "" : "\nmore wait for a later time"
-        return Table(["schedule", "name", "activity", "event", "goes at"], rows).text + more
+        return Table(headers: ["schedule", "name", "activity", "event", "goes at"], rows: rows).text + more
     }
 }

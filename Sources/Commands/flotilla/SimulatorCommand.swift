@@ -15,13 +15,14 @@ extension Command {
         namespace: "apns-simulator", settings: ["apns-simulator.", "kafka.", "log.", "lifecycle."],
         runsUntilStopped: true
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         let settings = invocation.settings[SimulatorCommandSettings.self]
-        let directory = try DataDirectory.make(
-            settings.data.isEmpty ? DataDirectory.ofUser() + "/apns-simulator" : settings.data)
-        let process = RunningProcess(invocation.settings)
+        let directory = try DataDirectory.create(
+            at: settings.data.isEmpty ? DataDirectory.defaultPath() + "/apns-simulator" : settings.data)
+        let process = RunningProcess(settings: invocation.settings)
         let service = SimulatorService(
-            settings: settings.service(directory: directory, kafka: invocation.settings[KafkaSettings.self])
+            settings: settings.serviceSettings(
+                directory: directory, kafka: invocation.settings[KafkaSettings.self])
         ) { serving in
             print(serving.introduction)
             // A reader behind a pipe must see the text now, not when the process ends.
@@ -34,18 +35,18 @@ extension Command {
 extension SimulatorConnectionInfo {
     /// The facts that a person needs to point a backend at the simulator, and a command to paste.
     fileprivate var introduction: String {
-        let faults = tlsFaults.map { "\n  TLS fault   \(url($0.port))  \($0.fault.rawValue)" }.joined()
+        let faults = tlsFaults.map { "\n  TLS fault   \(url(port: $0.port))  \($0.fault.rawValue)" }.joined()
         return """
 
             The APNs simulator serves.
 
-              production  \(url(ports.production))  channels \(url(ports.productionChannels))
-              sandbox     \(url(ports.sandbox))  channels \(url(ports.sandboxChannels))\(faults)
+              production  \(url(port: ports.production))  channels \(url(port: ports.productionChannels))
+              sandbox     \(url(port: ports.sandbox))  channels \(url(port: ports.sandboxChannels))\(faults)
               trust       \(authorityFile)
               sign with   \(keyFile)  key id \(keyID), team id \(teamID)
               control     http://\(control)
 
-            Try it:       \(example)\(look)
+            Try it:       \(exampleCommand)\(lookupLine)
             What came:    curl -s http://\(control)/v1/journal
             Go wrong:     curl -s http://\(control)/v1/script -d '{"match":{"share":0.1},"answer":{"reason":"TooManyRequests"}}'
             Stop it:      Ctrl-C
@@ -53,30 +54,30 @@ extension SimulatorConnectionInfo {
             """
     }
 
-    private func url(_ port: Int) -> String {
+    private func url(port: Int) -> String {
         let name = host == "127.0.0.1" ? "localhost" : host.contains(":") ? "[\(host)]" : host
         return "https://\(name):\(port)"
     }
 
     /// A command that shows the first phone, or nothing if there are no phones.
-    private var look: String {
+    private var lookupLine: String {
         firstToken == nil ? "" : "\nLook at it:   curl -s http://\(control)/v1/phones/phone-0"
     }
 
-    private var example: String {
+    private var exampleCommand: String {
         let app = population?.app
         let token = firstToken.map { String(decoding: $0.hex, as: UTF8.self) }
         return """
             curl -i --http2 --cacert \(authorityFile) -H "authorization: bearer $(curl -s http://\(control)/v1/provider-token)" \
             -H 'apns-topic: \(app?.bundleID ?? "com.example.app").push-type.liveactivity' \
             -H 'apns-push-type: liveactivity' -H 'apns-priority: 10' \
-            -d '\(body(app?.types.first))' \
-            \(url(ports.production))/3/device/\(token ?? String(repeating: "c0de", count: 16))
+            -d '\(payload(for: app?.types.first))' \
+            \(url(port: ports.production))/3/device/\(token ?? String(repeating: "c0de", count: 16))
             """
     }
 
     /// Returns a start for a phone, which must learn its group, or an update if there are no phones.
-    private func body(_ type: ActivityType?) -> String {
+    private func payload(for type: ActivityType?) -> String {
         let state = #""content-state":{"home":1,"away":0}"#
         guard let type else {
             return #"{"aps":{"timestamp":1763632800,"event":"update",\#(state)}}"#

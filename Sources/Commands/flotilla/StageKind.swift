@@ -18,7 +18,7 @@ struct StageKind: Sendable {
     let settings: [SettingDeclaration]
     let make: @Sendable (ResolvedSettings, StageEnvironment) -> any Stage
 
-    init<Kind: Stage>(_ stage: Kind.Type) {
+    init<Kind: Stage>(of stage: Kind.Type) {
         name = Kind.name
         summary = Kind.summary
         topics = Kind.topics
@@ -31,8 +31,10 @@ struct StageKind: Sendable {
 
     /// All stages, in the order in which reports and sends pass them.
     static let all = [
-        StageKind(GatewayService.self), StageKind(IngestService.self), StageKind(SchedulerService.self),
-        StageKind(FanOutService.self), StageKind(SenderService.self), StageKind(InsightService.self),
+        StageKind(of: GatewayService.self), StageKind(of: IngestService.self),
+        StageKind(of: SchedulerService.self),
+        StageKind(of: FanOutService.self), StageKind(of: SenderService.self),
+        StageKind(of: InsightService.self),
     ]
 
     /// The prefixes of the stages' setting keys.

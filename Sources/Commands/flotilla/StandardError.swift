@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The output for messages that are not results. A program may read the results from standard output.
 enum StandardError {
-    static func tell(_ text: String) {
+    static func printLine(_ text: String) {
         let line = Array((text + "\n").utf8)
         var rest = line[...]
         while !rest.isEmpty {

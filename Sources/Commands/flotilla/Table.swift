@@ -2,20 +2,20 @@ internal import JSON
 
 /// A table for people. Columns are as wide as their widest cell, and numbers are right-aligned.
 struct Table {
-    private let heads: [String]
+    private let headers: [String]
     private let rows: [[String]]
 
-    init(_ heads: [String], _ rows: [[String]]) {
-        self.heads = heads
+    init(headers heads: [String], rows: [[String]]) {
+        self.headers = heads
         self.rows = rows
     }
 
     var text: String {
-        let widths = heads.indices.map { column in ([heads] + rows).map { $0[column].count }.max() ?? 0 }
-        let isNumber = heads.indices.map { column in
+        let widths = headers.indices.map { column in ([headers] + rows).map { $0[column].count }.max() ?? 0 }
+        let isNumber = headers.indices.map { column in
             rows.allSatisfy { Int($0[column]) != nil || $0[column] == "–" }
         }
-        let lines = ([heads] + rows).map { row in
+        let lines = ([headers] + rows).map { row in
             row.indices.map { column in
                 let blanks = String(repeating: " ", count: widths[column] - row[column].count)
                 return isNumber[column] ? blanks + row[column] : row[column] + blanks
@@ -32,7 +32,7 @@ struct JSONLine: ~Copyable {
     init() { writer.beginObject() }
 
     /// Returns a line whose fields `write` adds.
-    static func text(_ write: (inout JSONWriter) -> Void) -> String {
+    static func text(adding write: (inout JSONWriter) -> Void) -> String {
         var line = JSONLine()
         write(&line.writer)
         return line.text

@@ -26,7 +26,7 @@ struct TopicSettings: OperatorSettings {
 }
 
 extension TopicLayout {
-    init(_ settings: ResolvedSettings, replication: Int? = nil) {
+    init(settings: ResolvedSettings, replication: Int? = nil) {
         let topics = settings[TopicSettings.self]
         self.init(
             prefix: topics.prefix, lanes: topics.lanes, replication: replication ?? topics.replication)
@@ -45,34 +45,34 @@ extension Command {
         namespace: "topics", settings: ["topics.", "kafka."],
         options: [("--json", false, "prints one JSON object per line instead of a table")]
     ) { invocation in
-        guard invocation.words.count <= 1,
-            ["check", "create", "alter"].contains(invocation.words.first ?? "check")
-        else { throw Refusal(status: .usage, "use check, create or alter") }
-        let layout = TopicLayout(invocation.settings)
+        guard invocation.positionals.count <= 1,
+            ["check", "create", "alter"].contains(invocation.positionals.first ?? "check")
+        else { throw CommandError(status: .usage, "use check, create or alter") }
+        let layout = TopicLayout(settings: invocation.settings)
         let admin = try AdminClient(
             settings: invocation.settings[KafkaSettings.self], log: .silent, metrics: Metrics())
-        let created = invocation.words.first == "create" ? try layout.create(on: admin) : []
-        let altered = invocation.words.first == "alter" ? try layout.alter(on: admin).map(\.topic) : []
+        let created = invocation.positionals.first == "create" ? try layout.create(on: admin) : []
+        let altered = invocation.positionals.first == "alter" ? try layout.alter(on: admin).map(\.topic) : []
         let mismatches = try layout.check(on: admin)
         let rows = TopicName.allCases.map { topic in
             let name = layout.name(of: topic)
             let wrong = mismatches.filter { $0.topic == name }
             let state = created.contains(name) ? "created" : altered.contains(name) ? "altered" : "fits"
-            return TopicLine(
+            return TopicOutput(
                 topic: name, partitions: layout.partitions(of: topic),
                 state: wrong.isEmpty ? state : "does not fit", mismatches: wrong)
         }
         if invocation.options["--json"] != nil {
             for row in rows { print(row.json) }
         } else {
-            print(Table(["topic", "partitions", "state"], rows.map(\.cells)).text)
+            print(Table(headers: ["topic", "partitions", "state"], rows: rows.map(\.cells)).text)
         }
         if !mismatches.isEmpty { throw MismatchedTopics(mismatches: mismatches) }
     }
 }
 
 /// One topic in the output of the command.
-private struct TopicLine {
+private struct TopicOutput {
     let topic: String
     let partitions: Int
     let state: String

@@ -6,19 +6,19 @@ internal import Topics
 /// The service that stops a start on topics with wrong settings. `flotilla run` checks the topics of its
 /// stages. `flotilla up` has its own broker and corrects them.
 struct TopicsService: Service {
-    enum Duty: Sendable {
+    enum Mode: Sendable {
         case check([TopicName])
         case create
     }
 
     let name = "topics"
-    let duty: Duty
+    let mode: Mode
     let layout: TopicLayout
     let cluster: Cluster
 
     func start(_ context: ServiceContext) async throws {
         let admin = try AdminClient(settings: cluster.settings, log: context.log, metrics: context.metrics)
-        switch duty {
+        switch mode {
         case .check(let topics): try layout.require(topics, on: admin)
         case .create:
             let created = try layout.create(on: admin)

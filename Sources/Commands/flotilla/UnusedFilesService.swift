@@ -4,10 +4,10 @@ internal import Store
 /// The service that closes state files without use.
 final class UnusedFilesService: Service {
     let name = "unused-files"
-    private let closing = StartedParts<Task<Void, Never>>()
+    private let closeTask = StartedParts<Task<Void, Never>>()
 
     func start(_ context: ServiceContext) async throws {
-        closing.set(
+        closeTask.set(
             Task {
                 let pause = Duration.milliseconds(UnusedFiles.intervalMilliseconds)
                 while (try? await Task.sleep(for: pause)) != nil { UnusedFiles.shared.closeUnused() }
@@ -15,7 +15,7 @@ final class UnusedFilesService: Service {
     }
 
     func stop(by deadline: Instant) async {
-        let closing = closing.take()
+        let closing = closeTask.take()
         closing?.cancel()
         await closing?.value
     }

@@ -34,37 +34,39 @@ extension Command {
             )
         ], runsUntilStopped: true
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         let isDemo = invocation.options["--demo"] != nil
         let settings = invocation.settings
-        let layout = TopicLayout(settings, replication: 1)
-        try DescriptorNeed(StageKind.all, lanes: layout.lanes, hasBroker: true, isDemo: isDemo).require()
-        let data = try DataDirectory.make(dataDirectory(settings, isDemo: isDemo))
+        let layout = TopicLayout(settings: settings, replication: 1)
+        try DescriptorRequirement(stages: StageKind.all, lanes: layout.lanes, hasBroker: true, isDemo: isDemo)
+            .verifyLimit()
+        let data = try DataDirectory.create(at: dataDirectory(settings: settings, isDemo: isDemo))
         // The lock reports at once that another process uses the directory, and `flotilla down` finds this
         // process by it.
         let lock = try DirectoryLock(directory: data)
-        let process = RunningProcess(settings)
+        let process = RunningProcess(settings: settings)
         let cluster = Cluster()
         let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         let environment = StageEnvironment(
-            cluster: cluster, layout: layout, slot: try StateSlot.take(in: data),
-            sealingKeys: try SealingKeyFile.readOrMake(settings, data: data, log: process.log),
+            cluster: cluster, layout: layout, slot: try StateSlot.acquire(in: data),
+            sealingKeys: try SealingKeyFile.readOrCreate(settings: settings, in: data, log: process.log),
             catalog: catalog, standIn: isDemo ? EmbeddedAPNsSimulator() : nil)
         let stages = StageKind.all.map { $0.make(settings, environment) }
-        let admin = AdminService(settings, stages: stages)
+        let admin = AdminService(settings: settings, stages: stages)
         var brokerSettings = settings[BrokerSettings.self]
         brokerSettings.dataDirectory = data + "/broker"
         let broker = BrokerService(settings: brokerSettings) { running in
             cluster.setAddress("\(running.host):\(running.port)")
         }
-        let topics = TopicsService(duty: .create, layout: layout, cluster: cluster)
+        let topics = TopicsService(mode: .create, layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
-        let facts = ProcessFactsService(of: StageKind.all, settings, in: environment)
+        let facts = ProcessFactsService(of: StageKind.all, settings: settings, in: environment)
         var services: [any Service] = [
             admin, broker, topics, catalog, keys, facts, UnusedFilesService(),
         ]
         if isDemo {
-            services += demonstration(of: stages, data: data, settings, in: environment)
+            services += demonstrationServices(
+                stages: stages, dataDirectory: data, settings: settings, in: environment)
         } else {
             services += stages
         }
@@ -74,23 +76,25 @@ extension Command {
 
     /// Returns the stages with the services of the demonstration. The phones start before the sender, which
     /// pushes to them.
-    private static func demonstration(
-        of stages: [any Stage], data: String, _ settings: ResolvedSettings, in environment: StageEnvironment
+    private static func demonstrationServices(
+        stages: [any Stage], dataDirectory: String, settings: ResolvedSettings,
+        in environment: StageEnvironment
     ) -> [any Service] {
         guard let gateway = stages.lazy.compactMap({ $0 as? GatewayService }).first else {
             preconditionFailure("up runs all stages")
         }
-        let phones = DemonstrationPhones(data: data, settings, in: environment, gateway: gateway)
-        let show = DemonstrationService(
-            data: data, in: environment, stages: stages, gateway: gateway, phones: phones)
+        let phones = DemonstrationPhones(
+            dataDirectory: dataDirectory, settings: settings, in: environment, gateway: gateway)
+        let demonstration = DemonstrationService(
+            dataDirectory: dataDirectory, in: environment, stages: stages, gateway: gateway, phones: phones)
         return stages.flatMap { stage -> [any Service] in stage is SenderService ? [phones, stage] : [stage] }
-            + [show]
+            + [demonstration]
     }
 
     /// Returns the data directory. A demonstration has its own, because its sender pushes everything to
     /// simulated phones.
-    static func dataDirectory(_ settings: ResolvedSettings, isDemo: Bool) throws -> String {
+    static func dataDirectory(settings: ResolvedSettings, isDemo: Bool) throws -> String {
         let named = settings[UpSettings.self].data
-        return named.isEmpty ? try DataDirectory.ofUser() + (isDemo ? "-demo" : "") : named
+        return named.isEmpty ? try DataDirectory.defaultPath() + (isDemo ? "-demo" : "") : named
     }
 }

@@ -21,40 +21,40 @@ struct UserProofChange {
     private let app: App
     private let catalog: CatalogAccess
 
-    init(_ invocation: Invocation, of app: App, in catalog: CatalogAccess) throws {
+    init(for invocation: Invocation, of app: App, in catalog: CatalogAccess) throws {
         (self.invocation, self.app, self.catalog) = (invocation, app, catalog)
     }
 
-    private func isAsked(_ flag: String) -> Bool { invocation.options[flag] != nil }
+    private func hasOption(_ flag: String) -> Bool { invocation.options[flag] != nil }
 
     func run() throws {
-        let asked = ["--new", "--retire", "--off"].filter(isAsked)
-        guard asked.count <= 1 else {
-            throw Refusal(status: .usage, "use one of --new, --retire and --off at a time")
+        let actions = ["--new", "--retire", "--off"].filter(hasOption)
+        guard actions.count <= 1 else {
+            throw CommandError(status: .usage, "use one of --new, --retire and --off at a time")
         }
         var changed = app
-        var made: String?
-        switch asked.first {
-        case "--new": made = try addSecret(to: &changed)
-        case "--retire": try retire(in: &changed)
-        case "--off": try forget(in: &changed)
+        var newSecret: String?
+        switch actions.first {
+        case "--new": newSecret = try addSecret(to: &changed)
+        case "--retire": try retireSecret(of: &changed)
+        case "--off": try deleteSecrets(of: &changed)
         default: break
         }
-        if let word = invocation.options["--require"] { try require(word, in: &changed) }
-        if changed != app { try catalog.writer().put(changed, action: "app.user-proof", now: .now()) }
-        show(changed, made: made)
+        if let word = invocation.options["--require"] { try setRequirement(word, of: &changed) }
+        if changed != app { try catalog.makeWriter().put(changed, action: "app.user-proof", now: .now()) }
+        show(changed, newSecret: newSecret)
     }
 
     private func addSecret(to app: inout App) throws -> String {
-        guard let keys = try SealingKeyFile.read(invocation.settings, for: catalog.catalog) else {
-            throw Refusal(
+        guard let keys = try SealingKeyFile.read(settings: invocation.settings, for: catalog.snapshot) else {
+            throw CommandError(
                 status: .configuration,
                 "the secret is stored in the catalog and would be readable there; make sealing keys, give them to every process, and name their file with tokens.sealing-keys-file"
             )
         }
         var proof = app.userProof ?? UserProofSettings(isRequired: false, secrets: [])
         guard proof.secrets.count < UserProofSettings.secretsMax else {
-            throw Refusal(
+            throw CommandError(
                 status: .usage,
                 "there are two secrets already; remove the older one with --retire when no server uses it"
             )
@@ -65,23 +65,23 @@ struct UserProofChange {
         let sealed = TokenSeal(keys: keys).seal(
             secret: Array(secret.utf8), app: app.id, name: UserProofSettings.secretName)
         guard let sealed else {
-            throw Refusal(status: .configuration, "the sealing keys cannot seal the secret")
+            throw CommandError(status: .configuration, "the sealing keys cannot seal the secret")
         }
         proof.secrets.append(.init(createdAt: WallTime.now().milliseconds, sealed: sealed))
         app.userProof = proof
         return secret
     }
 
-    private func retire(in app: inout App) throws {
+    private func retireSecret(of app: inout App) throws {
         guard app.userProof?.secrets.count == UserProofSettings.secretsMax else {
-            throw Refusal(status: .usage, "there is no older secret; make the next one with --new first")
+            throw CommandError(status: .usage, "there is no older secret; make the next one with --new first")
         }
         app.userProof?.secrets.removeFirst()
     }
 
-    private func forget(in app: inout App) throws {
-        guard isAsked("--yes") else {
-            throw Refusal(
+    private func deleteSecrets(of app: inout App) throws {
+        guard hasOption("--yes") else {
+            throw CommandError(
                 status: .usage,
                 "without secrets, anyone with a report key can report a phone as any user's; confirm with --yes"
             )
@@ -89,28 +89,28 @@ struct UserProofChange {
         app.userProof = nil
     }
 
-    private func require(_ word: String, in app: inout App) throws {
+    private func setRequirement(_ word: String, of app: inout App) throws {
         guard word == "yes" || word == "no" else {
-            throw Refusal(status: .usage, "--require takes yes or no")
+            throw CommandError(status: .usage, "--require takes yes or no")
         }
         guard app.userProof != nil else {
-            throw Refusal(status: .usage, "there is no secret yet; make one with --new")
+            throw CommandError(status: .usage, "there is no secret yet; make one with --new")
         }
         app.userProof?.isRequired = word == "yes"
     }
 
-    private func show(_ app: App, made: String?) {
+    private func show(_ app: App, newSecret: String?) {
         let proof = app.userProof
-        if isAsked("--json") {
+        if hasOption("--json") {
             var line = JSONLine()
             line.field("app", app.id)
             line.field("required", proof?.isRequired == true ? "yes" : "no")
             line.field("secrets", Int64(proof?.secrets.count ?? 0))
-            if let made { line.field("secret", made) }
+            if let newSecret { line.field("secret", newSecret) }
             print(line.text)
-        } else if let made {
+        } else if let newSecret {
             // Only the secret is printed, for `SECRET=$(flotilla apps user-proof shop --new)`.
-            print(made)
+            print(newSecret)
         } else if let proof {
             let times = proof.secrets.map { WallTime(milliseconds: $0.createdAt).rfc3339 }
             print("\(app.id): \(times.count) secrets, made \(times.joined(separator: " and "))")

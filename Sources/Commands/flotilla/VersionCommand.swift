@@ -2,7 +2,7 @@ extension Command {
     static let version = Command(
         name: "version", summary: "Prints the version.", usage: "", example: "flotilla version"
     ) { invocation in
-        try invocation.refuseWords()
+        try invocation.requireNoPositionals()
         print("flotilla \(flotillaVersion)")
     }
 }

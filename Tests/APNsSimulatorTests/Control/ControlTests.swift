@@ -223,7 +223,7 @@ struct ControlTests {
     @Test func `curl learns that a body is too large, even if it is very large`() async throws {
         try await withSimulator { simulator in
             let directory = try TemporaryDirectory()
-            let body = try directory.write("body", String(repeating: "x", count: 60_000))
+            let body = try directory.writeFile(named: "body", content: String(repeating: "x", count: 60_000))
             let answer = try await simulator.curl(["--data-binary", "@\(body)"])
             #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 413"), "\(answer)")
             #expect(answer.output.contains("PayloadTooLarge"))

@@ -55,7 +55,7 @@ final class ControlledSimulator: Sendable {
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
         var arguments = ["-sS", "-X", method, "-w", "\n%{http_code}", "http://\(serving.control)\(path)"]
         if let body { arguments += ["-d", body] }
-        let curl = try ChildProcess("curl", arguments)
+        let curl = try ChildProcess("curl", arguments: arguments)
         let status = try await curl.exitStatus()
         #expect(status == 0, "\(curl.errors)")
         let parts = curl.output.split(separator: "\n", omittingEmptySubsequences: false)
@@ -112,7 +112,7 @@ extension ControlledSimulator {
         if hasBody { all += ["-d", push.body] }
         for (name, value) in push.headers { all += ["-H", "\(name): \(value)"] }
         all.append("https://localhost:\(serving.ports.production)\(push.path)")
-        let curl = try ChildProcess("curl", all)
+        let curl = try ChildProcess("curl", arguments: all)
         return (try await curl.exitStatus(), curl.output)
     }
 }

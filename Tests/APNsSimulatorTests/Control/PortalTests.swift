@@ -22,7 +22,7 @@ struct PortalTests {
 
     private func withPortal(_ body: (ControlledSimulator) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("portal.json", Self.portal)
+        let file = try directory.writeFile(named: "portal.json", content: Self.portal)
         try await withSimulator({ $0.portalFile = file }, body)
     }
 
@@ -118,7 +118,7 @@ struct PortalTests {
     ])
     func `an error in a portal file is reported with its path`(text: String, complaint: String) throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("portal.json", text)
+        let file = try directory.writeFile(named: "portal.json", content: text)
         let error = try #require(throws: InputFileError.self) { try InputFile.readPortal(at: file) }
         #expect(error.description.contains(complaint), "\(error)")
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// The rulings of a script, without a server.
 struct ScriptTests {
-    private let seeds = 0..<trials(300)
+    private let seeds = 0..<trialCount(base: 300)
 
     private func facts(_ number: Int, token: Int = 0) -> RequestFacts {
         RequestFacts(

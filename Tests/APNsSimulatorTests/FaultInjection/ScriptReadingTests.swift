@@ -26,7 +26,7 @@ struct ScriptReadingTests {
     }
 
     @Test func `every written script can be read again`() throws {
-        for seed in 0..<trials(500) {
+        for seed in 0..<trialCount(base: 500) {
             var samples = ScriptSamples(seed)
             let script = samples.script()
             var json = JSONWriter()
@@ -37,13 +37,13 @@ struct ScriptReadingTests {
     }
 
     @Test func `damaged scripts are refused or read, and nothing traps`() throws {
-        for seed in 0..<trials(2_000) {
+        for seed in 0..<trialCount(base: 2_000) {
             var samples = ScriptSamples(seed)
             var json = JSONWriter()
             samples.script().write(to: &json)
             var bytes = json.bytes
-            for _ in 0...samples.random.below(4) {
-                bytes[samples.random.below(bytes.count)] = UInt8(samples.random.below(128))
+            for _ in 0...samples.random.number(below: 4) {
+                bytes[samples.random.number(below: bytes.count)] = UInt8(samples.random.number(below: 128))
             }
             _ = try? FaultScript(bytes, with: reader)
         }

@@ -9,7 +9,7 @@ import Simulation
 struct ScriptSamples {
     var random: SeededGenerator
 
-    init(_ seed: Int) { random = SeededGenerator(seed) }
+    init(_ seed: Int) { random = SeededGenerator(seed: seed) }
 
     static func token(_ number: Int) -> PushToken {
         PushToken(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }) ?? fallback
@@ -20,9 +20,10 @@ struct ScriptSamples {
     mutating func facts(_ number: Int) -> RequestFacts {
         RequestFacts(
             kind: pick(RequestFacts.RequestKind.allCases), environment: pick(Environment.allCases),
-            connection: 1 + random.below(3), requestOfConnection: 1 + random.below(20), request: number,
+            connection: 1 + random.number(below: 3), requestOfConnection: 1 + random.number(below: 20),
+            request: number,
             stream: Int32(2 * number + 1), receivedAt: Int64(1_000 * number),
-            target: chance(8) ? nil : .token(Self.token(random.below(5))),
+            target: chance(8) ? nil : .token(Self.token(random.number(below: 5))),
             bundleID: chance(8) ? nil : pick(["com.example.app", "com.example.other"]),
             event: chance(8) ? nil : pick(PushEvent.allCases))
     }
@@ -30,10 +31,10 @@ struct ScriptSamples {
     mutating func script() -> FaultScript {
         var script = FaultScript()
         script.seed = random.next()
-        script.rules = (0...random.below(6)).map { _ in rule() }
+        script.rules = (0...random.number(below: 6)).map { _ in rule() }
         if chance(2) {
             script.timetable = FaultTimetable(
-                steps: (0...random.below(3)).map {
+                steps: (0...random.number(below: 3)).map {
                     FaultTimetable.Step(atMilliseconds: $0 * 100, fault: fault())
                 }, everyMilliseconds: chance(2) ? 400 : nil)
         }
@@ -54,16 +55,16 @@ struct ScriptSamples {
 
     private mutating func match() -> RuleMatch {
         var match = RuleMatch()
-        if chance(3) { match.connection = 1 + random.below(3) }
-        if chance(4) { match.fromMilliseconds = random.below(500) }
-        if chance(4) { match.untilMilliseconds = 500 + random.below(500) }
+        if chance(3) { match.connection = 1 + random.number(below: 3) }
+        if chance(4) { match.fromMilliseconds = random.number(below: 500) }
+        if chance(4) { match.untilMilliseconds = 500 + random.number(below: 500) }
         if chance(6) {
-            match.nth = 1 + random.below(9)
+            match.nth = 1 + random.number(below: 9)
         } else if chance(4) {
-            match.every = 1 + random.below(5)
+            match.every = 1 + random.number(below: 5)
         }
-        if chance(3) { match.share = Double(random.below(101)) / 100 }
-        if chance(4) { match.times = 1 + random.below(4) }
+        if chance(3) { match.share = Double(random.number(below: 101)) / 100 }
+        if chance(4) { match.times = 1 + random.number(below: 4) }
         if chance(6) {
             match.isAtConnect = true
             return match
@@ -72,59 +73,64 @@ struct ScriptSamples {
         if chance(4) { match.bundleID = "com.example.app" }
         if chance(4) { match.environment = pick(Environment.allCases) }
         if chance(4) { match.events = [pick(PushEvent.allCases)] }
-        if chance(4) { _ = match.tokens.insert(Self.token(random.below(5)).description) }
+        if chance(4) { _ = match.tokens.insert(Self.token(random.number(below: 5)).description) }
         if chance(6) { match.channel = "c2hhbm5lbA==" }
-        if chance(6) { match.requestOfConnection = 1 + random.below(20) }
+        if chance(6) { match.requestOfConnection = 1 + random.number(below: 20) }
         return match
     }
 
     private mutating func course() -> RuleEffect.RequestFault {
-        switch random.below(4) {
-        case 0: .reset(HTTP2ErrorCode(rawValue: UInt32(random.below(20))), processed: chance(2))
+        switch random.number(below: 4) {
+        case 0: .reset(HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))), processed: chance(2))
         case 1: .silence(processed: chance(2))
-        case 2: .answer(ScriptedAnswer(status: 200 + random.below(400), content: .body([0x7B, 0x7D])))
+        case 2:
+            .answer(ScriptedAnswer(status: 200 + random.number(below: 400), content: .body([0x7B, 0x7D])))
         default:
             .answer(
                 ScriptedAnswer(
                     status: 410, content: .reason(pick(APNsReason.allCases).rawValue), timestamp: timestamp(),
-                    retryAfterSeconds: chance(2) ? random.below(60) : nil))
+                    retryAfterSeconds: chance(2) ? random.number(below: 60) : nil))
         }
     }
 
     private mutating func timestamp() -> ScriptedTimestamp? {
-        switch random.below(3) {
+        switch random.number(below: 3) {
         case 0: nil
-        case 1: .at(Int64(random.below(1 << 40)))
-        default: .fromNow(milliseconds: random.below(2_000) - 1_000)
+        case 1: .at(Int64(random.number(below: 1 << 40)))
+        default: .fromNow(milliseconds: random.number(below: 2_000) - 1_000)
         }
     }
 
     private mutating func delay() -> DelayDistribution {
-        switch random.below(4) {
-        case 0: .fixed(milliseconds: random.below(1_000))
-        case 1: .uniform(fromMilliseconds: 10, toMilliseconds: 10 + random.below(100))
-        case 2: .exponential(meanMilliseconds: random.below(100))
-        default: .lognormal(p50Milliseconds: 1 + random.below(50), p99Milliseconds: 60 + random.below(1_000))
+        switch random.number(below: 4) {
+        case 0: .fixed(milliseconds: random.number(below: 1_000))
+        case 1: .uniform(fromMilliseconds: 10, toMilliseconds: 10 + random.number(below: 100))
+        case 2: .exponential(meanMilliseconds: random.number(below: 100))
+        default:
+            .lognormal(
+                p50Milliseconds: 1 + random.number(below: 50),
+                p99Milliseconds: 60 + random.number(below: 1_000))
         }
     }
 
     mutating func fault() -> InjectedFault.ConnectionFault {
-        switch random.below(6) {
+        switch random.number(below: 6) {
         case 0:
             .goaway(
-                HTTP2ErrorCode(rawValue: UInt32(random.below(20))), streamsBack: random.below(9),
+                HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))),
+                streamsBack: random.number(below: 9),
                 reason: chance(2) ? "Shutdown" : nil, thenClose: chance(2))
-        case 1: .settings(streamsMax: random.below(1_001))
-        case 2: .stall(milliseconds: random.below(5_000))
+        case 1: .settings(streamsMax: random.number(below: 1_001))
+        case 2: .stall(milliseconds: random.number(below: 5_000))
         case 3: .starveWindows
-        case 4: .resetAfter(bytes: random.below(10_000))
+        case 4: .resetAfter(bytes: random.number(below: 10_000))
         default: .close
         }
     }
 
-    private mutating func chance(_ one: Int) -> Bool { random.below(one) == 0 }
+    private mutating func chance(_ one: Int) -> Bool { random.number(below: one) == 0 }
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element {
-        elements[random.below(elements.count)]
+        elements[random.number(below: elements.count)]
     }
 }

@@ -7,18 +7,21 @@ import Simulation
 enum FuzzRequest {
     static func random(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
         var request = base(subject, &random)
-        for _ in 0..<random.below(3) {
-            let name = headers[random.below(headers.count)]
+        for _ in 0..<random.number(below: 3) {
+            let name = headers[random.number(below: headers.count)]
             let value = value(subject.bearer, &random)
-            request = random.below(3) == 0 ? request.adding(name, value) : request.setting(name, value)
+            request =
+                random.number(below: 3) == 0 ? request.adding(name, value) : request.setting(name, value)
         }
-        if random.below(6) == 0 { request.path = path(&random) }
-        if random.below(8) == 0 { request.method = ["GET", "PUT", "DELETE", "X", "HEAD"][random.below(5)] }
-        switch random.below(6) {
-        case 0: request.body = bodies[random.below(bodies.count)]
+        if random.number(below: 6) == 0 { request.path = path(&random) }
+        if random.number(below: 8) == 0 {
+            request.method = ["GET", "PUT", "DELETE", "X", "HEAD"][random.number(below: 5)]
+        }
+        switch random.number(below: 6) {
+        case 0: request.body = bodies[random.number(below: bodies.count)]
         case 1:
             var bytes = Array(request.body.utf8)
-            if !bytes.isEmpty { bytes[random.below(bytes.count)] = UInt8(random.below(127)) }
+            if !bytes.isEmpty { bytes[random.number(below: bytes.count)] = UInt8(random.number(below: 127)) }
             request.body = String(decoding: bytes, as: UTF8.self)
         default: break
         }
@@ -26,10 +29,10 @@ enum FuzzRequest {
     }
 
     private static func base(_ subject: FuzzSubject, _ random: inout SeededGenerator) -> TestRequest {
-        let channel = ["AAAA", "QUJD", "?", ""][random.below(4)]
-        switch random.below(8) {
+        let channel = ["AAAA", "QUJD", "?", ""][random.number(below: 4)]
+        switch random.number(below: 8) {
         case 0: return .broadcast(subject.bearer, channel: channel)
-        case 1: return .create(subject.bearer, policy: ["0", "1"][random.below(2)])
+        case 1: return .create(subject.bearer, policy: ["0", "1"][random.number(below: 2)])
         case 2: return .manage("GET", subject.bearer, channel: channel)
         case 3: return .manage("DELETE", subject.bearer, channel: channel)
         case 4: return .push(subject.bearer)
@@ -41,9 +44,9 @@ enum FuzzRequest {
 
     /// Returns a payload with random values in all fields that phones compute with.
     private static func payload(_ random: inout SeededGenerator) -> String {
-        let event = ["start", "start", "update", "update", "end", "other"][random.below(6)]
+        let event = ["start", "start", "update", "update", "end", "other"][random.number(below: 6)]
         var fields = [
-            #""event":"\#(event)""#, #""content-state":{"score":\#(random.below(5))}"#,
+            #""event":"\#(event)""#, #""content-state":{"score":\#(random.number(below: 5))}"#,
             #""timestamp":\#(number(&random))"#,
         ]
         if event == "start" {
@@ -51,18 +54,18 @@ enum FuzzRequest {
                 #""attributes-type":"Match""#, #""attributes":{"team":"A","netmeraGroupId":"g"}"#,
                 #""alert":{"title":"a","body":"b"}"#,
             ]
-            if random.below(4) == 0 { fields.append(#""input-push-channel":"QUJD""#) }
+            if random.number(below: 4) == 0 { fields.append(#""input-push-channel":"QUJD""#) }
         }
-        if random.below(3) == 0 { fields.append(#""stale-date":\#(number(&random))"#) }
-        if random.below(3) == 0 { fields.append(#""dismissal-date":\#(number(&random))"#) }
-        if random.below(6) == 0 { fields.remove(at: random.below(fields.count)) }
+        if random.number(below: 3) == 0 { fields.append(#""stale-date":\#(number(&random))"#) }
+        if random.number(below: 3) == 0 { fields.append(#""dismissal-date":\#(number(&random))"#) }
+        if random.number(below: 6) == 0 { fields.remove(at: random.number(below: fields.count)) }
         return #"{"aps":{\#(fields.joined(separator: ","))}}"#
     }
 
     private static func number(_ random: inout SeededGenerator) -> String {
-        switch random.below(4) {
-        case 0: extremes[random.below(extremes.count)]
-        default: String(1_700_000_000 + random.below(200_000_000))
+        switch random.number(below: 4) {
+        case 0: extremes[random.number(below: extremes.count)]
+        default: String(1_700_000_000 + random.number(below: 200_000_000))
         }
     }
 
@@ -77,11 +80,11 @@ enum FuzzRequest {
     ]
 
     private static func value(_ bearer: String, _ random: inout SeededGenerator) -> String {
-        switch random.below(7) {
-        case 0: String(repeating: "x", count: random.below(200))
+        switch random.number(below: 7) {
+        case 0: String(repeating: "x", count: random.number(below: 200))
         case 1: "bearer \(bearer)x"
         case 2: RunningSimulator.app + ".push-type.liveactivity"
-        default: values[random.below(values.count)]
+        default: values[random.number(below: values.count)]
         }
     }
 
@@ -91,8 +94,10 @@ enum FuzzRequest {
     ]
 
     private static func path(_ random: inout SeededGenerator) -> String {
-        if random.below(10) == 0 { return "/3/device/" + String(repeating: "ab", count: random.below(600)) }
-        return paths[random.below(paths.count)]
+        if random.number(below: 10) == 0 {
+            return "/3/device/" + String(repeating: "ab", count: random.number(below: 600))
+        }
+        return paths[random.number(below: paths.count)]
     }
 
     private static let paths = [

@@ -83,9 +83,9 @@ final class FuzzSubject: @unchecked Sendable {
 
     /// Returns a token that some phone has or had.
     func token(_ random: inout SeededGenerator) -> PushToken {
-        let number = random.below(Self.phoneCount)
+        let number = random.number(below: Self.phoneCount)
         let indices = phones.activityIndices(ofPhone: number)
-        if !indices.isEmpty, random.below(3) > 0 { return phones.updateToken(ofActivity: indices[0]) }
+        if !indices.isEmpty, random.number(below: 3) > 0 { return phones.updateToken(ofActivity: indices[0]) }
         return phones.startToken(slot: 0, ofPhone: number)
     }
 }
@@ -129,40 +129,44 @@ final class FuzzJournal: JournalSink {
 /// Judges half of the requests. The other half gets random rulings.
 private final class RandomRulings: FaultInjector, Sendable {
     func fault(for request: RequestFacts) -> InjectedFault {
-        var random = SeededGenerator(request.connection &* 7_919 &+ request.requestOfConnection)
+        var random = SeededGenerator(seed: request.connection &* 7_919 &+ request.requestOfConnection)
         var ruling = InjectedFault()
-        if random.below(2) == 0 { return ruling }
+        if random.number(below: 2) == 0 { return ruling }
         ruling.requestFault = course(&random)
         ruling.connectionFault = fault(&random)
-        ruling.delayMilliseconds = random.below(4) == 0 ? random.below(5) : 0
+        ruling.delayMilliseconds = random.number(below: 4) == 0 ? random.number(below: 5) : 0
         return ruling
     }
 
     private func course(_ random: inout SeededGenerator) -> InjectedFault.RequestFault {
-        let status = random.below(700)
-        switch random.below(5) {
+        let status = random.number(below: 700)
+        switch random.number(below: 5) {
         case 0: return .none
-        case 1: return .silence(processed: random.below(2) == 0)
+        case 1: return .silence(processed: random.number(below: 2) == 0)
         case 2:
-            return .reset(HTTP2ErrorCode(rawValue: UInt32(random.below(20))), processed: random.below(2) == 0)
+            return .reset(
+                HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))),
+                processed: random.number(below: 2) == 0)
         case 3:
             return .answer(
-                status: status, reason: "Reason\(random.below(3))\"\n",
-                timestamp: random.below(2) == 0 ? nil : Int64(status), retryAfterSeconds: random.below(9))
-        default: return .answerBody(status: status, body: random.bytes(0...300))
+                status: status, reason: "Reason\(random.number(below: 3))\"\n",
+                timestamp: random.number(below: 2) == 0 ? nil : Int64(status),
+                retryAfterSeconds: random.number(below: 9))
+        default: return .answerBody(status: status, body: random.bytes(count: 0...300))
         }
     }
 
     private func fault(_ random: inout SeededGenerator) -> InjectedFault.ConnectionFault? {
-        switch random.below(8) {
-        case 0: return .settings(streamsMax: random.below(20))
-        case 1: return .stall(milliseconds: random.below(3))
+        switch random.number(below: 8) {
+        case 0: return .settings(streamsMax: random.number(below: 20))
+        case 1: return .stall(milliseconds: random.number(below: 3))
         case 2:
             return .goaway(
-                HTTP2ErrorCode(rawValue: UInt32(random.below(20))), streamsBack: random.below(12),
-                reason: random.below(2) == 0 ? nil : "Why", thenClose: random.below(2) == 0)
+                HTTP2ErrorCode(rawValue: UInt32(random.number(below: 20))),
+                streamsBack: random.number(below: 12),
+                reason: random.number(below: 2) == 0 ? nil : "Why", thenClose: random.number(below: 2) == 0)
         case 3: return .starveWindows
-        case 4: return .resetAfter(bytes: random.below(100))
+        case 4: return .resetAfter(bytes: random.number(below: 100))
         case 5: return .close
         default: return nil
         }

@@ -15,7 +15,7 @@ import Testing
     /// Number of cases. A case is one connection with up to `requestsMax` requests, and the seeds are
     /// 0..<cases. Its requests and faults follow from its seed. The cases of a round share phones, channels
     /// and the clock.
-    static let cases = trials(2_000)
+    static let cases = trialCount(base: 2_000)
     static let casesPerRound = 1_000
     static let requestsMax = 6
     /// Rounds that run in parallel, each on its own thread.
@@ -62,11 +62,11 @@ import Testing
     }
 
     private static func connection(_ seed: Int, _ subject: FuzzSubject) {
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let transport = NoTransport(subject.loop)
         let port = ServedPort(
-            service: random.below(4) == 0 ? .channels : .push,
-            environment: random.below(4) == 0 ? .sandbox : .production)
+            service: random.number(below: 4) == 0 ? .channels : .push,
+            environment: random.number(below: 4) == 0 ? .sandbox : .production)
         let connection = ServedConnection(
             transport: transport, simulator: subject.simulator, port: port, number: seed)
         connection.didEstablish(applicationProtocol: "h2")
@@ -74,18 +74,18 @@ import Testing
         limits.streamsBeforeSettings = requestsMax
         limits.streamsMax = requestsMax
         let client = ClientSession(limits: limits)
-        for tag in 0..<(1 + random.below(requestsMax)) where !transport.isOver {
+        for tag in 0..<(1 + random.number(below: requestsMax)) where !transport.isOver {
             submit(FuzzRequest.random(subject, &random), to: client, tag: UInt64(tag))
             var bytes = pulled { client.pull(into: $0) }
-            if random.below(20) == 0 { mutate(&bytes, &random) }
+            if random.number(below: 20) == 0 { mutate(&bytes, &random) }
             feed(bytes, to: connection, &random)
             if !transport.isOver { give(pulled { connection.fill($0) }, to: client) }
         }
         connection.didClose(reason: .closedLocally)
         client.end()
         // Advance by up to an hour, so that phones age.
-        if random.below(40) == 0 {
-            _ = subject.simulator.advanceClock(milliseconds: Int64(random.below(3_600_000)))
+        if random.number(below: 40) == 0 {
+            _ = subject.simulator.advanceClock(milliseconds: Int64(random.number(below: 3_600_000)))
         }
     }
 
@@ -106,12 +106,12 @@ import Testing
 
     private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         guard !bytes.isEmpty else { return }
-        let at = random.below(bytes.count)
-        switch random.below(4) {
-        case 0: bytes[at] ^= 1 << UInt8(random.below(8))
+        let at = random.number(below: bytes.count)
+        switch random.number(below: 4) {
+        case 0: bytes[at] ^= 1 << UInt8(random.number(below: 8))
         case 1: bytes[at] = UInt8(truncatingIfNeeded: random.next())
-        case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.below(20)))
-        default: bytes.insert(contentsOf: random.bytes(1...40), at: at)
+        case 2: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.number(below: 20)))
+        default: bytes.insert(contentsOf: random.bytes(count: 1...40), at: at)
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
         bytes.withUnsafeBytes { bytes in
             var at = 0
             while at < bytes.count {
-                let end = min(bytes.count, at + 1 + random.below(1_200))
+                let end = min(bytes.count, at + 1 + random.number(below: 1_200))
                 connection.didReceive(UnsafeRawBufferPointer(rebasing: bytes[at..<end]))
                 at = end
             }

@@ -23,7 +23,7 @@ struct JournalFileTests {
     @Test(arguments: [false, true])
     func `every entry is a line, and existing lines stay`(syncs: Bool) throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("journal.jsonl")
+        let path = directory.filePath(named: "journal.jsonl")
         for round in 0..<2 {
             let file = try JournalFile(path: path, syncs: syncs, limits: JournalLimits(), log: .silent)
             for batch in 0..<20 {
@@ -38,7 +38,7 @@ struct JournalFileTests {
 
     @Test func `no line contains a token or a credential`() throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("journal.jsonl")
+        let path = directory.filePath(named: "journal.jsonl")
         let file = try JournalFile(path: path, syncs: false, limits: JournalLimits(), log: .silent)
         let headers = [("authorization", "bearer abc.def.ghi")]
         let entry = journalEntry(1, headers: headers)
@@ -57,7 +57,7 @@ struct JournalFileTests {
 
     @Test func `a full file is rotated, and the previous one is kept`() throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("journal.jsonl")
+        let path = directory.filePath(named: "journal.jsonl")
         var limits = JournalLimits()
         limits.fileBytesMax = 20_000
         let file = try JournalFile(path: path, syncs: false, limits: limits, log: .silent)
@@ -73,7 +73,8 @@ struct JournalFileTests {
         let directory = try TemporaryDirectory()
         var limits = JournalLimits()
         limits.waitingMax = 10
-        let file = try JournalFile(path: directory.file("a"), syncs: false, limits: limits, log: .silent)
+        let file = try JournalFile(
+            path: directory.filePath(named: "a"), syncs: false, limits: limits, log: .silent)
         file.append(entries(1...11))
         file.stop()
         #expect(file.omittedEntries == 11)

@@ -6,19 +6,19 @@ import Testing
 
 struct JournalRingTests {
     @Test func `pages match a plain list and report missed entries`() {
-        for seed in 0..<trials(60) {
-            var random = SeededGenerator(seed)
-            let entriesMax = 1 + random.below(40)
+        for seed in 0..<trialCount(base: 60) {
+            var random = SeededGenerator(seed: seed)
+            let entriesMax = 1 + random.number(below: 40)
             var ring = JournalRing(entriesMax: entriesMax, bytesMax: .max)
             var all: [JournalEntry] = []
             for number in 1...200 {
-                let entry = journalEntry(number, token: random.below(3))
+                let entry = journalEntry(number, token: random.number(below: 3))
                 all.append(entry)
                 #expect(ring.append(entry) == number)
-                let after = random.below(number + 3)
-                let limit = 1 + random.below(10)
+                let after = random.number(below: number + 3)
+                let limit = 1 + random.number(below: 10)
                 var filter = JournalRing.Filter()
-                if random.below(2) == 0 { filter.connection = 1 + random.below(3) }
+                if random.number(below: 2) == 0 { filter.connection = 1 + random.number(below: 3) }
                 let page = ring.page(after: after, matching: filter, limit: limit)
                 let oldest = max(1, number - entriesMax + 1)
                 let wanted = (1...number).filter {

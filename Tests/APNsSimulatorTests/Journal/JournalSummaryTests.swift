@@ -9,20 +9,22 @@ import Testing
 
 struct JournalSummaryTests {
     @Test func `the summary matches a plain count of the entries`() {
-        for seed in 0..<trials(30) {
-            var random = SeededGenerator(seed)
+        for seed in 0..<trialCount(base: 30) {
+            var random = SeededGenerator(seed: seed)
             var tally = JournalTotals(limits: JournalLimits())
             var accepted: [PushID: Int] = [:]
             var tokens: [Int: Int] = [:]
             var answered: [JournalSummary.AnswerKind: Int] = [:]
             var resets = 0
             for number in 1...2_000 {
-                let token = random.below(20)
-                let id = PushID(high: 0, low: UInt64(random.below(1_500)))
+                let token = random.number(below: 20)
+                let id = PushID(high: 0, low: UInt64(random.number(below: 1_500)))
                 let end: JournalEntry.Outcome =
-                    switch random.below(4) {
+                    switch random.number(below: 4) {
                     case 0: .reset(.refusedStream)
-                    case 1: .answered(status: 429, reason: "TooManyRequests", isSent: random.below(2) == 0)
+                    case 1:
+                        .answered(
+                            status: 429, reason: "TooManyRequests", isSent: random.number(below: 2) == 0)
                     default: .answered(status: 200, reason: nil, isSent: true)
                     }
                 tally.add(journalEntry(number, token: token, id: id, end: end))

@@ -33,7 +33,7 @@ struct RequestRecordTests {
 
     @Test func `a record has the values for a checker, and stays when the process continues`() throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("records")
+        let path = directory.filePath(named: "records")
         let entry = journalEntry(1, id: PushID(high: 1, low: 2), end: nil) { $0.timestamp = 1_763_632_800 }
         for round in 0..<3 {
             let file = try RequestRecordFile(path: path, log: .silent)
@@ -76,21 +76,21 @@ struct RequestRecordTests {
     ])
     func `every end has a record`(end: JournalEntry.Outcome, expected: RequestRecord.RecordOutcome) throws {
         let directory = try TemporaryDirectory()
-        let file = try RequestRecordFile(path: directory.file("records"), log: .silent)
+        let file = try RequestRecordFile(path: directory.filePath(named: "records"), log: .silent)
         try keep(file) { journal in
             var entry = journalEntry(1, end: end, delivered: false)
             if case .answered = end { journal.willAnswer(&entry) }
             journal.didEnd(entry)
         }
         file.close()
-        let found = try records(directory.file("records"))
+        let found = try records(directory.filePath(named: "records"))
         #expect(found.map(\.outcome) == [expected] && found.first?.isDelivered == false)
         #expect(found.first?.resetCode == (expected == .reset ? 7 : 0))
     }
 
     @Test func `a file that was not closed continues after its last record`() throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("records")
+        let path = directory.filePath(named: "records")
         let killed = try RequestRecordFile(path: path, log: .silent)
         for number in 1...1_000 { _ = killed.append(RequestRecord(journalEntry(number))) }
         #expect(try records(path).count == 1_000, "a reader sees records while they are written")
@@ -106,7 +106,7 @@ struct RequestRecordTests {
     @Test func `a file without records is not changed`() throws {
         let directory = try TemporaryDirectory()
         for text in ["{}\n", String(repeating: "x", count: 128), String(repeating: "x", count: 300)] {
-            let path = try directory.write("records", text)
+            let path = try directory.writeFile(named: "records", content: text)
             #expect(throws: InputFileError.self) { try RequestRecordFile(path: path, log: .silent) }
             #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
         }
@@ -114,18 +114,19 @@ struct RequestRecordTests {
 
     @Test func `every answered push has its record, even if the simulator is killed`() async throws {
         let directory = try TemporaryDirectory()
-        let path = directory.file("records")
+        let path = directory.filePath(named: "records")
         let process = try ChildProcess(
-            builtProduct("flotilla"),
-            [
-                "apns-simulator", "--data", directory.file("apns"), "--port", "0", "--sandbox-port", "0",
+            builtProductPath(named: "flotilla"),
+            arguments: [
+                "apns-simulator", "--data", directory.filePath(named: "apns"), "--port", "0",
+                "--sandbox-port", "0",
                 "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
                 "--records", path,
             ])
-        try await process.waitFor("Stop it:")
+        try await process.waitForOutput(containing: "Stop it:")
         let push = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("Try it:") })
         let line = push.dropFirst("Try it:".count)
-        let many = try ChildProcess("bash", ["-c", "for i in 1 2 3 4 5; do \(line); done"])
+        let many = try ChildProcess("bash", arguments: ["-c", "for i in 1 2 3 4 5; do \(line); done"])
         #expect(try await many.exitStatus() == 0)
         process.send(signal: SIGKILL)
         _ = try await process.exitStatus()

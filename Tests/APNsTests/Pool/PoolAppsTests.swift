@@ -51,7 +51,7 @@ import Testing
     @Test func `apps whose server never answers hardly slow another app`() {
         var alone = 0
         var beside = 0
-        for seed in 0..<trials(20) {
+        for seed in 0..<trialCount(base: 20) {
             alone += answered(seed: seed, blackHoles: 0)
             beside += answered(seed: seed, blackHoles: 4)
         }

@@ -7,7 +7,7 @@ import Simulation
 extension PoolWorld {
     private mutating func pick() -> UInt32? {
         let numbers = links.keys.sorted()
-        return numbers.isEmpty ? nil : numbers[random.below(numbers.count)]
+        return numbers.isEmpty ? nil : numbers[random.number(below: numbers.count)]
     }
 
     /// Completes connections, and lets requests reach the server. The server accepts, answers, holds or
@@ -27,7 +27,11 @@ extension PoolWorld {
         let held = links[number]?.held ?? []
         links[number]?.held = []
         for frame in held {
-            if random.below(3) == 0 { answer(frame, number) } else { links[number]?.held.append(frame) }
+            if random.number(below: 3) == 0 {
+                answer(frame, number)
+            } else {
+                links[number]?.held.append(frame)
+            }
         }
     }
 
@@ -43,37 +47,37 @@ extension PoolWorld {
 
     private mutating func handshake(_ number: UInt32) {
         if isBlackHole { return }
-        if !isCalm, random.below(6) == 0 { return close(number) }
+        if !isCalm, random.number(below: 6) == 0 { return close(number) }
         links[number]?.isOpen = true
-        links[number]?.toClient.append(.settings([1, 3, 100][random.below(3)]))
+        links[number]?.toClient.append(.settings([1, 3, 100][random.number(below: 3)]))
         pool.handleOpen(of: number, at: now)
     }
 
     private mutating func take(_ frame: PoolLink.Frame, _ number: UInt32) {
         guard let link = links[number], frame.stream <= link.goawayLast else { return }
         if link.isDeaf {
-            if random.below(2) == 0 { accept(frame, link) }
+            if random.number(below: 2) == 0 { accept(frame, link) }
             return
         }
-        let choice = isCalm ? 0 : random.below(13)
+        let choice = isCalm ? 0 : random.number(below: 13)
         switch choice {
         case 0...6:
             accept(frame, link)
-            if !isCalm, random.below(3) == 0 {
+            if !isCalm, random.number(below: 3) == 0 {
                 links[number]?.held.append(frame)
             } else {
                 say(number, .answer(frame.stream, .authorizes))
             }
         case 7: say(number, .refuse(frame.stream))
         case 8:
-            if random.below(2) == 0 { accept(frame, link) }
-            say(number, .reset(frame.stream, isCalm: random.below(2) == 0))
+            if random.number(below: 2) == 0 { accept(frame, link) }
+            say(number, .reset(frame.stream, isCalm: random.number(below: 2) == 0))
         case 9:
             let effects: [ResponseEffect] = [
                 .nothing, .connectionUnusable, .tokenExpired(isRemade: true), .tokenExpired(isRemade: false),
                 .tooManyTokens,
             ]
-            say(number, .answer(frame.stream, effects[random.below(effects.count)]))
+            say(number, .answer(frame.stream, effects[random.number(below: effects.count)]))
         case 10, 11: say(number, .answer(frame.stream, .serverTrouble))
         default: break
         }
@@ -89,8 +93,8 @@ extension PoolWorld {
 
     mutating func misbehave() {
         guard !isCalm, let number = pick(), let link = links[number], link.isOpen else { return }
-        switch random.below(8) {
-        case 0, 1: say(number, .settings([0, 1, 2, 7, 100][random.below(5)]))
+        switch random.number(below: 8) {
+        case 0, 1: say(number, .settings([0, 1, 2, 7, 100][random.number(below: 5)]))
         case 2:
             guard link.goawayLast == .max else { return }
             // GOAWAY does not go below streams that the server has read, because they may be processed. Later
@@ -98,7 +102,7 @@ extension PoolWorld {
             let read = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
             let unread = link.toServer.map(\.stream).min().map { $0 - 1 } ?? read
             links[number]?.goawayLast = min(read, unread)
-            say(number, .goaway(last: min(read, unread), isCalm: random.below(4) == 0))
+            say(number, .goaway(last: min(read, unread), isCalm: random.number(below: 4) == 0))
         case 3: links[number]?.isSilent = true
         case 4: links[number]?.isDeaf = true
         case 5, 6: links[number]?.isClogged.toggle()

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `each request ends once and within its limits, and nothing is left`() {
-        let seeds = trials(1_000)
+        let seeds = trialCount(base: 1_000)
         for seed in 0..<seeds {
             let faults = faults(seed: seed)
             #expect(faults.isEmpty, "seed \(seed): \(faults.sorted())")

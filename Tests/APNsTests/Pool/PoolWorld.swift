@@ -43,18 +43,18 @@ struct PoolWorld {
     private var lateMilliseconds: Int { pool.settings.lateAnswerMilliseconds }
 
     init(seed: Int, mutant: PoolMutant? = nil) {
-        random = SeededGenerator(seed)
+        random = SeededGenerator(seed: seed)
         self.mutant = mutant
         var settings = PoolSettings()
-        settings.connectionsMax = 1 + random.below(4)
-        settings.streamsPerConnectionMax = 1 + random.below(20)
-        settings.waitingMax = 1 + random.below(60)
-        settings.requestsMax = settings.waitingMax + random.below(80)
-        settings.requestsPerConnectionMax = [20, 200, 1_000_000][random.below(3)]
-        settings.recycleMilliseconds = [1_000...3_000, 60_000...120_000][random.below(2)]
-        settings.idleConnectionMilliseconds = [0, 5_000][random.below(2)]
-        settings.lateAnswerMilliseconds = [0, 700][random.below(2)]
-        settings.consecutiveOverduesMax = 1 + random.below(5)
+        settings.connectionsMax = 1 + random.number(below: 4)
+        settings.streamsPerConnectionMax = 1 + random.number(below: 20)
+        settings.waitingMax = 1 + random.number(below: 60)
+        settings.requestsMax = settings.waitingMax + random.number(below: 80)
+        settings.requestsPerConnectionMax = [20, 200, 1_000_000][random.number(below: 3)]
+        settings.recycleMilliseconds = [1_000...3_000, 60_000...120_000][random.number(below: 2)]
+        settings.idleConnectionMilliseconds = [0, 5_000][random.number(below: 2)]
+        settings.lateAnswerMilliseconds = [0, 700][random.number(below: 2)]
+        settings.consecutiveOverduesMax = 1 + random.number(below: 5)
         settings.backoffMilliseconds = 500...5_000
         pool = PoolStateMachine(settings: settings, seed: random.next())
     }
@@ -62,13 +62,13 @@ struct PoolWorld {
     // MARK: The owner
 
     mutating func step() {
-        switch random.below(13) {
+        switch random.number(below: 13) {
         case 0...2: submit()
         case 3...5: arrive()
         case 6, 7: hear()
         case 8: misbehave()
-        case 9: pass(milliseconds: 1 + random.below(80))
-        case 10: pass(milliseconds: 200 + random.below(2_000))
+        case 9: pass(milliseconds: 1 + random.number(below: 80))
+        case 10: pass(milliseconds: 200 + random.number(below: 2_000))
         case 11: withdraw()
         default: rare()
         }
@@ -76,7 +76,7 @@ struct PoolWorld {
     }
 
     private mutating func rare() {
-        switch random.below(40) {
+        switch random.number(below: 40) {
         case 0: stop()
         case 1: withdrawAll()
         case 2 where pool.isStopped: closeAll()
@@ -86,14 +86,14 @@ struct PoolWorld {
 
     private func limits() -> (inout SeededGenerator) -> PushDeadlines {
         { [now] random in
-            let deadline = now.advanced(byMilliseconds: 50 + random.below(6_000))
-            let leaveBy = now.advanced(byMilliseconds: 50 + random.below(6_000))
-            return PushDeadlines(sendBy: leaveBy, deadline: deadline, attempts: 1 + random.below(4))
+            let deadline = now.advanced(byMilliseconds: 50 + random.number(below: 6_000))
+            let leaveBy = now.advanced(byMilliseconds: 50 + random.number(below: 6_000))
+            return PushDeadlines(sendBy: leaveBy, deadline: deadline, attempts: 1 + random.number(below: 4))
         }
     }
 
     private mutating func submit() {
-        for _ in 0..<(1 + random.below(12)) { _ = submit(limits()(&random)) }
+        for _ in 0..<(1 + random.number(below: 12)) { _ = submit(limits()(&random)) }
     }
 
     /// Returns the new request, or nil if it was refused.
@@ -251,7 +251,7 @@ struct PoolWorld {
     mutating func close(_ number: UInt32) {
         guard let link = links.removeValue(forKey: number) else { return }
         // The server may still accept, unseen, the requests that it has received.
-        for frame in link.toServer where random.below(2) == 0 { accept(frame, link) }
+        for frame in link.toServer where random.number(below: 2) == 0 { accept(frame, link) }
         for stream in link.streams.values.sorted(by: { $0.ticket.tag < $1.ticket.tag }) {
             if stream.isReported {
                 freed(number, stream.ticket)
@@ -295,7 +295,8 @@ struct PoolWorld {
                 }
                 connects.append(now)
                 links[number] = PoolLink(
-                    number, unsentMax: isCalm ? .max : [.max, 1 + random.below(4)][random.below(2)],
+                    number,
+                    unsentMax: isCalm ? .max : [.max, 1 + random.number(below: 4)][random.number(below: 2)],
                     pool.settings)
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)

@@ -7,7 +7,7 @@ import Testing
 /// kcat, with librdkafka from Debian, as an independent client.
 struct KcatTests {
     private func kcat(_ arguments: [String], input: String? = nil) async throws -> String {
-        let process = try ChildProcess("kcat", arguments, input: input.map { Data($0.utf8) })
+        let process = try ChildProcess("kcat", arguments: arguments, input: input.map { Data($0.utf8) })
         let status = try await process.exitStatus()
         #expect(status == 0, "kcat \(arguments): \(process.errors)")
         return process.output

@@ -35,7 +35,7 @@ struct RequestDecodingTests {
     /// `TEST_SEED` sets which requests are tried.
     @Test func `mutated requests are decoded or refused, in bounded time and memory`() throws {
         let environment = ProcessInfo.processInfo.environment
-        let cases = trials(20_000)
+        let cases = trialCount(base: 20_000)
         let seed = environment["TEST_SEED"].flatMap(UInt64.init) ?? 20_261_120
         var mutator = RequestMutator(seed: seed)
         let samples = RequestSamples.all

@@ -19,7 +19,7 @@ struct ConsoleSessionTests {
         let directory = try TemporaryDirectory()
         let line = String(repeating: String(digit), count: 64)
         let text = (["hash \(line)"] + numbers.map { "key \($0) \(line)" }).joined(separator: "\n")
-        let path = try directory.write("keys", text)
+        let path = try directory.writeFile(named: "keys", content: text)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         return try SealingKeys(file: path)
     }

@@ -34,7 +34,7 @@ struct SchedulesPageTests {
                 curl() { command curl -sS --fail-with-body "$@"; }
 
                 """
-            let process = try ChildProcess("bash", ["-c", head + script])
+            let process = try ChildProcess("bash", arguments: ["-c", head + script])
             #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
         }
         #expect(scheduler.orders.count == 5)

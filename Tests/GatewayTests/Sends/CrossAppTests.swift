@@ -68,8 +68,8 @@ struct CrossAppTests {
             try await bench.call("PUT", "/v1/activity-types/Vault", "{}", key: "bank/admin").status == 200)
         let (send, number) = (try posted.member("sendId"), try defined.member("notificationKey"))
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed)
-        let all = (0..<trials(300)).map { _ in tries(&random, send: send, definition: number) }
+        var random = SeededGenerator(seed: seed)
+        let all = (0..<trialCount(base: 300)).map { _ in tries(&random, send: send, definition: number) }
         let (port, key) = (bench.port, try #require(bench.keys["shop/admin"]))
         let answers = try await onThread {
             let peer = try HTTPPeer(port: port)

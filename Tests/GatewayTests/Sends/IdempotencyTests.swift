@@ -15,7 +15,7 @@ struct IdempotencyTests {
             $0.limits.requestsPerKeyAndSecondMax = 1_000_000
         }
         let second = try await first.another { $0.limits.requestsPerKeyAndSecondMax = 1_000_000 }
-        let count = trials(100)
+        let count = trialCount(base: 100)
         let (ports, key) = ([first.port, second.port], try #require(first.keys["shop/send"]))
         func post(_ gateway: Int, score: Int) async throws -> [String] {
             try await onThread {

@@ -38,7 +38,7 @@ struct SendsPageTests {
                 curl() { command curl -sS --fail-with-body -w '\\n%{http_code}\\n' "$@"; }
 
                 """
-            let process = try ChildProcess("bash", ["-c", head + script])
+            let process = try ChildProcess("bash", arguments: ["-c", head + script])
             #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
             let statuses = process.output.split(separator: "\n").filter { $0 == "200" || $0 == "202" }
             calls += statuses.count

@@ -25,46 +25,48 @@ package struct PlannerModel {
     }
 
     /// The expected number of each record, by its bytes.
-    private typealias Bag = [[UInt8]: Int]
+    private typealias RecordCounts = [[UInt8]: Int]
 
     private let lanes: Int
     private let reader = JSONReader(limits: Expansion.limits)
     private var rows = Rows()
-    private var progress: Bag = [:]
-    private var expansions: [Int32: Bag] = [:]
-    private var schedules: Bag = [:]
+    private var progress: RecordCounts = [:]
+    private var expansions: [Int32: RecordCounts] = [:]
+    private var schedules: RecordCounts = [:]
     /// The sends to busy groups. Each must have an outcome.
-    private var busy: Set<String> = []
-    package private(set) var sends = 0
-    package private(set) var misfits: Set<String> = []
+    private var busyGroupSends: Set<String> = []
+    package private(set) var sendCount = 0
+    package private(set) var rejectedPositions: Set<String> = []
 
-    package init(_ sends: TopicContent, lanes: Int) throws {
+    package init(sends: TopicContent, lanes: Int) throws {
         self.lanes = lanes
-        let planner = Planner(lanes: lanes) { app, recipient in Self.lane(of: recipient, app: app, lanes) }
+        let planner = Planner(lanes: lanes) { app, recipient in
+            Self.lane(of: recipient, app: app, lanes: lanes)
+        }
         for record in sends.records {
             guard let value = record.value, let request = try? SendRequest.decode(value, with: reader),
                 let key = request.scopeKey,
                 Murmur2.partition(forKey: key.bytes.span, partitionCount: lanes) == Int(record.partition)
             else {
-                misfits.insert("\(record.partition)/\(record.offset)")
+                rejectedPositions.insert("\(record.partition)/\(record.offset)")
                 continue
             }
-            self.sends += 1
-            if SendMix.isBusy(key) {
-                if case .send(let send) = request { busy.insert(send.id) }
+            self.sendCount += 1
+            if SendGenerator.isBusy(key) {
+                if case .send(let send) = request { busyGroupSends.insert(send.id) }
                 continue
             }
             var app: App?
-            if case .send(let send) = request { app = IngestBed.apps[send.app] }
-            take(try planner.plan(request, stamp: record.timestamp, app: app, in: &rows))
+            if case .send(let send) = request { app = TestBed.apps[send.app] }
+            apply(try planner.plan(request, stamp: record.timestamp, app: app, in: &rows))
         }
     }
 
-    private static func lane(of recipient: Recipient, app: String, _ lanes: Int) -> Int {
+    private static func lane(of recipient: Recipient, app: String, lanes: Int) -> Int {
         Murmur2.partition(forKey: RecordKey.join(app, recipient.text).span, partitionCount: lanes)
     }
 
-    private mutating func take(_ plan: Plan) {
+    private mutating func apply(_ plan: Plan) {
         for one in plan.progress { progress[one.encoded(), default: 0] += 1 }
         for part in plan.expansions {
             let value = part.expansion.encoded()
@@ -76,27 +78,29 @@ package struct PlannerModel {
     }
 
     /// Returns the fault, or nil if everything is right.
-    package func fault(in bed: IngestBed) throws -> String? {
-        try faultOfRows(TopicContent(.groups, bed))
-            ?? faultOfRest(
-                progress: TopicContent(.progress, bed), whole: TopicContent(.expansions, bed),
-                urgent: TopicContent(.expansionsUrgent, bed), schedules: TopicContent(.schedulesAuto, bed))
+    package func fault(in bed: TestBed) throws -> String? {
+        try fault(inGroups: TopicContent(of: .groups, in: bed))
+            ?? fault(
+                inProgress: TopicContent(of: .progress, in: bed),
+                expansions: TopicContent(of: .expansions, in: bed),
+                urgent: TopicContent(of: .expansionsUrgent, in: bed),
+                schedules: TopicContent(of: .schedulesAuto, in: bed))
     }
 
-    private func faultOfRows(_ groups: TopicContent) throws -> String? {
-        var found = groups.newest
+    private func fault(inGroups groups: TopicContent) throws -> String? {
+        var found = groups.newestValues
         for (key, row) in rows.rows {
             guard let bytes = found.removeValue(forKey: key.bytes) else { return "missing row of \(key)" }
             if bytes != row.encoded() {
-                return "the row of \(key) is \(text(bytes)) and must be \(text(row.encoded()))"
+                return "the row of \(key) is \(text(of: bytes)) and must be \(text(of: row.encoded()))"
             }
         }
         for (key, row) in rows.seen where found.removeValue(forKey: key) != row.encoded() {
-            return "missing row of \(text(key))"
+            return "missing row of \(text(of: key))"
         }
         for (key, value) in found {
             let group = unsafe key.withUnsafeBytes { unsafe ScopeKey(bytes: $0) }
-            guard let group, SendMix.isBusy(group) else { return "unexpected row: \(text(key))" }
+            guard let group, SendGenerator.isBusy(group) else { return "unexpected row: \(text(of: key))" }
             if try GroupRow.decode(value, with: reader).heldSend != nil {
                 return "\(group) still holds a send"
             }
@@ -104,43 +108,45 @@ package struct PlannerModel {
         return nil
     }
 
-    private func faultOfRest(
-        progress: TopicContent, whole: TopicContent, urgent: TopicContent, schedules: TopicContent
+    private func fault(
+        inProgress: TopicContent, expansions: TopicContent, urgent: TopicContent, schedules: TopicContent
     ) throws -> String? {
-        var said: [String: [ProgressRecord.PlannerPart]] = [:]
-        var found: Bag = [:]
-        for record in progress.records {
-            let one = try ProgressRecord.decode(record.value ?? [], with: reader)
-            guard case .planner(let part) = one.part else { return "a progress record comes from a lane" }
-            if SendMix.isBusy(one.key) {
-                said[one.send, default: []].append(part)
+        var partsOfSends: [String: [ProgressRecord.PlannerPart]] = [:]
+        var found: RecordCounts = [:]
+        for record in inProgress.records {
+            let decoded = try ProgressRecord.decode(record.value ?? [], with: reader)
+            guard case .planner(let part) = decoded.part else { return "a progress record comes from a lane" }
+            if SendGenerator.isBusy(decoded.key) {
+                partsOfSends[decoded.send, default: []].append(part)
             } else {
                 found[record.value ?? [], default: 0] += 1
             }
         }
-        if let fault = difference(found, self.progress) { return "progress: \(fault)" }
-        var lanes: [Int32: Bag] = [:]
+        if let fault = difference(found: found, expected: self.progress) { return "progress: \(fault)" }
+        var lanes: [Int32: RecordCounts] = [:]
         var expanded: [String: [Int32: Int]] = [:]
-        for record in whole.records + urgent.records {
+        for record in expansions.records + urgent.records {
             let value = record.value ?? []
             guard case .expansion(let expansion) = try ExpansionRequest.decode(value, with: reader) else {
                 continue
             }
-            if SendMix.isBusy(expansion.key) {
+            if SendGenerator.isBusy(expansion.key) {
                 expanded[expansion.send, default: [:]][record.partition, default: 0] += 1
             } else {
                 lanes[record.partition, default: [:]][value, default: 0] += 1
             }
         }
-        for lane in Set(lanes.keys).union(expansions.keys) {
-            if let fault = difference(lanes[lane] ?? [:], expansions[lane] ?? [:]) {
+        for lane in Set(lanes.keys).union(self.expansions.keys) {
+            if let fault = difference(found: lanes[lane] ?? [:], expected: self.expansions[lane] ?? [:]) {
                 return "lane \(lane): \(fault)"
             }
         }
-        let ends = schedules.records.reduce(into: Bag()) { $0[$1.value ?? [], default: 0] += 1 }
-        if let fault = difference(ends, self.schedules) { return "schedules: \(fault)" }
-        for send in busy {
-            if let fault = faultOfBusy(send, said: said[send] ?? [], expanded: expanded[send] ?? [:]) {
+        let ends = schedules.records.reduce(into: RecordCounts()) { $0[$1.value ?? [], default: 0] += 1 }
+        if let fault = difference(found: ends, expected: self.schedules) { return "schedules: \(fault)" }
+        for send in busyGroupSends {
+            if let fault = fault(
+                ofBusyGroupSend: send, parts: partsOfSends[send] ?? [], expanded: expanded[send] ?? [:])
+            {
                 return fault
             }
         }
@@ -148,29 +154,29 @@ package struct PlannerModel {
     }
 
     /// Checks that a send to a busy group has one outcome, and that each lane got a planned send once.
-    private func faultOfBusy(
-        _ send: String, said: [ProgressRecord.PlannerPart], expanded: [Int32: Int]
+    private func fault(
+        ofBusyGroupSend send: String, parts: [ProgressRecord.PlannerPart], expanded: [Int32: Int]
     ) -> String? {
-        let ends = said.filter { $0.verdict != .held && $0.verdict != .stopping }
+        let ends = parts.filter { $0.verdict != .held && $0.verdict != .stopping }
         guard ends.count == 1, let end = ends.first else {
-            return "\(send) has the outcomes \(said.map(\.verdict)), expected one"
+            return "\(send) has the outcomes \(parts.map(\.verdict)), expected one"
         }
-        let wanted = end.verdict == .planned ? end.laneCount : 0
-        guard expanded.count == wanted, expanded.values.allSatisfy({ $0 == 1 }) else {
-            return "\(send) has \(expanded) expansions, expected \(wanted)"
+        let expected = end.verdict == .planned ? end.laneCount : 0
+        guard expanded.count == expected, expanded.values.allSatisfy({ $0 == 1 }) else {
+            return "\(send) has \(expanded) expansions, expected \(expected)"
         }
         return nil
     }
 
-    private func difference(_ found: Bag, _ wanted: Bag) -> String? {
+    private func difference(found: RecordCounts, expected wanted: RecordCounts) -> String? {
         for (value, count) in wanted where found[value] != count {
-            return "\(found[value] ?? 0) times instead of \(count): \(text(value))"
+            return "\(found[value] ?? 0) times instead of \(count): \(text(of: value))"
         }
         for (value, count) in found where wanted[value] == nil {
-            return "\(count) times instead of 0: \(text(value))"
+            return "\(count) times instead of 0: \(text(of: value))"
         }
         return nil
     }
 
-    private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+    private func text(of bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 }

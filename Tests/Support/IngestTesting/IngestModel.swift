@@ -13,19 +13,19 @@ package struct IngestModel {
     package private(set) var events: [[UInt8]: [[UInt8]]] = [:]
     package private(set) var installations: [[UInt8]: Installation] = [:]
     /// The records that must be rejected, as partition/offset.
-    package private(set) var misfits: Set<String> = []
-    private let merges: [String: ReportMerger]
+    package private(set) var rejectedPositions: Set<String> = []
+    private let mergers: [String: ReportMerger]
     private let lanes: Int
     private let reader = JSONReader()
 
-    package init(_ reports: TopicContent, lanes: Int, keys: SealingKeys?) {
+    package init(reports: TopicContent, lanes: Int, keys: SealingKeys?) {
         self.lanes = lanes
-        merges = IngestBed.apps.mapValues { ReportMerger(app: $0, seal: TokenSeal(keys: keys)) }
+        mergers = TestBed.apps.mapValues { ReportMerger(app: $0, seal: TokenSeal(keys: keys)) }
         let now = WallTime.now().milliseconds
         for record in reports.records {
-            let place = "\(record.partition)/\(record.offset)"
+            let position = "\(record.partition)/\(record.offset)"
             guard let value = record.value, let report = try? Report.decode(value, with: reader) else {
-                misfits.insert(place)
+                rejectedPositions.insert(position)
                 continue
             }
             // A record in a wrong partition was forwarded, and is also in the right partition.
@@ -33,8 +33,8 @@ package struct IngestModel {
             guard Int32(Murmur2.partition(forKey: key.span, partitionCount: lanes)) == record.partition else {
                 continue
             }
-            guard let merge = merges[report.app] else {
-                misfits.insert(place)
+            guard let merger = mergers[report.app] else {
+                rejectedPositions.insert(position)
                 continue
             }
             let forwarded = record.headers["\(Report.receivedAtHeader)"].flatMap(Int64.init)
@@ -42,11 +42,11 @@ package struct IngestModel {
             let arrival = ReportArrival(
                 receivedAt: min(record.timestamp, forwarded ?? record.timestamp),
                 offset: offset ?? record.offset)
-            switch merge.merge(report, arrival: arrival, into: installations[key], now: now) {
-            case .rejected: misfits.insert(place)
+            switch merger.merge(report, arrival: arrival, into: installations[key], now: now) {
+            case .rejected: rejectedPositions.insert(position)
             case .unchanged: break
             case .merged(let merged) where !merged.mustBeWritten: installations[key] = merged.installation
-            case .merged(let merged): take(merged, key)
+            case .merged(let merged): apply(merged, toKey: key)
             }
         }
     }
@@ -54,19 +54,19 @@ package struct IngestModel {
     /// Applies the passage of time to all installations.
     package mutating func sweep(at now: Int64) {
         for (key, installation) in installations {
-            guard let swept = merges[installation.app]?.sweep(installation, now: now) else { continue }
+            guard let swept = mergers[installation.app]?.sweep(installation, now: now) else { continue }
             installations[key] = swept.installation
-            take(swept.changes)
+            apply(swept.changes)
         }
     }
 
-    private mutating func take(_ merged: ReportOutcome, _ key: [UInt8]) {
-        installations[key] = merged.installation
-        take(merged.changes)
-        for event in merged.events { events[event.orderKey, default: []].append(event.encoded()) }
+    private mutating func apply(_ outcome: ReportOutcome, toKey key: [UInt8]) {
+        installations[key] = outcome.installation
+        apply(outcome.changes)
+        for event in outcome.events { events[event.orderKey, default: []].append(event.encoded()) }
     }
 
-    private mutating func take(_ changes: [RegistryChange]) {
+    private mutating func apply(_ changes: [RegistryChange]) {
         var writer = JSONWriter()
         for change in changes {
             change.row?.encode(to: &writer)
@@ -76,24 +76,24 @@ package struct IngestModel {
 
     /// Returns the difference between the topics and the model, or nil if they are equal.
     package func difference(registry found: TopicContent, events written: TopicContent) -> String? {
-        let rows = found.newest
+        let rows = found.newestValues
         let keys = Set(rows.keys).union(registry.keys).filter {
-            !isRight($0, found: rows[$0], wanted: registry[$0])
+            !isRowCorrect(forKey: $0, found: rows[$0], expected: registry[$0])
         }
         if !keys.isEmpty {
             let samples = keys.prefix(3).map { key in
-                "\(text(key)): has \(text(rows[key])), wants \(text(registry[key]))"
+                "\(text(of: key)): has \(text(of: rows[key])), wants \(text(of: registry[key]))"
             }
             return "\(keys.count) of \(registry.count) rows differ: " + samples.joined(separator: "; ")
         }
         var lists: [[UInt8]: [[UInt8]]] = [:]
         for record in written.records {
             guard let value = record.value, let event = try? Event.decode(value, with: reader) else {
-                return "events has a record that is not an event: \(text(record.value))"
+                return "events has a record that is not an event: \(text(of: record.value))"
             }
             let lane = Int32(Murmur2.partition(forKey: event.key.span, partitionCount: lanes))
             guard record.key == event.key, record.partition == lane else {
-                return "an event is in partition \(record.partition) instead of \(lane): \(text(value))"
+                return "an event is in partition \(record.partition) instead of \(lane): \(text(of: value))"
             }
             lists[event.orderKey, default: []].append(value)
         }
@@ -106,23 +106,23 @@ package struct IngestModel {
         return nil
     }
 
-    private func isRight(_ key: [UInt8], found: [UInt8]?, wanted: [UInt8]?) -> Bool {
-        if found == wanted { return true }
-        guard let found, let wanted,
+    private func isRowCorrect(forKey key: [UInt8], found: [UInt8]?, expected: [UInt8]?) -> Bool {
+        if found == expected { return true }
+        guard let found, let expected,
             let key = unsafe key.withUnsafeBytes({ unsafe RegistryKey(bytes: $0) }),
-            let has = row(found, under: key.entry), let wants = row(wanted, under: key.entry),
-            let grain = merges[key.app]?.writeInterval
+            let has = decodeRow(found, under: key.entry), let wants = decodeRow(expected, under: key.entry),
+            let interval = mergers[key.app]?.writeInterval
         else { return false }
-        return has.agrees(with: wants, grain)
+        return has.agrees(with: wants, within: interval)
     }
 
-    private func row(_ bytes: [UInt8], under entry: RegistryKey.Entry) -> RegistryRow? {
+    private func decodeRow(_ bytes: [UInt8], under entry: RegistryKey.Entry) -> RegistryRow? {
         try? unsafe bytes.withUnsafeBytes { bytes throws(RecordDecodingError) in
             try unsafe RegistryRow.decode(bytes, under: entry, with: reader)
         }
     }
 
-    private func text(_ bytes: [UInt8]?) -> String {
+    private func text(of bytes: [UInt8]?) -> String {
         bytes.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"
     }
 }

@@ -18,7 +18,7 @@ package final class StageProcess {
     }
 
     /// The step and the occurrence at which the process kills itself, counted after another step.
-    package struct Death: Sendable {
+    package struct PlannedDeath: Sendable {
         package let step: Int
         package let time: Int
         package let after: Int?
@@ -43,8 +43,8 @@ package final class StageProcess {
     ///   - memoryBytesMax: The limit of private memory. Mapped files do not count.
     ///   - more: Additional arguments of this worker.
     package init(
-        _ worker: Worker, of program: String, on bed: IngestBed, data: String, sweepMilliseconds: Int? = nil,
-        death: Death? = nil, memoryBytesMax: Int? = nil, more: [String] = []
+        _ worker: Worker, of program: String, on bed: TestBed, data: String, sweepMilliseconds: Int? = nil,
+        death: PlannedDeath? = nil, memoryBytesMax: Int? = nil, extraArguments: [String] = []
     ) throws {
         var arguments =
             [
@@ -55,24 +55,24 @@ package final class StageProcess {
         if let death { arguments += ["--die-at-step", String(death.step), "--at-time", String(death.time)] }
         if let after = death?.after { arguments += ["--after-step", String(after)] }
         if death?.isStop == true { arguments += ["--stop-there", "1"] }
-        arguments += more
+        arguments += extraArguments
         guard let memoryBytesMax else {
-            process = try ChildProcess(program, arguments)
+            process = try ChildProcess(program, arguments: arguments)
             return
         }
-        process = try ChildProcess("prlimit", ["--data=\(memoryBytesMax)", program] + arguments)
+        process = try ChildProcess("prlimit", arguments: ["--data=\(memoryBytesMax)", program] + arguments)
     }
 
     package func kill() { process.send(signal: SIGKILL) }
     package func stop() { process.send(signal: SIGTERM) }
     package func freeze() { process.send(signal: SIGSTOP) }
-    package func thaw() { process.send(signal: SIGCONT) }
+    package func resume() { process.send(signal: SIGCONT) }
     package var isRunning: Bool { process.isRunning }
 
     /// Whether the process is stopped by a signal or dead.
     package var isHalted: Bool {
         if !isRunning { return true }
-        let stat = try? String(contentsOfFile: "/proc/\(process.identifier)/stat", encoding: .utf8)
+        let stat = try? String(contentsOfFile: "/proc/\(process.processID)/stat", encoding: .utf8)
         guard let stat, let end = stat.lastIndex(of: ")") else { return true }
         return stat[stat.index(after: end)...].split(separator: " ").first == "T"
     }

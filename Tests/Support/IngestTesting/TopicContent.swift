@@ -17,24 +17,24 @@ package struct ReadRecord: Sendable, Equatable {
 package struct TopicContent {
     package private(set) var records: [ReadRecord] = []
 
-    package struct NoEnd: Error {}
+    package struct EndNotReached: Error {}
 
     /// The time limit without a new record before the end.
-    private static let silentMilliseconds = 60_000
+    private static let silenceMillisecondsMax = 60_000
 
     /// Reads the complete topic into memory.
-    package init(_ topic: TopicName, _ bed: IngestBed) throws {
+    package init(of topic: TopicName, in bed: TestBed) throws {
         var records: [ReadRecord] = []
-        try Self.each(of: topic, bed) { records.append(ReadRecord($0)) }
+        try Self.forEachRecord(of: topic, in: bed) { records.append(ReadRecord($0)) }
         self.records = records
     }
 
     /// Reads every partition up to its end, and waits for open transactions.
     ///
     /// - Parameter withAborted: Whether it also reads records that no transaction committed.
-    package static func each(
-        of topic: TopicName, _ bed: IngestBed, withAborted: Bool = false,
-        _ body: (borrowing Record) throws -> Void
+    package static func forEachRecord(
+        of topic: TopicName, in bed: TestBed, withAborted: Bool = false,
+        do body: (borrowing Record) throws -> Void
     ) throws {
         let name = bed.layout.name(of: topic)
         var options = ConsumerOptions(membership: .manual)
@@ -47,12 +47,12 @@ package struct TopicContent {
             startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
         var open = Set(partitions)
         var batch = RecordBatch()
-        var limit = Instant.now().advanced(byMilliseconds: silentMilliseconds)
+        var limit = Instant.now().advanced(byMilliseconds: silenceMillisecondsMax)
         while !open.isEmpty {
-            guard Instant.now() < limit else { throw NoEnd() }
+            guard Instant.now() < limit else { throw EndNotReached() }
             let events = consumer.poll(into: &batch, waitMilliseconds: 100)
             for index in 0..<batch.count { try body(batch[index]) }
-            if !batch.isEmpty { limit = Instant.now().advanced(byMilliseconds: silentMilliseconds) }
+            if !batch.isEmpty { limit = Instant.now().advanced(byMilliseconds: silenceMillisecondsMax) }
             for case .reachedEnd(let partition, let offset) in events {
                 if let ends = consumer.knownWatermarks(of: partition), offset >= ends.high {
                     open.remove(partition)
@@ -63,7 +63,7 @@ package struct TopicContent {
     }
 
     /// The newest value of each key that has a value.
-    package var newest: [[UInt8]: [UInt8]] {
+    package var newestValues: [[UInt8]: [UInt8]] {
         var rows: [[UInt8]: [UInt8]] = [:]
         for record in records { rows[record.key ?? []] = record.value }
         return rows

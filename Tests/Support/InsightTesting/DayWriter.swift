@@ -6,20 +6,20 @@ internal import Topics
 /// A writer of the records of a day that waits for acknowledgements. It uses one producer, so that records of
 /// one key stay in order.
 package final class DayWriter {
-    private let producer: CountedProducer
-    private let bed: IngestBed
+    private let producer: CountingProducer
+    private let bed: TestBed
     private var topics: [TopicName: Topic] = [:]
 
-    package init(_ bed: IngestBed) throws {
+    package init(on bed: TestBed) throws {
         self.bed = bed
-        producer = try CountedProducer(bed, name: "day")
+        producer = try CountingProducer(on: bed, name: "day")
     }
 
-    package var sent: Int { producer.sent }
+    package var sentCount: Int { producer.sentCount }
 
     package func write(_ record: DayRecord) throws {
         let known = topics[record.topic]
-        let topic = try known ?? producer.topic(bed.layout.name(of: record.topic))
+        let topic = try known ?? producer.topic(named: bed.layout.name(of: record.topic))
         topics[record.topic] = topic
         var headers = RecordHeaders(capacity: 1)
         if !record.addressees.isEmpty { headers.add(ReceiptLines.header, value: record.addressees.span) }

@@ -13,11 +13,11 @@ internal import Topics
 /// first gateway.
 package final class Fleet {
     package let plan: FleetPlan
-    package let bed: IngestBed
-    package let shop: FleetApp
+    package let bed: TestBed
+    package let mainApp: FleetApp
     /// The app of another customer, with one phone.
-    package let news: FleetApp
-    package let broker: RevivedProcess?
+    package let otherApp: FleetApp
+    package let broker: RestartableProcess?
     package let simulator: ChildProcess
     package private(set) var members: [FleetMember] = []
     private let program: String
@@ -32,51 +32,53 @@ package final class Fleet {
     ///   - programs: The directory that contains `flotilla`.
     ///   - directory: The directory for all data of the processes.
     ///   - canary: A word that appears in all names of the app.
-    package init(_ plan: FleetPlan, programs: String, directory: String, canary: String = "") async throws {
+    package init(plan: FleetPlan, programs: String, directory: String, canary: String = "") async throws {
         self.plan = plan
         self.directory = directory
         program = "\(programs)/flotilla"
         if plan.brokers == nil {
-            let process = try await RevivedProcess(
-                program,
-                [
+            let process = try await RestartableProcess(
+                program: program,
+                arguments: [
                     "broker", "--listen", "127.0.0.1:PORT", "--data", "\(directory)/broker",
                     "--admin-listen", "127.0.0.1:0",
                 ])
             broker = process
-            bed = try IngestBed(["127.0.0.1:\(process.port)"], lanes: plan.lanes)
+            bed = try TestBed(brokers: ["127.0.0.1:\(process.port)"], lanes: plan.lanes)
         } else {
             broker = nil
-            bed = try IngestBed(plan.brokers ?? [], lanes: plan.lanes)
+            bed = try TestBed(brokers: plan.brokers ?? [], lanes: plan.lanes)
         }
         var type = Self.type
         if !canary.isEmpty { type = ActivityType(name: "Match\(canary)Attributes") }
-        shop = try FleetApp(
-            "shop\(canary)", bundleID: "com.example.shop\(canary)", type: type, team: Self.team,
-            keyID: Self.keyID, bed)
-        news = try FleetApp(
-            "news", bundleID: "com.example.news", type: Self.type, team: Self.team, keyID: Self.keyID, bed)
+        mainApp = try FleetApp(
+            id: "shop\(canary)", bundleID: "com.example.shop\(canary)", type: type, team: Self.team,
+            keyID: Self.keyID, bed: bed)
+        otherApp = try FleetApp(
+            id: "news", bundleID: "com.example.news", type: Self.type, team: Self.team, keyID: Self.keyID,
+            bed: bed)
         if plan.isSealed {
-            let make = try ChildProcess(program, ["sealing-keys", "make", "\(directory)/sealing-keys"])
-            guard try await make.exitStatus() == 0 else { throw FleetFailure(make.errors) }
+            let keyMaker = try ChildProcess(
+                program, arguments: ["sealing-keys", "make", "\(directory)/sealing-keys"])
+            guard try await keyMaker.exitStatus() == 0 else { throw FleetFailure(keyMaker.errors) }
         }
         apns = (try freePort(), try freePort())
         let gateway = try freePort()
         simulator = try Self.startSimulator(
-            program, plan, in: directory, ports: apns, reportTo: gateway, for: shop)
-        try await simulator.waitFor("The APNs simulator serves.")
+            program: program, plan: plan, in: directory, ports: apns, reportTo: gateway, for: mainApp)
+        try await simulator.waitForOutput(containing: "The APNs simulator serves.")
         for stage in plan.stages {
-            for number in 0..<plan.each {
-                _ = try add(stage, port: stage == .gateway && number == 0 ? gateway : nil)
+            for number in 0..<plan.processesPerStage {
+                _ = try addProcess(of: stage, port: stage == .gateway && number == 0 ? gateway : nil)
             }
         }
         for gateway in members where gateway.stage == .gateway {
-            try await gateway.process.waitFor("the catalog has been read")
+            try await gateway.process.waitForOutput(containing: "the catalog has been read")
         }
     }
 
     private static func startSimulator(
-        _ program: String, _ plan: FleetPlan, in directory: String, ports: (production: Int, control: Int),
+        program: String, plan: FleetPlan, in directory: String, ports: (production: Int, control: Int),
         reportTo gateway: Int, for shop: FleetApp
     ) throws -> ChildProcess {
         let data = "\(directory)/apns"
@@ -90,7 +92,7 @@ package final class Fleet {
         try plan.script.write(toFile: "\(data)/script.json", atomically: true, encoding: .utf8)
         return try ChildProcess(
             program,
-            [
+            arguments: [
                 "apns-simulator", "--data", data, "--port", String(ports.production), "--sandbox-port", "0",
                 "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen",
                 "127.0.0.1:\(ports.control)", "--portal", "\(data)/portal.json", "--script",
@@ -102,18 +104,18 @@ package final class Fleet {
     }
 
     /// Adds a process of a stage.
-    package func add(_ stage: FleetPlan.Stage, port: Int? = nil) throws -> FleetMember {
+    package func addProcess(of stage: FleetPlan.Stage, port: Int? = nil) throws -> FleetMember {
         let number = members.count { $0.stage == stage }
         let name = "\(stage.rawValue)-\(number)"
         var arguments =
-            ["run", stage.rawValue, "--data", "\(directory)/\(name)"] + cluster + [
+            ["run", stage.rawValue, "--data", "\(directory)/\(name)"] + clusterArguments + [
                 "--admin-listen", "127.0.0.1:0", "--log-format", "text",
             ]
         if plan.isSealed { arguments += ["--tokens-sealing-keys-file", "\(directory)/sealing-keys"] }
         switch stage {
         case .gateway:
             let port = try port ?? freePort()
-            ports[number] = port
+            portsOfGateways[number] = port
             arguments += [
                 "--gateway-listen", "127.0.0.1:\(port)", "--gateway-key-rate", "1000000",
                 "--gateway-peer-rate", "1000000", "--gateway-installation-rate", "1000000",
@@ -131,13 +133,13 @@ package final class Fleet {
             clock = try SettableClock(file: "\(directory)/\(name).clock", library: library)
         }
         let member = try FleetMember(
-            stage, number: number, program: program, arguments: arguments, clock: clock)
+            stage: stage, number: number, program: program, arguments: arguments, clock: clock)
         members.append(member)
         return member
     }
 
     /// The arguments of every process and command.
-    private var cluster: [String] {
+    private var clusterArguments: [String] {
         [
             "--kafka-brokers", bed.settings.brokers.joined(separator: ","), "--topics-prefix",
             bed.layout.prefix, "--topics-lanes", String(plan.lanes),
@@ -147,11 +149,12 @@ package final class Fleet {
     /// Discards the state of a process, as an operator does, while the others work.
     ///
     /// - Parameter copy: The path for a copy of the discarded state.
-    package func rebuild(_ member: FleetMember, keeping copy: String? = nil) async throws {
+    package func rebuildState(of member: FleetMember, copyingTo copy: String? = nil) async throws {
         try await member.restart {
-            if let copy { try FileManager.default.copyItem(atPath: data(of: member), toPath: copy) }
-            _ = try await command([
-                "replay", "rebuild", "--stage", member.stage.rawValue, "--data", data(of: member), "--yes",
+            if let copy { try FileManager.default.copyItem(atPath: dataDirectory(of: member), toPath: copy) }
+            _ = try await runCommand([
+                "replay", "rebuild", "--stage", member.stage.rawValue, "--data", dataDirectory(of: member),
+                "--yes",
             ])
         }
     }
@@ -162,10 +165,10 @@ package final class Fleet {
     /// - Parameter copy: The state to start with, or nil for its present state.
     package func state(of member: FleetMember, from copy: String? = nil) async throws -> FleetState {
         if let copy {
-            try FileManager.default.removeItem(atPath: data(of: member))
-            try FileManager.default.moveItem(atPath: copy, toPath: data(of: member))
+            try FileManager.default.removeItem(atPath: dataDirectory(of: member))
+            try FileManager.default.moveItem(atPath: copy, toPath: dataDirectory(of: member))
         }
-        try await member.begin()
+        try await member.startAgain()
         try await eventually("the state of \(member.name) is as far as its topics") {
             let reads = try await member.appliedOffsets()
             return try member.stage.views.allSatisfy { view in
@@ -180,45 +183,48 @@ package final class Fleet {
             }
         }
         try await member.retire()
-        return try await FleetState(under: data(of: member))
+        return try await FleetState(under: dataDirectory(of: member))
     }
 
     /// Stops the gateways and waits until the accepted records are read.
-    package func closeDoors() async throws {
+    package func stopGateways() async throws {
         for member in members where member.stage == .gateway && !member.isRetired {
             try await member.retire()
         }
         try await eventually("reports, sends and schedules are read") {
-            bed.isRead(by: "ingest", [.reports]) && bed.isRead(by: "planner", [.sends])
-                && bed.isRead(by: "scheduler", [.schedules])
+            bed.isEverythingRead(by: "ingest", in: [.reports])
+                && bed.isEverythingRead(by: "planner", in: [.sends])
+                && bed.isEverythingRead(by: "scheduler", in: [.schedules])
         }
     }
 
-    private func data(of member: FleetMember) -> String {
+    private func dataDirectory(of member: FleetMember) -> String {
         "\(directory)/\(member.stage.rawValue)-\(member.number)"
     }
 
     /// Runs one of the operator's commands and returns its output.
-    package func command(_ words: [String]) async throws -> String {
-        let process = try ChildProcess(program, words + cluster)
+    package func runCommand(_ arguments: [String]) async throws -> String {
+        let process = try ChildProcess(program, arguments: arguments + clusterArguments)
         guard try await process.exitStatus() == 0 else {
-            throw FleetFailure("\(words): \(process.errors)")
+            throw FleetFailure("\(arguments): \(process.errors)")
         }
         return process.output
     }
 
     /// The ports of the gateways, by their number.
-    private var ports: [Int: Int] = [:]
+    private var portsOfGateways: [Int: Int] = [:]
 
     /// The ports of gateways that may answer.
     package var gatewayPorts: [Int] {
-        members.compactMap { $0.stage == .gateway && !$0.isRetired && !$0.isFrozen ? ports[$0.number] : nil }
+        members.compactMap {
+            $0.stage == .gateway && !$0.isRetired && !$0.isFrozen ? portsOfGateways[$0.number] : nil
+        }
     }
 
     package var controlPort: Int { apns.control }
-    package var records: String { "\(directory)/apns/records" }
-    package var brokerData: String { "\(directory)/broker" }
-    package var sealingKeys: String? { plan.isSealed ? "\(directory)/sealing-keys" : nil }
+    package var recordsPath: String { "\(directory)/apns/records" }
+    package var brokerDirectory: String { "\(directory)/broker" }
+    package var sealingKeysPath: String? { plan.isSealed ? "\(directory)/sealing-keys" : nil }
 
     /// Writes the output of each process to a file beside its data.
     package func writeLogs() throws {

@@ -12,7 +12,7 @@ package struct FleetApp: Sendable {
     package let readKey: String
 
     /// - Parameter bed: The test bed whose catalog gets the app.
-    init(_ id: String, bundleID: String, type: ActivityType, team: String, keyID: String, _ bed: IngestBed)
+    init(id: String, bundleID: String, type: ActivityType, team: String, keyID: String, bed: TestBed)
         throws
     {
         app = App(
@@ -23,11 +23,13 @@ package struct FleetApp: Sendable {
             author: "fleet", metrics: Metrics())
         let now = WallTime.now()
         try writer.put(app, action: "app.create", now: now)
-        func mint(_ role: APIKey.Role) throws -> String {
+        func makeKey(role: APIKey.Role) throws -> String {
             let (text, key) = APIKeyText.makeKey(app: id, role: role, atMilliseconds: now.milliseconds)
             try writer.put(key, action: "key.create", now: now)
             return text
         }
-        (reportKey, sendKey, readKey) = (try mint(.report), try mint(.send), try mint(.read))
+        (reportKey, sendKey, readKey) = (
+            try makeKey(role: .report), try makeKey(role: .send), try makeKey(role: .read)
+        )
     }
 }

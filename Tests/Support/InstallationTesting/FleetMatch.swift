@@ -9,64 +9,65 @@ package struct FleetMatch {
     private let secret: String
     private let fleet: Fleet
     private let backend: FleetBackend
-    private let run = UUID().uuidString
+    private let runID = UUID().uuidString
     /// The time limit without any progress.
-    private static let stillSecondsMax = 120.0
+    private static let noProgressSecondsMax = 120.0
 
-    package init(_ group: String, of fleet: Fleet, by backend: FleetBackend, secret: String = "Larks") {
+    package init(group: String, fleet: Fleet, backend: FleetBackend, secret: String = "Larks") {
         (self.group, self.fleet, self.backend, self.secret) = (group, fleet, backend, secret)
-        type = fleet.shop.app.activityTypes[0].name
+        type = fleet.mainApp.app.activityTypes[0].name
     }
 
-    package func state(_ goals: Int) -> String { #"{"home":\#(goals),"said":"\#(secret)"}"# }
+    package func contentState(goals: Int) -> String { #"{"home":\#(goals),"said":"\#(secret)"}"# }
 
-    package func start(isDryRun: Bool = false) -> String {
+    package func startBody(isDryRun: Bool = false) -> String {
         """
         {"event":"start","groupId":"\(group)","audience":"everyone",\(isDryRun ? #""dryRun":true,"# : "")\
         "attributesType":"\(type)","attributes":{"host":"\(secret)"},\
-        "contentState":\(state(0)),"alert":{"title":"Kick-off","body":"\(secret)"}}
+        "contentState":\(contentState(goals: 0)),"alert":{"title":"Kick-off","body":"\(secret)"}}
         """
     }
 
-    package func update(_ goals: Int, isDryRun: Bool = false) -> String {
+    package func updateBody(goals: Int, isDryRun: Bool = false) -> String {
         """
-        {"event":"update","groupId":"\(group)",\(isDryRun ? #""dryRun":true,"# : "")"contentState":\(state(goals))}
+        {"event":"update","groupId":"\(group)",\(isDryRun ? #""dryRun":true,"# : "")"contentState":\(contentState(goals: goals))}
         """
     }
 
-    package func end(_ goals: Int) -> String {
-        #"{"event":"end","groupId":"\#(group)","contentState":\#(state(goals))}"#
+    package func endBody(goals: Int) -> String {
+        #"{"event":"end","groupId":"\#(group)","contentState":\#(contentState(goals: goals))}"#
     }
 
     package func send(
-        _ body: String, _ name: String, meanwhile: () async throws -> Void = {}
-    ) async throws -> FleetBackend.Accepted {
+        _ body: String, named name: String, meanwhile: () async throws -> Void = {}
+    ) async throws -> FleetBackend.AcceptedSend {
         try await backend.send(
-            body, key: fleet.shop.sendKey, once: "\(run)-\(name)", meanwhile: meanwhile)
+            body, key: fleet.mainApp.sendKey, idempotencyKey: "\(runID)-\(name)", meanwhile: meanwhile)
     }
 
     /// Waits until a dry run finds this many phones.
-    package func waits(
+    package func wait(
         for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+        var limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
         var most = -1
         var tries = 0
         while true {
             tries += 1
-            let send = try await send(body, "dry-\(phones)-\(tries)-\(body.count)", meanwhile: meanwhile)
-            var progress = try await backend.progress(of: send, key: fleet.shop.readKey)
+            let send = try await send(
+                body, named: "dry-\(phones)-\(tries)-\(body.count)", meanwhile: meanwhile)
+            var progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
             while progress?.isComplete != true {
                 guard Date() < limit else { throw FleetFailure("a dry run does not end: \(progress as Any)") }
                 try await meanwhile()
                 try await Task.sleep(for: .milliseconds(20))
-                progress = try await backend.progress(of: send, key: fleet.shop.readKey)
+                progress = try await backend.progress(of: send, key: fleet.mainApp.readKey)
             }
             let targeted = progress?.targeted ?? 0
             if targeted >= phones { return }
             if targeted > most {
                 most = targeted
-                limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+                limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
             }
             guard Date() < limit else {
                 throw FleetFailure("a send finds \(targeted) of \(phones) phones: \(progress as Any)")
@@ -81,15 +82,15 @@ package struct FleetMatch {
     }
 
     /// Waits until this many pushes were delivered since the start of the simulator.
-    package func waits(
+    package func wait(
         forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
-        var limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+        var limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
         var most = -1
-        while case let delivered = try await delivered(), delivered < pushes {
+        while case let delivered = try await deliveredPushCount(), delivered < pushes {
             if delivered > most {
                 most = delivered
-                limit = Date(timeIntervalSinceNow: Self.stillSecondsMax)
+                limit = Date(timeIntervalSinceNow: Self.noProgressSecondsMax)
             }
             guard Date() < limit else {
                 throw FleetFailure("\(delivered) of \(pushes) pushes were delivered")
@@ -100,9 +101,9 @@ package struct FleetMatch {
     }
 
     /// Returns the number of pushes that phones received.
-    package func delivered() async throws -> Int {
-        let text = try await backend.simulator("GET", "/v1/summary")?.text ?? ""
-        guard let place = text.range(of: "\"delivered\":") else { return 0 }
-        return Int(text[place.upperBound...].prefix { $0.isNumber }) ?? 0
+    package func deliveredPushCount() async throws -> Int {
+        let text = try await backend.callSimulator(method: "GET", path: "/v1/summary")?.text ?? ""
+        guard let range = text.range(of: "\"delivered\":") else { return 0 }
+        return Int(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
     }
 }

@@ -18,7 +18,7 @@ package final class FleetMember {
     private var earlierLogs: [String] = []
 
     init(
-        _ stage: FleetPlan.Stage, number: Int, program: String, arguments: [String],
+        stage: FleetPlan.Stage, number: Int, program: String, arguments: [String],
         clock: SettableClock?
     ) throws {
         self.stage = stage
@@ -27,7 +27,7 @@ package final class FleetMember {
         self.arguments = arguments
         self.clock = clock
         environment = clock?.environment ?? [:]
-        process = try ChildProcess(program, arguments, environment: environment)
+        process = try ChildProcess(program, arguments: arguments, environment: environment)
     }
 
     /// For example `sender 2`.
@@ -36,7 +36,7 @@ package final class FleetMember {
 
     package func kill() async throws {
         process.send(signal: SIGKILL)
-        try await begin()
+        try await startAgain()
     }
 
     /// - Parameter meanwhile: Called while the process does not run.
@@ -44,7 +44,7 @@ package final class FleetMember {
         process.send(signal: SIGTERM)
         _ = try await process.exitStatus()
         try await meanwhile()
-        try await begin()
+        try await startAgain()
     }
 
     package func retire() async throws {
@@ -58,14 +58,14 @@ package final class FleetMember {
         process.send(signal: SIGSTOP)
     }
 
-    package func thaw() {
+    package func resume() {
         isFrozen = false
         process.send(signal: SIGCONT)
     }
 
     /// Restarts the process if it exited, as a supervisor does.
-    package func revive() async throws {
-        if !isRetired, !process.isRunning { try await begin() }
+    package func restartIfExited() async throws {
+        if !isRetired, !process.isRunning { try await startAgain() }
     }
 
     /// Returns the offset that each view has applied, by `view/partition`.
@@ -73,7 +73,7 @@ package final class FleetMember {
         guard let address = process.errors.firstMatch(of: #/admin: serving address=(\S+)/#) else {
             return [:]
         }
-        let metrics = try ChildProcess("curl", ["-s", "http://\(address.1)/metrics"])
+        let metrics = try ChildProcess("curl", arguments: ["-s", "http://\(address.1)/metrics"])
         _ = try await metrics.exitStatus()
         return metrics.output.matches(
             of: #/_applied_offset\{view="([a-z]+)",partition="(\d+)"\} ([\d.e+]+)/#
@@ -81,9 +81,9 @@ package final class FleetMember {
     }
 
     /// Starts the process again after its end.
-    func begin() async throws {
+    func startAgain() async throws {
         _ = try await process.exitStatus()
         earlierLogs.append(process.output + process.errors)
-        process = try ChildProcess(program, arguments, environment: environment)
+        process = try ChildProcess(program, arguments: arguments, environment: environment)
     }
 }

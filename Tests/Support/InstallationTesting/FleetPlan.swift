@@ -23,7 +23,7 @@ package struct FleetPlan: Sendable {
     }
 
     /// The number of processes per stage.
-    package var each = 1
+    package var processesPerStage = 1
     package var phones = 1_000
     package var lanes = 12
     /// The brokers of a running cluster, or nil for a separate broker.

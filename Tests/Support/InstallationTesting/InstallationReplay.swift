@@ -12,47 +12,49 @@ struct InstallationReplay {
     private let backend: FleetBackend
     private let group: String
     /// The time in which data passes from the first stage to the last.
-    private static let restSeconds = 3.0
+    private static let quietSeconds = 3.0
 
-    init(_ fleet: Fleet, _ backend: FleetBackend, group: String) {
+    init(fleet: Fleet, backend: FleetBackend, group: String) {
         (self.fleet, self.backend, self.group) = (fleet, backend, group)
     }
 
     /// - Returns: The faults as texts.
-    func run(_ sends: [FleetBackend.Accepted]) async throws -> [String] {
-        let match = FleetMatch(group, of: fleet, by: backend)
-        try await quiet()
+    func run(after sends: [FleetBackend.AcceptedSend]) async throws -> [String] {
+        let match = FleetMatch(group: group, fleet: fleet, backend: backend)
+        try await waitUntilQuiet()
         let screens = try await backend.screens(of: group)
-        let pushes = try await match.delivered()
-        let registry = try TopicContent(.registry, fleet.bed).newest
-        let reports = try TopicContent(.reports, fleet.bed).records.count
+        let pushes = try await match.deliveredPushCount()
+        let registry = try TopicContent(of: .registry, in: fleet.bed).newestValues
+        let reports = try TopicContent(of: .reports, in: fleet.bed).records.count
 
-        let said = try await fleet.command(["replay", "reports", "--from", "1d", "--yes"])
+        let output = try await fleet.runCommand(["replay", "reports", "--from", "1d", "--yes"])
         for send in sends.suffix(3) {
-            _ = try await fleet.command(["replay", "resend", send.id, "--app", fleet.shop.app.id, "--yes"])
+            _ = try await fleet.runCommand([
+                "replay", "resend", send.id, "--app", fleet.mainApp.app.id, "--yes",
+            ])
         }
-        try sendAgain()
-        try await quiet()
+        try writeSendsAgain()
+        try await waitUntilQuiet()
 
         var faults: [String] = []
-        if !said.contains("reads \(reports) reports again") {
-            faults.append("not all of \(reports) reports were read again: \(said)")
+        if !output.contains("reads \(reports) reports again") {
+            faults.append("not all of \(reports) reports were read again: \(output)")
         }
-        if try TopicContent(.registry, fleet.bed).newest != registry {
+        if try TopicContent(of: .registry, in: fleet.bed).newestValues != registry {
             faults.append("reports that were read again changed the registry")
         }
         if try await backend.screens(of: group) != screens { faults.append("a replay changed a phone") }
-        let more = try await match.delivered() - pushes
-        if more > 0 { faults.append("a replay pushed \(more) times") }
+        let replayedPushes = try await match.deliveredPushCount() - pushes
+        if replayedPushes > 0 { faults.append("a replay pushed \(replayedPushes) times") }
         return faults
     }
 
     /// Waits until ingest and planner have read everything, and then for the time that the later stages need.
-    private func quiet() async throws {
+    private func waitUntilQuiet() async throws {
         let limit = Date(timeIntervalSinceNow: 300)
-        var calm = Date()
-        while Date().timeIntervalSince(calm) < Self.restSeconds {
-            if try !isAtTheEnds() { calm = Date() }
+        var lastActivity = Date()
+        while Date().timeIntervalSince(lastActivity) < Self.quietSeconds {
+            if try !isEverythingRead() { lastActivity = Date() }
             guard Date() < limit else { throw FleetFailure("the fleet does not come to rest") }
             try await Task.sleep(for: .milliseconds(200))
         }
@@ -60,7 +62,7 @@ struct InstallationReplay {
 
     /// Whether the groups are at the ends. These topics have no transactions, whose markers take offsets that
     /// consumers never see.
-    private func isAtTheEnds() throws -> Bool {
+    private func isEverythingRead() throws -> Bool {
         let layout = fleet.bed.layout
         return try [("ingest", TopicName.reports), ("planner", .sends)].allSatisfy { group, topic in
             let partitions = (0..<Int32(layout.partitions(of: topic))).map {
@@ -73,8 +75,8 @@ struct InstallationReplay {
     }
 
     /// Writes every record of `sends` again, unchanged.
-    private func sendAgain() throws {
-        let records = try TopicContent(.sends, fleet.bed).records
+    private func writeSendsAgain() throws {
+        let records = try TopicContent(of: .sends, in: fleet.bed).records
         let producer = try Producer(
             settings: fleet.bed.settings, name: "replay", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: fleet.bed.layout.name(of: .sends))

@@ -10,18 +10,18 @@ struct JobSecrets {
         let event: PushEvent
     }
 
-    private(set) var lines = 0
+    private(set) var jobCount = 0
     /// The number of jobs that are stored more than once.
-    private(set) var twice = 0
+    private(set) var duplicateCount = 0
     /// The first hexadecimal digits of each token.
     private(set) var tokens: Set<[UInt8]> = []
-    private static let digits = 32
+    private static let digitCount = 32
 
-    init(_ bed: IngestBed, _ keys: SealingKeys?) throws {
+    init(on bed: TestBed, keys: SealingKeys?) throws {
         let seal = TokenSeal(keys: keys)
         var jobs: Set<Job> = []
         for topic in [TopicName.jobs, .jobsUrgent] {
-            try TopicContent.each(of: topic, bed) { record in
+            try TopicContent.forEachRecord(of: topic, in: bed) { record in
                 let record = ReadRecord(record)
                 let (apns, flotilla) = (
                     Array((record.headers["apns"] ?? "").utf8), Array((record.headers["flotilla"] ?? "").utf8)
@@ -30,11 +30,11 @@ struct JobSecrets {
                 for line in (record.headers["to"] ?? "").split(separator: "\n") {
                     let parts = line.split(separator: "\t")
                     let token = try seal.open(parts[0], app: head.app, entry: String(parts[2])).hex
-                    let short = Array(token.prefix(Self.digits))
-                    lines += 1
+                    let short = Array(token.prefix(Self.digitCount))
+                    jobCount += 1
                     tokens.insert(short)
                     if !jobs.insert(Job(token: short, version: head.version, event: head.event)).inserted {
-                        twice += 1
+                        duplicateCount += 1
                     }
                 }
             }
@@ -46,8 +46,8 @@ struct JobSecrets {
         var run = 0
         for index in bytes.indices {
             run = Hex.value(of: bytes[index]) == nil ? 0 : run + 1
-            guard run >= Self.digits else { continue }
-            let digits = bytes[index + 1 - Self.digits...index].map { $0 | 0x20 }
+            guard run >= Self.digitCount else { continue }
+            let digits = bytes[index + 1 - Self.digitCount...index].map { $0 | 0x20 }
             if tokens.contains(digits) { return true }
         }
         return false

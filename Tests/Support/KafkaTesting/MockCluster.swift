@@ -10,7 +10,7 @@ package final class MockCluster: Sendable {
     /// The library's thread for it receives each request as a message.
     nonisolated(unsafe) let cluster: OpaquePointer
     nonisolated(unsafe) private let client: OpaquePointer
-    let held = HeldPorts()
+    let reservedPorts = ReservedPorts()
 
     /// Creates a cluster. Returns nil if the library has no threads or sockets for it.
     package init?(brokers: Int = 3) {
@@ -41,11 +41,11 @@ package final class MockCluster: Sendable {
     }
 
     /// Sets the round-trip time of every broker.
-    package func slowDown(milliseconds: Int) {
+    package func setRoundTripTime(milliseconds: Int) {
         unsafe rd_kafka_mock_broker_set_rtt(cluster, -1, Int32(milliseconds))
     }
 
-    package func createTopic(_ name: String, partitions: Int, replication: Int = 1) {
+    package func createTopic(named name: String, partitions: Int, replication: Int = 1) {
         unsafe rd_kafka_mock_topic_create(cluster, name, Int32(partitions), Int32(replication))
     }
 

@@ -9,31 +9,32 @@ internal import Lifecycle
 package final class TestCluster: Sendable {
     package let brokers: [String]
     private let embedded: RunningBroker?
-    private let weather: WeatherStation?
+    private let delays: SeededClusterDelays?
 
     /// - Parameters:
     ///   - given: A running cluster. Nil means the cluster in the environment, if any.
     ///   - file, line: The caller, so that each test has a different weather from the one seed.
     package convenience init(
-        _ given: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
+        runningBrokers given: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
     ) throws {
-        if let given = given ?? Self.given {
-            self.init(given: given)
+        if let given = given ?? Self.environmentBrokers {
+            self.init(externalBrokers: given)
         } else {
-            try self.init(weather: Self.weatherSeed.map { Self.mixed($0, file: file, line: line) })
+            try self.init(
+                delaySeed: Self.delaySeed.map { Self.derivedSeed(from: $0, file: file, line: line) })
         }
     }
 
-    private init(given: [String]) {
-        brokers = given
-        (embedded, weather) = (nil, nil)
+    private init(externalBrokers: [String]) {
+        brokers = externalBrokers
+        (embedded, delays) = (nil, nil)
     }
 
     /// Starts the embedded broker, independent of the environment.
-    package init(weather seed: UInt64?) throws {
+    package init(delaySeed seed: UInt64?) throws {
         var settings = try BrokerSettings.temporary()
-        weather = seed.map { WeatherStation(seed: $0) }
-        weather?.stand(over: &settings)
+        delays = seed.map { SeededClusterDelays(seed: $0) }
+        delays?.install(in: &settings)
         let broker = try RunningBroker(settings: settings)
         brokers = ["\(broker.host):\(broker.port)"]
         embedded = broker
@@ -42,23 +43,23 @@ package final class TestCluster: Sendable {
     deinit { embedded?.stop() }
 
     /// Whether the weather lets the leaders of a topic serve.
-    package func isServing(_ topic: String) -> Bool { weather?.isServing(topic) ?? true }
+    package func isServing(topic: String) -> Bool { delays?.isServing(topic: topic) ?? true }
 
     /// The cluster in the environment.
-    package static var given: [String]? {
-        text("FLOTILLA_KAFKA").map { $0.split(separator: ",").map(String.init) }
+    package static var environmentBrokers: [String]? {
+        environmentValue(of: "FLOTILLA_KAFKA").map { $0.split(separator: ",").map(String.init) }
     }
 
-    package static var weatherSeed: UInt64? { text("FLOTILLA_WEATHER").flatMap(UInt64.init) }
+    package static var delaySeed: UInt64? { environmentValue(of: "FLOTILLA_WEATHER").flatMap(UInt64.init) }
 
-    private static func text(_ name: String) -> String? {
+    private static func environmentValue(of name: String) -> String? {
         let text = unsafe getenv(name).map { unsafe String(cString: $0) }
         return text?.isEmpty == false ? text : nil
     }
 
-    private static func mixed(_ seed: UInt64, file: StaticString, line: UInt) -> UInt64 {
-        var mixed = SplitMix64.number(forState: seed &+ UInt64(line))
-        for byte in file.description.utf8 { mixed = SplitMix64.number(forState: mixed ^ UInt64(byte)) }
-        return mixed
+    private static func derivedSeed(from seed: UInt64, file: StaticString, line: UInt) -> UInt64 {
+        var hash = SplitMix64.number(forState: seed &+ UInt64(line))
+        for byte in file.description.utf8 { hash = SplitMix64.number(forState: hash ^ UInt64(byte)) }
+        return hash
     }
 }

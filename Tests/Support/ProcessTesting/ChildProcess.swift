@@ -7,7 +7,7 @@ internal import Synchronization
 /// It uses `posix_spawn` instead of Foundation's `Process`. A child must not inherit the signals that the
 /// test's threads block, and the sanitizers must report only problems of the test.
 package final class ChildProcess: Sendable {
-    private struct Ending {
+    private struct ExitState {
         /// The status of `waitpid`, or nil while the process runs.
         var status: Int32?
     }
@@ -16,10 +16,10 @@ package final class ChildProcess: Sendable {
     package static let testVariables = ["FLOTILLA_KAFKA", "FLOTILLA_WEATHER"]
 
     private let name: String
-    package let identifier: Int32
+    package let processID: Int32
     private let standardOutput: CollectedOutput
     private let standardError: CollectedOutput
-    private let ending = Mutex(Ending())
+    private let exitState = Mutex(ExitState())
 
     /// - Parameters:
     ///   - executable: A path, or a name that is looked up as in a shell.
@@ -27,38 +27,38 @@ package final class ChildProcess: Sendable {
     ///     that control the tests are not inherited.
     ///   - input: The standard input of the child. Nil means empty input.
     package init(
-        _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:],
+        _ executable: String, arguments: [String] = [], environment: [String: String] = [:],
         input: Data? = nil
     ) throws {
-        let path = try Self.find(executable)
+        let path = try Self.path(ofExecutable: executable)
         name = URL(fileURLWithPath: path).lastPathComponent
-        var own = ProcessInfo.processInfo.environment
+        var inherited = ProcessInfo.processInfo.environment
         // The program would reject them as unknown settings.
-        for name in Self.testVariables { own[name] = nil }
-        let all = own.merging(environment) { $1 }.filter { !$0.value.isEmpty }
+        for name in Self.testVariables { inherited[name] = nil }
+        let all = inherited.merging(environment) { $1 }.filter { !$0.value.isEmpty }
         let output = try PipeEnds()
         let errors = try PipeEnds()
         let source = try input.map { _ in try PipeEnds() }
-        let spawned = Spawn(
+        let spawned = SpawnParameters(
             path: path, arguments: [path] + arguments, environment: all.map { "\($0.key)=\($0.value)" },
-            input: source?.reading, output: output.writing, errors: errors.writing)
+            input: source?.readDescriptor, output: output.writeDescriptor, errors: errors.writeDescriptor)
         defer {
-            output.closeWriting()
-            errors.closeWriting()
-            source?.closeReading()
+            output.closeWriteEnd()
+            errors.closeWriteEnd()
+            source?.closeReadEnd()
         }
-        identifier = try spawned.run()
-        standardOutput = CollectedOutput(output.reading)
-        standardError = CollectedOutput(errors.reading)
-        if let input, let source { Self.feed(input, into: source.writing) }
+        processID = try spawned.spawn()
+        standardOutput = CollectedOutput(descriptor: output.readDescriptor)
+        standardError = CollectedOutput(descriptor: errors.readDescriptor)
+        if let input, let source { Self.feed(input, into: source.writeDescriptor) }
     }
 
     deinit {
         // Kills the process and waits for it, so that it does not disturb the next test.
         if statusIfEnded() == nil {
-            kill(identifier, SIGKILL)
+            kill(processID, SIGKILL)
             var status: Int32 = 0
-            unsafe waitpid(identifier, &status, 0)
+            unsafe waitpid(processID, &status, 0)
         }
     }
 
@@ -85,25 +85,25 @@ package final class ChildProcess: Sendable {
     package var errors: String { standardError.text }
 
     package func send(signal: Int32) {
-        if isRunning { kill(identifier, signal) }
+        if isRunning { kill(processID, signal) }
     }
 
     private func statusIfEnded() -> Int32? {
-        ending.withLock { ending in
+        exitState.withLock { ending in
             if ending.status == nil {
                 var status: Int32 = 0
-                if unsafe waitpid(identifier, &status, WNOHANG) == identifier { ending.status = status }
+                if unsafe waitpid(processID, &status, WNOHANG) == processID { ending.status = status }
             }
             return ending.status
         }
     }
 
     /// Waits until either output contains the words.
-    package func waitFor(_ words: String, seconds: Double = 60) async throws {
-        try await eventually("“\(words)” in the output of \(name)", seconds: seconds) {
+    package func waitForOutput(containing text: String, seconds: Double = 60) async throws {
+        try await eventually("“\(text)” in the output of \(name)", seconds: seconds) {
             let hasEnded = !isRunning
-            if output.contains(words) || errors.contains(words) { return true }
-            if hasEnded { throw Ended(name: name, errors: errors) }
+            if output.contains(text) || errors.contains(text) { return true }
+            if hasEnded { throw ProcessEnded(name: name, errors: errors) }
             return false
         }
     }
@@ -120,24 +120,24 @@ package final class ChildProcess: Sendable {
         return signal == 0 ? (status >> 8) & 0xFF : -signal
     }
 
-    private struct Ended: Error, CustomStringConvertible {
+    private struct ProcessEnded: Error, CustomStringConvertible {
         let name: String
         let errors: String
         var description: String { "\(name) ended: \(errors.suffix(2000))" }
     }
 
-    private struct NotFound: Error, CustomStringConvertible {
+    private struct ExecutableNotFound: Error, CustomStringConvertible {
         let name: String
         var description: String { "\(name) is not installed; deploy/test installs it" }
     }
 
-    private static func find(_ executable: String) throws -> String {
+    private static func path(ofExecutable executable: String) throws -> String {
         if executable.contains("/") { return executable }
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin:/usr/bin"
         for directory in path.split(separator: ":") {
             let candidate = "\(directory)/\(executable)"
             if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
         }
-        throw NotFound(name: executable)
+        throw ExecutableNotFound(name: executable)
     }
 }

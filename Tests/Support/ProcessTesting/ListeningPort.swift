@@ -34,8 +34,8 @@ extension ChildProcess {
     /// Waits until the process listens.
     package func listeningPort() async throws -> Int {
         var port: Int?
-        try await eventually("a listening port of process \(identifier)") {
-            port = ProcessTesting.listeningPort(of: self.identifier)
+        try await eventually("a listening port of process \(processID)") {
+            port = ProcessTesting.listeningPort(of: self.processID)
             return port != nil
         }
         return port ?? 0
@@ -48,7 +48,7 @@ package func freePort() throws -> Int {
     struct NoPort: Error {}
     for _ in 0..<1_000 {
         let port = Int.random(in: 10_000..<firstOutgoingPort())
-        if isFree(port) { return port }
+        if isFree(port: port) { return port }
     }
     throw NoPort()
 }
@@ -60,12 +60,12 @@ private func firstOutgoingPort() -> Int {
 }
 
 /// Whether a process accepts connections on the port.
-package func isServed(_ port: Int) -> Bool { unsafe canUse(port) { unsafe connect($0, $1, $2) } }
+package func isServed(port: Int) -> Bool { unsafe canUse(port: port) { unsafe connect($0, $1, $2) } }
 
-private func isFree(_ port: Int) -> Bool { unsafe canUse(port) { unsafe bind($0, $1, $2) } }
+private func isFree(port: Int) -> Bool { unsafe canUse(port: port) { unsafe bind($0, $1, $2) } }
 
 private func canUse(
-    _ port: Int, _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+    port: Int, by use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
 ) -> Bool {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard socket >= 0 else { return false }

@@ -3,22 +3,22 @@ internal import Foundation
 
 /// A pipe whose ends other children do not inherit.
 struct PipeEnds {
-    let reading: Int32
-    let writing: Int32
+    let readDescriptor: Int32
+    let writeDescriptor: Int32
 
     init() throws {
         var ends: [Int32] = [-1, -1]
-        guard unsafe linux_pipe(&ends) == 0 else { throw SpawnError(what: "make a pipe", code: errno) }
-        reading = ends[0]
-        writing = ends[1]
+        guard unsafe linux_pipe(&ends) == 0 else { throw SpawnError(action: "make a pipe", code: errno) }
+        readDescriptor = ends[0]
+        writeDescriptor = ends[1]
     }
 
-    func closeReading() { close(reading) }
-    func closeWriting() { close(writing) }
+    func closeReadEnd() { close(readDescriptor) }
+    func closeWriteEnd() { close(writeDescriptor) }
 }
 
 struct SpawnError: Error, CustomStringConvertible {
-    let what: String
+    let action: String
     let code: Int32
-    var description: String { unsafe "cannot \(what): \(String(cString: strerror(code)))" }
+    var description: String { unsafe "cannot \(action): \(String(cString: strerror(code)))" }
 }

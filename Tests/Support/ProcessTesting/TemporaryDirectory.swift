@@ -14,13 +14,13 @@ package final class TemporaryDirectory: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// Returns the path of a file in it.
-    package func file(_ name: String) -> String { "\(path)/\(name)" }
+    package func filePath(named name: String) -> String { "\(path)/\(name)" }
 
     /// Writes a file and returns its path.
-    package func write(_ name: String, _ text: String) throws -> String {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+    package func writeFile(named name: String, content text: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: filePath(named: name)))
         // Files with secrets must not be readable by others, and any file of a test may contain one.
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file(name))
-        return file(name)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: filePath(named: name))
+        return filePath(named: name)
     }
 }

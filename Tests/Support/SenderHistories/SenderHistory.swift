@@ -6,17 +6,17 @@ package struct SenderHistory {
     /// Descriptions of the faults that were found.
     package let faults: [String]
     /// Outcomes of jobs that occurred.
-    package let met: Set<ReceiptOutcome>
+    package let outcomes: Set<ReceiptOutcome>
 
     private static let steps = 60
 
     /// Runs the history.
     ///
     /// - Parameter isJoined: whether pushes go through the real connection pools.
-    package init(seed: UInt64, mayDie: Bool, isJoined: Bool = false) {
-        let world = SenderWorld(seed: seed, mayDie: mayDie, isJoined: isJoined)
+    package init(seed: UInt64, mayDie: Bool, usesRealPools: Bool = false) {
+        let world = SenderSimulation(seed: seed, mayDie: mayDie, usesRealPools: usesRealPools)
         for _ in 0..<Self.steps where world.faults.isEmpty { world.step() }
         if world.faults.isEmpty { world.settle() }
-        (faults, met) = (world.faults, world.met)
+        (faults, outcomes) = (world.faults, world.outcomes)
     }
 }

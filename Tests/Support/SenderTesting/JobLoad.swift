@@ -14,11 +14,11 @@ package final class JobLoad {
     private var lane: Int32 = 0
     private var lines = JobLines()
     private var version: Int64 = 1_763_600_000
-    private static let livesSeconds: Int64 = 8 * 3_600
+    private static let lifetimeSeconds: Int64 = 8 * 3_600
 
-    package init(_ bed: IngestBed, bodyBytes: Int, jobsPerSheet: Int) throws {
-        writer = try JobWriter(bed)
-        app = SenderBed.apps[0]
+    package init(on bed: TestBed, bodyBytes: Int, jobsPerSheet: Int) throws {
+        writer = try JobWriter(on: bed)
+        app = SenderTestApps.apps[0]
         lanes = bed.layout.lanes
         self.jobsPerSheet = jobsPerSheet
         let around = #"{"aps":{"timestamp":1763600000,"event":"update","content-state":{"goals":""}}}"#
@@ -27,27 +27,27 @@ package final class JobLoad {
     }
 
     /// Returns the head of an update to a group.
-    package func update(of group: String) -> SheetHead {
+    package func makeUpdateHead(of group: String) -> SheetHead {
         version += 1
         let now = WallTime.now().milliseconds
         return SheetHead(
             topic: app.bundleID + ".push-type.liveactivity", priority: 10,
-            expiration: now / 1000 + Self.livesSeconds, app: app.id, environment: .production,
+            expiration: now / 1000 + Self.lifetimeSeconds, app: app.id, environment: .production,
             send: "s\(version)", group: group, scope: .group, generation: 1, version: version, event: .update,
-            deadline: now / 1000 + Self.livesSeconds, acceptedAt: now)
+            deadline: now / 1000 + Self.lifetimeSeconds, acceptedAt: now)
     }
 
     /// Writes jobs for these phones. All sheets except the last are full.
     package func write(_ head: SheetHead, to phones: Range<Int>, topic: TopicName = .jobs) {
         for phone in phones {
-            lines.append(TestPhone(phone), event: head.event)
-            if lines.count == jobsPerSheet { close(head, topic) }
+            lines.append(TestPhone(number: phone), event: head.event)
+            if lines.count == jobsPerSheet { writeSheet(head: head, to: topic) }
         }
-        if lines.count > 0 { close(head, topic) }
+        if lines.count > 0 { writeSheet(head: head, to: topic) }
     }
 
-    private func close(_ head: SheetHead, _ topic: TopicName) {
-        writer.write(head, lines, body: body, lane: lane, to: topic)
+    private func writeSheet(head: SheetHead, to topic: TopicName) {
+        writer.write(head, lines: lines, body: body, lane: lane, to: topic)
         lines.removeAll()
         lane = (lane + 1) % Int32(lanes)
     }

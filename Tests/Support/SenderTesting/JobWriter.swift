@@ -5,40 +5,44 @@ package import Topics
 
 /// A writer of sheets that works as a fan-out does, with many records in flight.
 package final class JobWriter {
-    private let producer: CountedProducer
+    private let producer: CountingProducer
     private let topics: [TopicName: Topic]
 
-    private static let targets: [TopicName] = [.jobs, .jobsUrgent, .superseded]
+    private static let writtenTopics: [TopicName] = [.jobs, .jobsUrgent, .superseded]
 
-    package init(_ bed: IngestBed) throws {
+    package init(on bed: TestBed) throws {
         var options = ProducerOptions()
         // The same as in fan-out, because it decides the cost of reading.
         options.compression = .none
-        let producer = try CountedProducer(bed, options, name: "fan-out")
+        let producer = try CountingProducer(on: bed, options: options, name: "fan-out")
         self.producer = producer
         topics = try Dictionary(
-            uniqueKeysWithValues: Self.targets.map { ($0, try producer.topic(bed.layout.name(of: $0))) })
+            uniqueKeysWithValues: Self.writtenTopics.map {
+                ($0, try producer.topic(named: bed.layout.name(of: $0)))
+            })
     }
 
-    package var sent: Int { producer.sent }
+    package var sentCount: Int { producer.sentCount }
 
     package func write(
-        _ head: SheetHead, _ lines: JobLines, body: [UInt8], lane: Int32, to topic: TopicName = .jobs
+        _ head: SheetHead, lines: JobLines, body: [UInt8], lane: Int32, to topic: TopicName = .jobs
     ) {
         var headers = RecordHeaders(capacity: 3)
         headers.add(SheetHeaderName.apns, value: head.apnsLines.span)
         headers.add(SheetHeaderName.flotilla, value: head.flotillaLines.span)
         headers.add(SheetHeaderName.to, value: lines.bytes.span)
-        send(to: topic, lane, key: nil, value: body, headers: headers)
+        send(to: topic, partition: lane, key: nil, value: body, headers: headers)
     }
 
     /// Writes a note, as the planner does before the jobs are stored.
     package func write(_ note: SupersededVersions) {
-        send(to: .superseded, 0, key: note.key, value: note.encoded(), headers: RecordHeaders(capacity: 0))
+        send(
+            to: .superseded, partition: 0, key: note.key, value: note.encoded(),
+            headers: RecordHeaders(capacity: 0))
     }
 
     private func send(
-        to name: TopicName, _ partition: Int32, key: [UInt8]?, value: [UInt8],
+        to name: TopicName, partition: Int32, key: [UInt8]?, value: [UInt8],
         headers: consuming RecordHeaders
     ) {
         guard let topic = topics[name] else { preconditionFailure("jobs are not written to \(name)") }

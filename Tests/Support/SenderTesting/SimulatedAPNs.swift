@@ -2,9 +2,9 @@ internal import Foundation
 internal import Glibc
 internal import ProcessTesting
 
-/// A process of `flotilla apns-simulator` that knows the apps of `SenderBed` and records every push.
+/// A process of `flotilla apns-simulator` that knows the apps of `SenderTestApps` and records every push.
 package final class SimulatedAPNs {
-    package let process: RevivedProcess
+    package let process: RestartableProcess
     package let sandboxPort: Int
     private let directory: String
 
@@ -15,22 +15,22 @@ package final class SimulatedAPNs {
     package init(programs: String, directory: String, script: String) async throws {
         self.directory = directory
         unsafe mkdir(directory, 0o700)
-        try SenderBed.makeKeys(in: directory)
+        try SenderTestApps.makeKeys(in: directory)
         let (portal, rules) = ("\(directory)/portal.json", "\(directory)/script.json")
-        try SenderBed.portal.write(toFile: portal, atomically: true, encoding: .utf8)
+        try SenderTestApps.portal.write(toFile: portal, atomically: true, encoding: .utf8)
         try script.write(toFile: rules, atomically: true, encoding: .utf8)
         let sandbox = try freePort()
         sandboxPort = sandbox
-        process = try await RevivedProcess(
-            "\(programs)/flotilla",
-            [
+        process = try await RestartableProcess(
+            program: "\(programs)/flotilla",
+            arguments: [
                 "apns-simulator", "--data", directory, "--port", "PORT", "--sandbox-port", String(sandbox),
                 "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
                 "--portal", portal, "--script", rules, "--records", "\(directory)/records",
             ])
     }
 
-    package var records: String { "\(directory)/records" }
+    package var recordsPath: String { "\(directory)/records" }
 
     /// Arguments for a sender's worker that make it push there.
     package var workerArguments: [String] {

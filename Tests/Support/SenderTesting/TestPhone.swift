@@ -5,17 +5,17 @@ package import LiveActivity
 package struct TestPhone: Sendable, Hashable {
     package let number: Int
 
-    package init(_ number: Int) { self.number = number }
+    package init(number: Int) { self.number = number }
 
     package var installation: String { "phone-\(number)" }
     package var recipient: String { "u:user-\(number)" }
 
-    package func entry(_ event: PushEvent) -> String {
+    package func entry(for event: PushEvent) -> String {
         event == .start ? "start:MatchAttributes" : "update:activity-\(number)"
     }
 
     /// Returns the start token, or the update token of the phone's activity.
-    package func token(_ event: PushEvent) -> [UInt8] {
+    package func token(for event: PushEvent) -> [UInt8] {
         var random = SplitMix64(state: UInt64(number) << 1 | (event == .start ? 1 : 0))
         var bytes: [UInt8] = []
         for _ in 0..<4 {
@@ -31,7 +31,8 @@ package struct TestPhone: Sendable, Hashable {
 extension JobLines {
     package mutating func append(_ phone: TestPhone, event: PushEvent) {
         append(
-            token: Hex.encode(phone.token(event)).span, installation: Array(phone.installation.utf8).span,
-            entry: Array(phone.entry(event).utf8).span, recipient: Array(phone.recipient.utf8).span)
+            token: Hex.encode(phone.token(for: event)).span,
+            installation: Array(phone.installation.utf8).span,
+            entry: Array(phone.entry(for: event).utf8).span, recipient: Array(phone.recipient.utf8).span)
     }
 }

@@ -4,15 +4,15 @@ package import Lifecycle
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     @usableFromInline var numbers: SplitMix64
 
-    package init(_ seed: some BinaryInteger) { numbers = SplitMix64(state: UInt64(truncatingIfNeeded: seed)) }
+    package init(seed: some BinaryInteger) { numbers = SplitMix64(state: UInt64(truncatingIfNeeded: seed)) }
 
     @inlinable
     package mutating func next() -> UInt64 { numbers.next() }
 
     /// Returns a number from zero to below the limit.
-    package mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
+    package mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 
-    package mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {
+    package mutating func bytes(count: ClosedRange<Int>) -> [UInt8] {
         (0..<Int.random(in: count, using: &self)).map { _ in UInt8.random(in: .min ... .max, using: &self) }
     }
 }

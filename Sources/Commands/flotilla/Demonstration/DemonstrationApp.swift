@@ -7,38 +7,38 @@ internal import Topics
 
 /// The app of `flotilla up --demo`, the API key of its phones and the API key of its backend.
 struct DemonstrationApp {
-    struct Minted {
+    struct CreatedKey {
         let text: String
         let key: APIKey
     }
 
     static let id = "demo"
     static let bundleID = "com.example.scores"
-    static let type = ActivityType(name: "MatchAttributes")
-    static let phones = 1000
+    static let activityType = ActivityType(name: "MatchAttributes")
+    static let phoneCount = 1000
     /// The lifetime of a key. Each start of the demonstration mints new keys, so they expire after a day.
-    private static let keyMilliseconds: Int64 = 86_400_000
+    private static let keyLifetimeMilliseconds: Int64 = 86_400_000
 
     let app: App
-    let reportKey: Minted
-    let sendKey: Minted
+    let reportKey: CreatedKey
+    let sendKey: CreatedKey
 
     init(keyID: String, at now: WallTime) {
         app = App(
             id: Self.id, bundleID: Self.bundleID, environments: [.production],
-            teamID: SimulatorCredentials.teamID, keyID: keyID, types: [Self.type])
-        reportKey = Self.mint(.report, named: "demonstration's phones", at: now)
-        sendKey = Self.mint(.send, named: "demonstration's backend", at: now)
+            teamID: SimulatorCredentials.teamID, keyID: keyID, types: [Self.activityType])
+        reportKey = Self.makeKey(role: .report, name: "demonstration's phones", at: now)
+        sendKey = Self.makeKey(role: .send, name: "demonstration's backend", at: now)
     }
 
-    private static func mint(_ role: APIKey.Role, named name: String, at now: WallTime) -> Minted {
+    private static func makeKey(role: APIKey.Role, name: String, at now: WallTime) -> CreatedKey {
         var (text, key) = APIKeyText.makeKey(app: id, role: role, atMilliseconds: now.milliseconds)
         key.name = name
-        key.expiresAt = now.milliseconds + keyMilliseconds
-        return Minted(text: text, key: key)
+        key.expiresAt = now.milliseconds + keyLifetimeMilliseconds
+        return CreatedKey(text: text, key: key)
     }
 
-    func enter(_ kafka: KafkaSettings, _ layout: TopicLayout, metrics: Metrics, at now: WallTime) throws {
+    func addToCatalog(kafka: KafkaSettings, layout: TopicLayout, metrics: Metrics, at now: WallTime) throws {
         let writer = try CatalogWriter(
             kafka, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
             author: "flotilla up --demo",
@@ -49,8 +49,8 @@ struct DemonstrationApp {
     }
 
     static var population: Population {
-        let app = PhoneApp(id: id, bundleID: bundleID, types: [type])
-        var population = Population(of: app, phones: phones)
+        let app = PhoneApp(id: id, bundleID: bundleID, types: [activityType])
+        var population = Population(of: app, phones: phoneCount)
         population.tags = [("home-fan", 0.5)]
         return population
     }

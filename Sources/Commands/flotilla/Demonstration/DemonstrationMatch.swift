@@ -4,21 +4,21 @@ internal import LiveActivity
 struct DemonstrationMatch {
     let group: String
 
-    static let kickOff = state(home: 0)
-    static let goal = state(home: 1)
+    static let kickOffState = contentState(home: 0)
+    static let goalState = contentState(home: 1)
 
     /// Returns a start for everyone. A dry run counts the phones that it would reach.
     func start(isDryRun: Bool = false) -> String {
         """
         {"event":"start","groupId":"\(group)","audience":"everyone",\(isDryRun ? #""dryRun":true,"# : "")\
-        "attributesType":"\(DemonstrationApp.type.name)","attributes":{"home":"Larks","away":"Terns"},\
-        "contentState":\(Self.kickOff),"alert":{"title":"Kick-off","body":"Larks against Terns"}}
+        "attributesType":"\(DemonstrationApp.activityType.name)","attributes":{"home":"Larks","away":"Terns"},\
+        "contentState":\(Self.kickOffState),"alert":{"title":"Kick-off","body":"Larks against Terns"}}
         """
     }
 
     var update: String {
-        #"{"event":"update","groupId":"\#(group)","contentState":\#(Self.goal)}"#
+        #"{"event":"update","groupId":"\#(group)","contentState":\#(Self.goalState)}"#
     }
 
-    private static func state(home: Int) -> String { #"{"home":\#(home),"away":0}"# }
+    private static func contentState(home: Int) -> String { #"{"home":\#(home),"away":0}"# }
 }

@@ -11,46 +11,48 @@ internal import Telemetry
 /// The app of the demonstration and its phones. They report to this process's gateway, and a simulated APNs
 /// takes the place of Apple's.
 final class DemonstrationPhones: Service {
-    private static let catalogueMilliseconds = 30_000
+    private static let catalogTimeoutMilliseconds = 30_000
 
     let name = "demonstration-phones"
-    private let data: String
+    private let dataDirectory: String
     private let settings: ResolvedSettings
     private let environment: StageEnvironment
     private let gateway: GatewayService
-    private let started = StartedParts<Running>()
+    private let started = StartedParts<RunningParts>()
 
     /// The parts that the demonstration uses while the phones run.
-    struct Running: Sendable {
+    struct RunningParts: Sendable {
         let simulator: SimulatorService
-        let serving: SimulatorConnectionInfo
+        let connectionInfo: SimulatorConnectionInfo
         /// The API key of the backend.
         let sendKey: String
     }
 
     init(
-        data: String, _ settings: ResolvedSettings, in environment: StageEnvironment, gateway: GatewayService
+        dataDirectory: String, settings: ResolvedSettings, in environment: StageEnvironment,
+        gateway: GatewayService
     ) {
-        self.data = data
+        self.dataDirectory = dataDirectory
         self.settings = settings
         self.environment = environment
         self.gateway = gateway
     }
 
     /// The running parts, or nil before `start` has returned.
-    var parts: Running? { started.parts }
+    var parts: RunningParts? { started.parts }
 
     func start(_ context: ServiceContext) async throws {
-        let directory = try DataDirectory.make(data + "/apns-simulator")
+        let directory = try DataDirectory.create(at: dataDirectory + "/apns-simulator")
         let credentials = try SimulatorCredentials(directory: directory)
         let app = DemonstrationApp(keyID: credentials.keyID, at: .now())
-        try app.enter(
-            environment.cluster.settings, environment.layout, metrics: context.metrics, at: .now())
-        try await catalogueKnows(app)
+        try app.addToCatalog(
+            kafka: environment.cluster.settings, layout: environment.layout, metrics: context.metrics,
+            at: .now())
+        try await waitForCatalogKeys(of: app)
         guard let address = gateway.address else {
-            throw Refusal(status: .unavailable, "the gateway does not serve")
+            throw CommandError(status: .unavailable, "the gateway does not serve")
         }
-        var settings = settings[SimulatorCommandSettings.self].service(
+        var settings = settings[SimulatorCommandSettings.self].serviceSettings(
             directory: directory, kafka: environment.cluster.settings)
         settings.phones = DemonstrationApp.population
         // A short time, because a person waits for the result.
@@ -68,22 +70,22 @@ final class DemonstrationPhones: Service {
                 host: "localhost", productionPort: serving.ports.production,
                 sandboxPort: serving.ports.sandbox, authorityFile: serving.authorityFile,
                 teamID: serving.teamID, keyID: serving.keyID, keyFile: serving.keyFile))
-        started.set(Running(simulator: simulator, serving: serving, sendKey: app.sendKey.text))
+        started.set(RunningParts(simulator: simulator, connectionInfo: serving, sendKey: app.sendKey.text))
     }
 
     func stop(by deadline: Instant) async { await started.take()?.simulator.stop(by: deadline) }
 
-    private func catalogueKnows(_ app: DemonstrationApp) async throws {
-        let limit = Instant.now().advanced(byMilliseconds: Self.catalogueMilliseconds)
+    private func waitForCatalogKeys(of app: DemonstrationApp) async throws {
+        let limit = Instant.now().advanced(byMilliseconds: Self.catalogTimeoutMilliseconds)
         let isKnown = { [environment] in
             let keys = environment.catalog?.keys
             return keys?[app.reportKey.key.id] != nil && keys?[app.sendKey.key.id] != nil
         }
         while !isKnown() {
             guard Instant.now() < limit else {
-                throw Refusal(
+                throw CommandError(
                     status: .unavailable,
-                    "the catalog did not show the demonstration's keys within \(Self.catalogueMilliseconds / 1000) s"
+                    "the catalog did not show the demonstration's keys within \(Self.catalogTimeoutMilliseconds / 1000) s"
                 )
             }
             try await Task.sleep(for: .milliseconds(10))

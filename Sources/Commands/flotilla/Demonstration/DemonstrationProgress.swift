@@ -7,7 +7,7 @@ struct DemonstrationProgress {
     /// The number of phones that the send is for.
     let targeted: Int
 
-    init(_ answer: JSONValue) {
+    init(from answer: JSONValue) {
         let members = answer.object()
         isComplete = members["isComplete"].bool()
         verdict = members["verdict"].string()

@@ -2,7 +2,7 @@ internal import APNsSimulator
 
 /// The measurements of the demonstration and the text that it prints.
 struct DemonstrationResult {
-    struct Installation {
+    struct InstallationDetails {
         let gateway: String
         let broker: String
         let simulator: String
@@ -13,9 +13,9 @@ struct DemonstrationResult {
     }
 
     let group: String
-    var startable = 0
+    var startableCount = 0
     var reportSeconds = 0.0
-    var started = 0
+    var startedCount = 0
     var startSeconds = 0.0
     var updateSeconds = 0.0
     var screens: GroupScreens?
@@ -29,17 +29,17 @@ struct DemonstrationResult {
 
     /// A sentence about the missing phones, or nil if each phone that can be started shows the goal.
     var shortfall: String? {
-        let isReached =
-            startable > 0 && started == startable && screens?.activities == startable
-            && count(of: DemonstrationMatch.goal) == startable
-        if isReached { return nil }
+        let isGoalReached =
+            startableCount > 0 && startedCount == startableCount && screens?.activities == startableCount
+            && count(of: DemonstrationMatch.goalState) == startableCount
+        if isGoalReached { return nil }
         return """
-            the demonstration did not reach its goal: of \(startable) phones that can be started, \(started) showed \
-            the start and \(count(of: DemonstrationMatch.goal)) the update; the lock screens show \(shown)
+            the demonstration did not reach its goal: of \(startableCount) phones that can be started, \(startedCount) showed \
+            the start and \(count(of: DemonstrationMatch.goalState)) the update; the lock screens show \(screenSummary)
             """
     }
 
-    func text(_ installation: Installation) -> String {
+    func text(for installation: InstallationDetails) -> String {
         // The name differs from the first match, because a phone that was started for a group is not started
         // again.
         let match = DemonstrationMatch(group: "my-" + group)
@@ -47,11 +47,11 @@ struct DemonstrationResult {
         return """
 
             \(heading): its gateway at http://\(installation.gateway), Kafka at \(installation.broker), its data in \(installation.data),
-            and \(DemonstrationApp.phones) simulated phones behind a simulated APNs at https://\(installation.simulator).
-            \(problemLines)
-              reported   \(DemonstrationApp.phones) phones to the gateway; \(startable) of them run an iOS that can be started, known after \(seconds(reportSeconds))
-              started    \(started) activities of \(group) at 0:0; the last lock screen showed it after \(seconds(startSeconds))
-              updated    all to 1:0 in \(seconds(updateSeconds)); the lock screens show \(shown)
+            and \(DemonstrationApp.phoneCount) simulated phones behind a simulated APNs at https://\(installation.simulator).
+            \(problemParagraph)
+              reported   \(DemonstrationApp.phoneCount) phones to the gateway; \(startableCount) of them run an iOS that can be started, known after \(formatted(seconds: reportSeconds))
+              started    \(startedCount) activities of \(group) at 0:0; the last lock screen showed it after \(formatted(seconds: startSeconds))
+              updated    all to 1:0 in \(formatted(seconds: updateSeconds)); the lock screens show \(screenSummary)
 
             Your turn, in a second terminal: a match for everyone, a goal, and what a phone shows.
 
@@ -70,7 +70,7 @@ struct DemonstrationResult {
     }
 
     /// The problems as a paragraph, or an empty text.
-    private var problemLines: String {
+    private var problemParagraph: String {
         if problems.isEmpty { return "" }
         return """
 
@@ -80,7 +80,7 @@ struct DemonstrationResult {
             """
     }
 
-    private func seconds(_ value: Double) -> String { "\((value * 100).rounded() / 100) s" }
+    private func formatted(seconds value: Double) -> String { "\((value * 100).rounded() / 100) s" }
 
-    private var shown: String { screens?.summary ?? "nothing" }
+    private var screenSummary: String { screens?.summary ?? "nothing" }
 }

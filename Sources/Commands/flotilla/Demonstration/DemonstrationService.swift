@@ -11,24 +11,24 @@ internal import Telemetry
 /// service prints commands to try by hand, and a line each time the lock screens change.
 final class DemonstrationService: Service {
     /// A step fails if its figure does not change for this long.
-    private static let stillMilliseconds = 10_000
+    private static let stallMilliseconds = 10_000
     /// The pause between two looks at the lock screens.
-    private static let lookMilliseconds = 5
+    private static let pollMilliseconds = 5
 
     let name = "demonstration"
-    private let data: String
+    private let dataDirectory: String
     private let environment: StageEnvironment
     private let stages: [any Stage]
     private let gateway: GatewayService
     private let phones: DemonstrationPhones
     private let backend = StartedParts<DemonstrationBackend>()
-    private let watching = StartedParts<Task<Void, Never>>()
+    private let watchTask = StartedParts<Task<Void, Never>>()
 
     init(
-        data: String, in environment: StageEnvironment, stages: [any Stage], gateway: GatewayService,
+        dataDirectory: String, in environment: StageEnvironment, stages: [any Stage], gateway: GatewayService,
         phones: DemonstrationPhones
     ) {
-        self.data = data
+        self.dataDirectory = dataDirectory
         self.environment = environment
         self.stages = stages
         self.gateway = gateway
@@ -43,29 +43,33 @@ final class DemonstrationService: Service {
         self.backend.set(backend)
         let match = DemonstrationMatch(group: "match-\(WallTime.now().seconds % 100_000)")
         var result = DemonstrationResult(group: match.group)
-        result.startable = phones.simulator.startablePhones()
-        result.reportSeconds = try await timed { try await reported(match, result.startable, to: backend) }
-        result.startSeconds = try await timed {
-            _ = try await backend.send(match.start())
-            result.screens = try await screens(
-                of: match, showing: DemonstrationMatch.kickOff, on: result.startable, phones.simulator)
+        result.startableCount = phones.simulator.startablePhones()
+        result.reportSeconds = try await measureSeconds {
+            try await waitUntilStart(of: match, reaches: result.startableCount, through: backend)
         }
-        result.started = result.count(of: DemonstrationMatch.kickOff)
-        result.updateSeconds = try await timed {
-            _ = try await backend.send(match.update)
-            result.screens = try await screens(
-                of: match, showing: DemonstrationMatch.goal, on: result.started, phones.simulator)
+        result.startSeconds = try await measureSeconds {
+            _ = try await backend.postSend(body: match.start())
+            result.screens = try await waitForLockScreens(
+                of: match, showing: DemonstrationMatch.kickOffState, on: result.startableCount,
+                in: phones.simulator)
         }
-        if let shortfall = result.shortfall { throw Refusal(status: .unavailable, shortfall) }
-        result.problems = await problems(context.log)
-        print(result.text(installation(phones, address)))
+        result.startedCount = result.count(of: DemonstrationMatch.kickOffState)
+        result.updateSeconds = try await measureSeconds {
+            _ = try await backend.postSend(body: match.update)
+            result.screens = try await waitForLockScreens(
+                of: match, showing: DemonstrationMatch.goalState, on: result.startedCount,
+                in: phones.simulator)
+        }
+        if let shortfall = result.shortfall { throw CommandError(status: .unavailable, shortfall) }
+        result.problems = await collectProblems(from: context.log)
+        print(result.text(for: installationDetails(phones: phones, gateway: address)))
         // A reader behind a pipe must see the text now, not when the process ends.
         fflush(nil)
-        watching.set(DemonstrationWatch.begin(phones.simulator))
+        watchTask.set(LockScreenMonitor.start(on: phones.simulator))
     }
 
     func stop(by deadline: Instant) async {
-        let watching = watching.take()
+        let watching = watchTask.take()
         watching?.cancel()
         await watching?.value
         backend.take()?.stop()
@@ -73,46 +77,46 @@ final class DemonstrationService: Service {
 
     /// Returns a line for each stage that does not become ready and for each error that was logged. Some parts
     /// are not on the way of the match, so it can reach its goal without them.
-    private func problems(_ log: Log) async -> [String] {
-        var stillness = Stillness(limitMilliseconds: Self.stillMilliseconds)
-        var obstacles = obstacles
-        while !obstacles.isEmpty, !stillness.isOver {
-            try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
-            obstacles = self.obstacles
-            stillness.sees(obstacles.count)
+    private func collectProblems(from log: Log) async -> [String] {
+        var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
+        var problems = readinessProblems
+        while !problems.isEmpty, !stallDetector.isStalled {
+            try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
+            problems = self.readinessProblems
+            stallDetector.record(problems.count)
         }
-        return obstacles
+        return problems
             + log.errors.map { error in
                 "\(error.component): \(error.message)" + (error.count > 1 ? " (\(error.count) times)" : "")
             }
     }
 
-    private var obstacles: [String] {
+    private var readinessProblems: [String] {
         stages.flatMap { stage in stage.readinessProblems.map { "\(stage.name): \($0)" } }
     }
 
-    private func timed(_ step: () async throws -> Void) async throws -> Double {
+    private func measureSeconds(of step: () async throws -> Void) async throws -> Double {
         let began = Instant.now()
         try await step()
         return Instant.now().seconds(since: began)
     }
 
     /// Waits until a dry run counts every phone that can be started.
-    private func reported(
-        _ match: DemonstrationMatch, _ wanted: Int, to backend: DemonstrationBackend
+    private func waitUntilStart(
+        of match: DemonstrationMatch, reaches wanted: Int, through backend: DemonstrationBackend
     ) async throws {
-        var stillness = Stillness(limitMilliseconds: Self.stillMilliseconds)
+        var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
         while true {
-            let send = try await backend.send(match.start(isDryRun: true))
+            let send = try await backend.postSend(body: match.start(isDryRun: true))
             var progress = try await backend.progress(of: send)
-            while !progress.isComplete, !stillness.isOver {
-                try await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
+            while !progress.isComplete, !stallDetector.isStalled {
+                try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
                 progress = try await backend.progress(of: send)
             }
             if progress.isComplete, progress.targeted >= wanted { return }
-            stillness.sees(progress.targeted)
-            guard !stillness.isOver else {
-                throw Refusal(
+            stallDetector.record(progress.targeted)
+            guard !stallDetector.isStalled else {
+                throw CommandError(
                     status: .unavailable,
                     """
                     the demonstration did not reach its goal: of \(wanted) phones that can be started, a send to \
@@ -123,25 +127,25 @@ final class DemonstrationService: Service {
     }
 
     /// Returns the lock screens as soon as all show this state, or when nothing has changed for too long.
-    private func screens(
-        of match: DemonstrationMatch, showing state: String, on wanted: Int, _ simulator: SimulatorService
+    private func waitForLockScreens(
+        of match: DemonstrationMatch, showing state: String, on wanted: Int, in simulator: SimulatorService
     ) async throws -> GroupScreens? {
-        var stillness = Stillness(limitMilliseconds: Self.stillMilliseconds)
+        var stallDetector = StallDetector(limitMilliseconds: Self.stallMilliseconds)
         while true {
-            let view = simulator.screens(ofGroup: match.group)
-            let count = view?.count(of: state) ?? 0
-            stillness.sees(count)
-            if count >= wanted || stillness.isOver { return view }
-            try await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
+            let screens = simulator.screens(ofGroup: match.group)
+            let count = screens?.count(of: state) ?? 0
+            stallDetector.record(count)
+            if count >= wanted || stallDetector.isStalled { return screens }
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
     }
 
-    private func installation(
-        _ phones: DemonstrationPhones.Running, _ gateway: SocketAddress
-    ) -> DemonstrationResult.Installation {
-        DemonstrationResult.Installation(
+    private func installationDetails(
+        phones: DemonstrationPhones.RunningParts, gateway: SocketAddress
+    ) -> DemonstrationResult.InstallationDetails {
+        DemonstrationResult.InstallationDetails(
             gateway: gateway.description, broker: environment.cluster.settings.brokers.joined(separator: ","),
-            simulator: "localhost:\(phones.serving.ports.production)",
-            control: phones.serving.control.description, data: data, key: phones.sendKey)
+            simulator: "localhost:\(phones.connectionInfo.ports.production)",
+            control: phones.connectionInfo.control.description, data: dataDirectory, key: phones.sendKey)
     }
 }

@@ -8,15 +8,15 @@ internal import Telemetry
 /// A probe that asks APNs, once per app and environment, to push to a token that no phone has. If APNs
 /// accepts the provider key, it answers BadDeviceToken. Any other answer shows the fault on the way.
 struct APNsProbe {
-    private static let answerMilliseconds = 8_000
+    private static let timeoutMilliseconds = 8_000
     /// A token of no phone.
-    private static let token = [UInt8](repeating: 0, count: 32)
+    private static let unknownToken = [UInt8](repeating: 0, count: 32)
 
     private let settings: SenderSettings
 
-    init(_ settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
+    init(settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
 
-    func look(at apps: [App]) async -> [Finding] {
+    func findings(for apps: [App]) async -> [Finding] {
         guard !settings.keysDirectory.isEmpty, !apps.isEmpty else { return [] }
         let destination = PushDestination(settings)
         let metrics = Metrics()
@@ -40,25 +40,25 @@ struct APNsProbe {
         }
         let answers = await withCheckedContinuation { done in
             loop.execute {
-                let pusher = Pusher(profiles.count, on: loop) { done.resume(returning: $0) }
-                pusher.begin(provider, profiles)
+                let pusher = Pusher(pushCount: profiles.count, on: loop) { done.resume(returning: $0) }
+                pusher.start(with: provider, profiles: profiles)
             }
         }
         return zip(profiles, answers).map(finding)
     }
 
-    private func finding(_ profile: PushProfile, _ answer: Pusher.Answer) -> Finding {
+    private func finding(for profile: PushProfile, answer: Pusher.ProbeResult) -> Finding {
         let subject = "apns \(profile.bundleID) \(profile.environment)"
         switch answer {
-        case .said(_, "BadDeviceToken"), .said(_, "DeviceTokenNotForTopic"):
+        case .answered(_, "BadDeviceToken"), .answered(_, "DeviceTokenNotForTopic"):
             return Finding(subject: subject, verdict: .good, text: "takes the key \(profile.key)")
-        case .said(let status, let reason):
+        case .answered(let status, let reason):
             return Finding(
                 subject: subject, verdict: .wrong,
                 text:
                     "answers the key \(profile.key) with \(status) \(reason); see deploy/book/apns.md"
             )
-        case .none(let fault):
+        case .failed(let fault):
             return Finding(
                 subject: subject, verdict: .wrong,
                 text: "no answer (\(fault)); check that this machine can reach its host on port 443")
@@ -67,29 +67,29 @@ struct APNsProbe {
 
     /// Confined to its loop.
     private final class Pusher: PushReceiver {
-        enum Answer: Sendable {
-            case said(Int, String)
-            case none(String)
+        enum ProbeResult: Sendable {
+            case answered(status: Int, reason: String)
+            case failed(String)
         }
 
         private let loop: EventLoop
-        private let done: ([Answer]) -> Void
-        private var answers: [Answer?]
+        private let completion: ([ProbeResult]) -> Void
+        private var results: [ProbeResult?]
         private var client: APNsClient?
         /// A reference to itself that keeps the pusher alive until it has reported.
-        private var itself: Pusher?
+        private var selfReference: Pusher?
 
-        init(_ count: Int, on loop: EventLoop, done: @escaping ([Answer]) -> Void) {
+        init(pushCount count: Int, on loop: EventLoop, completion: @escaping ([ProbeResult]) -> Void) {
             self.loop = loop
-            self.done = done
-            answers = Array(repeating: nil, count: count)
+            self.completion = completion
+            results = Array(repeating: nil, count: count)
         }
 
-        func begin(_ provider: APNsProvider, _ profiles: [PushProfile]) {
-            itself = self
+        func start(with provider: APNsProvider, profiles: [PushProfile]) {
+            selfReference = self
             let client = APNsClient(provider: provider, on: loop, receiver: self)
             self.client = client
-            let deadline = loop.now.advanced(byMilliseconds: APNsProbe.answerMilliseconds)
+            let deadline = loop.now.advanced(byMilliseconds: APNsProbe.timeoutMilliseconds)
             for (index, profile) in profiles.enumerated() {
                 do {
                     let template = try client.template(
@@ -98,32 +98,33 @@ struct APNsProbe {
                             topic: profile.bundleID + ".push-type.liveactivity", priority: 5, expiration: 0),
                         body: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
                     _ = try client.push(
-                        template, token: APNsProbe.token.span, id: PushID(high: 0, low: UInt64(index + 1)),
+                        template, token: APNsProbe.unknownToken.span,
+                        id: PushID(high: 0, low: UInt64(index + 1)),
                         tag: UInt64(index), deadlines: PushDeadlines(deadline: deadline))
                 } catch {
-                    answers[index] = Answer.none("\(error)")
+                    results[index] = ProbeResult.failed("\(error)")
                 }
             }
-            tellWhenComplete()
+            reportIfComplete()
         }
 
         func receive(_ outcomes: PushOutcomes) {
             for outcome in outcomes.list where !outcome.isLate {
                 let details = outcomes.details(of: outcome)
-                answers[Int(outcome.tag)] =
+                results[Int(outcome.tag)] =
                     outcome.end == .answered
-                    ? .said(Int(outcome.status), details?.response.reasonText ?? "")
-                    : .none(outcome.end.text)
+                    ? .answered(status: Int(outcome.status), reason: details?.response.reasonText ?? "")
+                    : .failed(outcome.end.text)
             }
-            tellWhenComplete()
+            reportIfComplete()
         }
 
-        private func tellWhenComplete() {
-            let found = answers.compactMap(\.self)
-            guard found.count == answers.count, itself != nil else { return }
+        private func reportIfComplete() {
+            let completed = results.compactMap(\.self)
+            guard completed.count == results.count, selfReference != nil else { return }
             client?.stop()
-            itself = nil
-            done(found)
+            selfReference = nil
+            completion(completed)
         }
     }
 }

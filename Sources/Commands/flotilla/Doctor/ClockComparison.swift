@@ -13,21 +13,21 @@ struct ClockComparison {
         return stamped < sent ? sent - stamped : stamped > answered ? answered - stamped : 0
     }
 
-    func finding(allowed: Int64) -> Finding {
+    func finding(toleranceMilliseconds: Int64) -> Finding {
         guard let ahead else {
             return Finding(
                 subject: "clock", verdict: .doubt, text: "the cluster does not stamp the records of audit")
         }
-        if ahead.magnitude <= allowed.magnitude {
+        if ahead.magnitude <= toleranceMilliseconds.magnitude {
             return Finding(
                 subject: "clock", verdict: .good,
                 text: "agrees with the cluster's clock within \(answered - sent) ms")
         }
-        let side = ahead > 0 ? "ahead of" : "behind"
+        let direction = ahead > 0 ? "ahead of" : "behind"
         return Finding(
             subject: "clock", verdict: .wrong,
             text: """
-                this machine's clock is \(ahead.magnitude) ms \(side) the cluster's; synchronize both with NTP \
+                this machine's clock is \(ahead.magnitude) ms \(direction) the cluster's; synchronize both with NTP \
                 (`timedatectl set-ntp true`)
                 """)
     }

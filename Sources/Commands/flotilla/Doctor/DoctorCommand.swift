@@ -17,17 +17,19 @@ extension Command {
             ("--json", false, "prints one JSON object per line instead of a table"),
         ]
     ) { invocation in
-        try invocation.refuseWords()
-        let findings = await Doctor(invocation.settings, pushes: invocation.options["--no-push"] == nil)
-            .look()
+        try invocation.requireNoPositionals()
+        let findings = await Doctor(
+            settings: invocation.settings, contactsAPNs: invocation.options["--no-push"] == nil
+        )
+        .runChecks()
         if invocation.options["--json"] != nil {
             for finding in findings { print(finding.json) }
         } else {
-            print(Table(["", "subject", "found"], findings.map(\.cells)).text)
+            print(Table(headers: ["", "subject", "found"], rows: findings.map(\.cells)).text)
         }
         let wrong = findings.count { $0.verdict == .wrong }
         if wrong > 0 {
-            throw Refusal(
+            throw CommandError(
                 status: .configuration, wrong == 1 ? "one check failed" : "\(wrong) checks failed")
         }
     }

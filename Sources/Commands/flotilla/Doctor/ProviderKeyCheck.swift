@@ -9,7 +9,7 @@ internal import Telemetry
 struct ProviderKeyCheck {
     private let settings: SenderSettings
 
-    init(_ settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
+    init(settings: ResolvedSettings) { self.settings = settings[SenderSettings.self] }
 
     func findings(for apps: [App]) -> [Finding] {
         guard !settings.keysDirectory.isEmpty else {
@@ -20,10 +20,10 @@ struct ProviderKeyCheck {
         var findings = tokens.reload().map { problem in
             Finding(subject: "provider keys", verdict: .wrong, text: problem.description)
         }
-        let there = Set(tokens.ages(at: .now()).keys)
+        let availableKeys = Set(tokens.ages(at: .now()).keys)
         for app in apps {
             let key = ProviderKeyName(teamID: app.teamID, keyID: app.keyID)
-            guard !there.contains(key) else { continue }
+            guard !availableKeys.contains(key) else { continue }
             let text =
                 "\(settings.keysDirectory)/\(app.teamID)/AuthKey_\(app.keyID).p8 is missing or cannot be used"
             findings.append(Finding(subject: "app \(app.id)", verdict: .wrong, text: text))
@@ -32,7 +32,7 @@ struct ProviderKeyCheck {
         return [
             Finding(
                 subject: "provider keys", verdict: .good,
-                text: "\(there.count) in \(settings.keysDirectory), one for every app")
+                text: "\(availableKeys.count) in \(settings.keysDirectory), one for every app")
         ]
     }
 }

@@ -28,10 +28,10 @@ extension Command {
             ("--json", false, "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
-        let app = try invocation.app()
-        let body = try body(invocation).going(at: when(invocation))
-        let accepted = try refusing {
-            try byHand(invocation).send(
+        let app = try invocation.requireApp()
+        let body = try requestBody(from: invocation).adding(when: whenMember(from: invocation))
+        let accepted = try mappingRefusals {
+            try operatorSends(for: invocation).send(
                 body, of: app, idempotencyKey: invocation.options["--idempotency-key"], now: .now())
         }
         if invocation.options["--json"] != nil {
@@ -40,7 +40,7 @@ extension Command {
             print("accepted as \(accepted.id)")
         }
         if invocation.options["--watch"] != nil {
-            try await SendWatch(invocation, id: accepted.id, app: app).run()
+            try await SendWatch(for: invocation, id: accepted.id, app: app).run()
         }
     }
 
@@ -56,60 +56,65 @@ extension Command {
             ("--json", false, "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
-        let app = try invocation.app()
-        guard invocation.words.count == 1,
-            let id = SendID(invocation.words[0], lanes: TopicLayout(invocation.settings).lanes)
-        else { throw Refusal(status: .usage, "name one send by its id") }
-        let watch = try SendWatch(invocation, id: id.text, app: app)
-        guard let progress = try await watch.find() else {
-            throw Refusal(status: .noInput, "app \(app) has no such send in the last seven days")
+        let app = try invocation.requireApp()
+        guard invocation.positionals.count == 1,
+            let id = SendID(
+                invocation.positionals[0], lanes: TopicLayout(settings: invocation.settings).lanes)
+        else { throw CommandError(status: .usage, "name one send by its id") }
+        let watch = try SendWatch(for: invocation, id: id.text, app: app)
+        guard let progress = try await watch.findProgress() else {
+            throw CommandError(status: .noInput, "app \(app) has no such send in the last seven days")
         }
-        try refusing { try byHand(invocation).cancel(id, of: app, progress: progress, now: .now()) }
+        try mappingRefusals {
+            try operatorSends(for: invocation).cancel(id, of: app, progress: progress, now: .now())
+        }
         print("cancelling \(id.text)")
         if invocation.options["--watch"] != nil { try await watch.run() }
     }
 
-    private static func body(_ invocation: Invocation) throws -> [UInt8] {
-        switch (invocation.words.first, invocation.words.count, invocation.options["--file"]) {
+    private static func requestBody(from invocation: Invocation) throws -> [UInt8] {
+        switch (invocation.positionals.first, invocation.positionals.count, invocation.options["--file"]) {
         case (let text?, 1, nil): return Array(text.utf8)
         case (nil, 0, let file?):
             guard let data = FileManager.default.contents(atPath: file) else {
-                throw Refusal(status: .noInput, "cannot read \(file)")
+                throw CommandError(status: .noInput, "cannot read \(file)")
             }
             return Array(data)
-        default: throw Refusal(status: .usage, "give the send as one JSON text, or in a file with --file")
+        default:
+            throw CommandError(status: .usage, "give the send as one JSON text, or in a file with --file")
         }
     }
 
     /// Returns the member `when` of a send for later, or nil for a send now.
-    private static func when(_ invocation: Invocation) throws -> String? {
+    private static func whenMember(from invocation: Invocation) throws -> String? {
         switch (invocation.options["--in"], invocation.options["--at"]) {
         case (nil, nil): return nil
         case (let text?, nil):
             guard let seconds = Double(text), seconds >= 0, seconds.isFinite else {
-                throw Refusal(status: .usage, "--in must be a number of seconds")
+                throw CommandError(status: .usage, "--in must be a number of seconds")
             }
             return #"{"offset":\#(seconds)}"#
         case (nil, let text?):
             guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
-                throw Refusal(status: .usage, "--at must be a date such as 2026-11-20T20:00:00Z")
+                throw CommandError(status: .usage, "--at must be a date such as 2026-11-20T20:00:00Z")
             }
             return "\"\(text)\""
-        case (_?, _?): throw Refusal(status: .usage, "give --in or --at, not both")
+        case (_?, _?): throw CommandError(status: .usage, "give --in or --at, not both")
         }
     }
 
-    static func byHand(_ invocation: Invocation) throws -> OperatorSends {
-        let catalog = try CatalogAccess(invocation.settings)
+    static func operatorSends(for invocation: Invocation) throws -> OperatorSends {
+        let catalog = try CatalogAccess(settings: invocation.settings)
         return try OperatorSends(
-            settings: invocation.settings[KafkaSettings.self], layout: TopicLayout(invocation.settings),
-            catalog: catalog.catalog, author: CatalogAccess.author, metrics: Metrics())
+            settings: invocation.settings[KafkaSettings.self],
+            layout: TopicLayout(settings: invocation.settings),
+            catalog: catalog.snapshot, author: CatalogAccess.author, metrics: Metrics())
     }
 
     /// Turns the problems of a request that the gateway would refuse into an error of the command.
-    static func refusing<T>(_ body: () throws -> T) throws -> T {
+    static func mappingRefusals<T>(in body: () throws -> T) throws -> T {
         do { return try body() } catch let refused as RefusedRequest {
-            throw Refusal(
+            throw CommandError(
                 status: .dataError, refused.problems.map(\.description).joined(separator: "\n"))
         }
     }
@@ -118,7 +123,7 @@ extension Command {
 extension [UInt8] {
     /// Returns the body with the member `when` added. A body that is not an object stays unchanged and is
     /// refused later.
-    fileprivate func going(at when: String?) -> [UInt8] {
+    fileprivate func adding(when: String?) -> [UInt8] {
         guard let when, let brace = firstIndex(of: UInt8(ascii: "{")) else { return self }
         let rest = self[(brace + 1)...]
         let isEmpty = rest.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")

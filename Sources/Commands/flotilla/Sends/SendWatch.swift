@@ -9,8 +9,8 @@ internal import Topics
 
 /// A watch that follows a send in `progress` and `receipts` until it is complete.
 struct SendWatch {
-    private static let pauseMilliseconds = 300
-    private static let millisecondsMax = 600_000
+    private static let pollMilliseconds = 300
+    private static let durationMillisecondsMax = 600_000
 
     private let lookup: SendLookup
     private let id: String
@@ -19,8 +19,8 @@ struct SendWatch {
     private let kafka: KafkaSettings
     private let isJSON: Bool
 
-    init(_ invocation: Invocation, id: String, app: String) throws {
-        layout = TopicLayout(invocation.settings)
+    init(for invocation: Invocation, id: String, app: String) throws {
+        layout = TopicLayout(settings: invocation.settings)
         kafka = invocation.settings[KafkaSettings.self]
         lookup = try SendLookup(
             cluster: Cluster(settings: kafka), layout: layout,
@@ -29,7 +29,7 @@ struct SendWatch {
         isJSON = invocation.options["--json"] != nil
     }
 
-    func find() async throws -> SendProgress? {
+    func findProgress() async throws -> SendProgress? {
         guard let id = SendID(id, lanes: layout.lanes) else { return nil }
         let found = await withCheckedContinuation { done in
             if !lookup.find(id, of: app, since: nil, then: { done.resume(returning: $0) }) {
@@ -40,33 +40,33 @@ struct SendWatch {
         case .send(let progress): return progress
         case .notFound: return nil
         case .timedOut, .unavailable:
-            throw Refusal(status: .unavailable, "cannot read the progress of the send; try again")
+            throw CommandError(status: .unavailable, "cannot read the progress of the send; try again")
         }
     }
 
     func run() async throws {
-        let limit = Instant.now().advanced(byMilliseconds: Self.millisecondsMax)
+        let limit = Instant.now().advanced(byMilliseconds: Self.durationMillisecondsMax)
         var reader: OutcomeReader?
-        var last = ""
+        var lastLine = ""
         while Instant.now() < limit {
-            if let progress = try await find() {
-                let outcomes = reader ?? outcomes(since: progress.acceptedAt)
+            if let progress = try await findProgress() {
+                let outcomes = reader ?? makeOutcomeReader(since: progress.acceptedAt)
                 reader = outcomes
                 if progress.expanded > 0 || !progress.isComplete { try outcomes.readNewReceipts() }
-                let report = SendReport(progress, outcomes.outcomes)
-                let line = isJSON ? report.json : report.line
-                if line != last { print(line) }
-                last = line
-                if report.isComplete { return }
+                let output = SendWatchOutput(progress: progress, outcomes: outcomes.outcomes)
+                let line = isJSON ? output.json : output.line
+                if line != lastLine { print(line) }
+                lastLine = line
+                if output.isComplete { return }
             }
-            try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
-        throw Refusal(
+        throw CommandError(
             status: .unavailable,
             "the send is not complete after ten minutes; check `flotilla lag`, and try again later")
     }
 
-    private func outcomes(since acceptedAt: Int64?) -> OutcomeReader {
+    private func makeOutcomeReader(since acceptedAt: Int64?) -> OutcomeReader {
         OutcomeReader(of: id, app: app, acceptedAt: acceptedAt ?? 0, settings: kafka, layout: layout)
     }
 }

@@ -12,7 +12,7 @@ package struct Cancellation: JSONRecord, Hashable {
     package var owner: Recipient?
     /// The activity, if it belongs to no group.
     package var activity: String?
-    /// The recipient, if the send was for one recipient of a shared group. The send's `Progress` names it.
+    /// The recipient, if the send was for one recipient of a shared group. The send's `SendProgress` names it.
     package var recipient: Recipient?
     /// Milliseconds since 1970.
     package var acceptedAt: Int64

@@ -1,0 +1,39 @@
+internal import APNsSimulator
+internal import Glibc
+internal import LiveActivity
+internal import Telemetry
+
+/// Prints a line for a group each time its lock screens change.
+enum LockScreenMonitor {
+    private static let pollMilliseconds = 500
+    /// The limit on groups that are watched.
+    private static let groupsMax = 100
+
+    static func start(on simulator: SimulatorService) -> Task<Void, Never> {
+        Task {
+            var printedLines = linesByGroup(of: simulator)
+            while (try? await Task.sleep(for: .milliseconds(pollMilliseconds))) != nil {
+                let currentLines = linesByGroup(of: simulator)
+                for (group, line) in currentLines.sorted(by: { $0.key < $1.key })
+                where printedLines[group] != line {
+                    print("\(timeOfDay())  \(line)")
+                }
+                for group in printedLines.keys.sorted() where currentLines[group] == nil {
+                    print("\(timeOfDay())  \(group): no lock screen shows it any more")
+                }
+                fflush(nil)
+                printedLines = currentLines
+            }
+        }
+    }
+
+    /// Returns hour, minute and second in UTC.
+    private static func timeOfDay() -> Substring { WallTime.now().rfc3339.dropFirst(11).prefix(8) }
+
+    private static func linesByGroup(of simulator: SimulatorService) -> [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: simulator.groupScreens(limit: groupsMax).map {
+                ($0.group, "\($0.group): the lock screens show \($0.summary)")
+            })
+    }
+}

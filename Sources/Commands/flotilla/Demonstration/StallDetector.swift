@@ -1,0 +1,17 @@
+internal import Lifecycle
+
+/// A detector for a figure that has not changed for too long.
+struct StallDetector {
+    private let limitMilliseconds: Int
+    private var lastValue: Int?
+    private var changedAt = Instant.now()
+
+    init(limitMilliseconds: Int) { self.limitMilliseconds = limitMilliseconds }
+
+    mutating func record(_ figure: Int) {
+        if figure != lastValue { changedAt = .now() }
+        lastValue = figure
+    }
+
+    var isStalled: Bool { Instant.now() >= changedAt.advanced(byMilliseconds: limitMilliseconds) }
+}

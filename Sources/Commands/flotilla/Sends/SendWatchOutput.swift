@@ -1,0 +1,76 @@
+internal import Gateway
+internal import LiveActivity
+
+/// The output of `--watch`: how many phones a send is for, and the outcomes so far.
+struct SendWatchOutput {
+    private static let barCharacters = 30
+
+    private let progress: SendProgress
+    private let outcomes: SendOutcomes
+
+    init(progress: SendProgress, outcomes: SendOutcomes) {
+        self.progress = progress
+        self.outcomes = outcomes
+    }
+
+    /// The number of jobs without an outcome. Phones that reported late can add jobs after the lanes were
+    /// counted, so the difference may be negative.
+    private var remainingJobs: Int { progress.isDryRun ? 0 : max(0, progress.expanded - outcomes.finalJobs) }
+
+    var isComplete: Bool { progress.isComplete && remainingJobs == 0 }
+
+    private var failures: [(key: String, value: Int)] {
+        outcomes.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    }
+
+    var line: String {
+        var parts = ["[\(bar)] \(progress.stateName)"]
+        parts.append("targeted \(progress.targeted)")
+        if progress.isDryRun { return (parts + ["would push \(progress.expanded)"]).joined(separator: ", ") }
+        parts.append("pushed \(outcomes[.accepted] + outcomes[.rejected] + outcomes[.unknown])")
+        parts.append("accepted \(outcomes[.accepted])")
+        let superseded = outcomes[.superseded] + progress.dropped
+        for (word, count) in [
+            ("superseded", superseded), ("expired", outcomes[.expired]), ("unknown", outcomes[.unknown]),
+        ] where count > 0 { parts.append("\(word) \(count)") }
+        if outcomes[.rejected] > 0 {
+            let reasons = failures.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+            parts.append("failed \(outcomes[.rejected]) (\(reasons))")
+        }
+        // The number of jobs is known only when all lanes are done.
+        if progress.isComplete { parts.append("to go \(remainingJobs)") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// The bar shows the share of lanes that are done and of their jobs that have an outcome.
+    private var bar: String {
+        let lanes = progress.plannerPart?.laneCount ?? 0
+        var share = lanes > 0 ? Double(min(progress.laneTallies.count, lanes)) / Double(lanes) : 0
+        if progress.expanded > 0, !progress.isDryRun {
+            share *= Double(progress.expanded - remainingJobs) / Double(progress.expanded)
+        }
+        let filled = isComplete ? Self.barCharacters : Int(share * Double(Self.barCharacters))
+        return String(repeating: "#", count: filled)
+            + String(repeating: ".", count: Self.barCharacters - filled)
+    }
+
+    var json: String {
+        var line = JSONLine()
+        line.field("sendId", progress.id)
+        line.field("verdict", progress.stateName)
+        line.field("isComplete", isComplete)
+        line.field("lanesExpected", Int64(progress.plannerPart?.laneCount ?? 0))
+        line.field("lanesDone", Int64(progress.laneTallies.count))
+        line.field("targeted", Int64(progress.targeted))
+        line.field("expanded", Int64(progress.expanded))
+        line.field("dropped", Int64(progress.dropped))
+        line.field("accepted", Int64(outcomes[.accepted]))
+        line.field("superseded", Int64(outcomes[.superseded]))
+        line.field("expired", Int64(outcomes[.expired]))
+        line.field("unknown", Int64(outcomes[.unknown]))
+        line.field("rejected", Int64(outcomes[.rejected]))
+        line.field("reasons", failures)
+        line.field("toGo", Int64(remainingJobs))
+        return line.text
+    }
+}

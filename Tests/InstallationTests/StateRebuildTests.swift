@@ -1,0 +1,56 @@
+import Foundation
+import InstallationTesting
+import ProcessTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct StateRebuildTests {
+    private static let stages = [FleetPlan.Stage.ingest, .fanOut, .scheduler]
+
+    /// The discarded state is kept and brought to the same end, for the comparison.
+    @Test func `state that is rebuilt under traffic equals the state that was discarded`() async throws {
+        let directory = try TemporaryDirectory()
+        let programs = URL(fileURLWithPath: builtProductPath(named: "flotilla")).deletingLastPathComponent()
+            .path
+        var plan = FleetPlan()
+        (plan.phones, plan.lanes) = (500, 4)
+        let fleet = try await Fleet(plan: plan, programs: programs, directory: directory.path)
+        let backend = FleetBackend(fleet: fleet)
+        let match = FleetMatch(group: "match", fleet: fleet, backend: backend)
+        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true))
+        var sends = [try await match.send(match.startBody(), named: "start")]
+        try await match.wait(for: plan.phones, in: match.updateBody(goals: 0, isDryRun: true))
+
+        var goals = 0
+        func play() async throws {
+            for _ in 1...10 {
+                goals += 1
+                sends.append(try await match.send(match.updateBody(goals: goals), named: "update-\(goals)"))
+                let later = match.updateBody(goals: goals).dropLast() + #","when":{"offset":3600}}"#
+                _ = try await match.send(String(later), named: "later-\(goals)")
+            }
+        }
+        for stage in Self.stages {
+            let member = try #require(fleet.members.first { $0.stage == stage })
+            try await play()
+            try await fleet.rebuildState(
+                of: member, copyingTo: directory.filePath(named: "kept-\(stage.rawValue)"))
+            try await play()
+        }
+        for send in sends {
+            try await eventually("\(send.id) is complete") {
+                try await backend.progress(of: send, key: fleet.mainApp.readKey)?.isComplete == true
+            }
+        }
+        try await fleet.stopGateways()
+        try await fleet.stop()
+
+        for stage in Self.stages {
+            let member = try #require(fleet.members.first { $0.stage == stage })
+            let rebuilt = try await fleet.state(of: member)
+            let kept = try await fleet.state(
+                of: member, from: directory.filePath(named: "kept-\(stage.rawValue)"))
+            #expect(rebuilt.rowCount > 0)
+            #expect(rebuilt.differences(from: kept) == [], "\(stage)")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+package import FanOut
+package import IngestTesting
+internal import LiveActivity
+internal import Simulation
+internal import Topics
+
+/// A test that kills two processes of the expander repeatedly while sends expand. It kills them at every
+/// numbered step and at random moments. It also freezes them beyond their session, so that they wake as
+/// zombies, and stops them in order. At the end each token must have exactly one job of each send. No crash
+/// may have cost more work than one page.
+package final class ExpanderKillTest: KillTestScenario {
+    package struct Plan: KillTestPlan {
+        package var phones = 3000
+        /// The number of kills at each step.
+        package var killsPerStep = 1
+        package var steps = ExpanderStep.allCases
+        package var randomKills = 3
+        package var freezeCount = 1
+        package var frozenSteps: [ExpanderStep] = [.pagesWalked, .transactionBegun, .jobsSent, .offsetsSent]
+        package var seed: UInt64 = 1
+
+        package init() {}
+    }
+
+    package struct Result: Sendable {
+        package var killCount = 0
+        package var reachedSteps: Set<ExpanderStep> = []
+        package var sends = 0
+        package var jobs = 0
+        /// Jobs that were written again because their transaction was not committed.
+        package var rewrittenJobs = 0
+        /// The fault, or nil if everything is right.
+        package var fault: String?
+    }
+
+    /// The tokens that a send has to reach.
+    private enum ExpectedTokens {
+        case startTokens
+        case updateTokens
+        /// The one token with this number.
+        case single(Int)
+    }
+
+    /// The most open sends to all phones. At this limit only sends to one phone are added.
+    private static let openSendsMax = 3
+    private static let individualPhones = 50
+
+    private let plan: Plan
+    private let bed: TestBed
+    private let runner: KillTestRunner<Plan>
+    private let expander: ExpanderTestBed
+    private var random: SeededGenerator
+    private var expectedTokens: [String: ExpectedTokens] = [:]
+    private var result = Result()
+
+    package init(plan: Plan, program: String, bed: TestBed, directory: String) throws {
+        self.plan = plan
+        self.bed = bed
+        runner = KillTestRunner(
+            plan: plan, worker: .expander, program: program, bed: bed, directory: directory)
+        expander = try ExpanderTestBed(on: bed)
+        random = SeededGenerator(seed: plan.seed)
+    }
+
+    package func run() async throws -> Result {
+        for number in 0..<plan.phones {
+            expander.writeToken(of: "p\(number)", entry: .start(type: "Match"))
+            expander.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+        }
+        guard expander.finish() else { throw KillTestFailure("the registry was not stored") }
+        try await runner.run(self)
+        (result.killCount, result.reachedSteps) = (runner.killCount, runner.reachedSteps)
+        try check()
+        return result
+    }
+
+    package var firstRareStep: ExpanderStep { .viewWritten }
+    package var settleSecondsMax: Int { 300 }
+
+    package func work(at moment: KillTestMoment) {
+        guard case .beforeStep(let round) = moment else { return writeExpansion() }
+        if round % 10 == 0 { writeExpansion() }
+        // A phone of a group that has no send.
+        expander.writeToken(of: "late-\(round)", entry: .update(activity: "late-\(round)"), group: "unknown")
+    }
+
+    package func finish() -> Bool { expander.finish() }
+
+    package func isSettled() -> Bool { expander.isEverythingClosed() }
+
+    /// The numbers of a phone's two tokens, in the order of their reports.
+    private static func tokenNumber(ofStart phone: Int) -> Int { 2 * phone + 1 }
+    private static func tokenNumber(ofUpdate phone: Int) -> Int { 2 * phone + 2 }
+
+    /// Sends a start of a new group, an update of the common group, or an update for one phone.
+    private func writeExpansion() {
+        let number = expectedTokens.count + 1
+        let isBusy = (expander.missingClosings() ?? .max) >= Self.openSendsMax * bed.layout.lanes
+        let version = 1_763_600_000 + Int64(number)
+        let send = "s\(number)"
+        var expansion: Expansion
+        switch isBusy ? 2 : random.number(below: 3) {
+        case 0:
+            expansion = ExpanderTestBed.makeExpansion(
+                of: .start, group: "group-\(number)", send: send, version: version, generation: version)
+            expectedTokens[send] = .startTokens
+        case 1:
+            expansion = ExpanderTestBed.makeExpansion(
+                of: .update, group: "match", send: send, version: version)
+            expectedTokens[send] = .updateTokens
+        default:
+            let phone = random.number(below: Self.individualPhones)
+            expansion = ExpanderTestBed.makeExpansion(
+                of: .update, group: "match", send: send, version: version, recipient: "p\(phone)")
+            expectedTokens[send] = .single(Self.tokenNumber(ofUpdate: phone))
+        }
+        // Without conflation each send must reach all its tokens, even if a newer send exists.
+        expansion.isConflatable = false
+        expander.write(expansion)
+        result.sends += 1
+    }
+
+    private func check() throws {
+        var found: [String: [UInt8]] = [:]
+        var unknownSends: Set<String> = []
+        let tokens = 2 * plan.phones
+        try ExpanderTestBed.forEachSheet(in: bed) { head, sheet, _ in
+            if expectedTokens[head.send] == nil { unknownSends.insert(head.send) }
+            sheet.forEachJob { _, job in
+                result.jobs += 1
+                guard let number = NumberedToken.number(ofToken: job.token), number <= tokens else {
+                    unknownSends.insert(head.send)
+                    return
+                }
+                found[head.send, default: [UInt8](repeating: 0, count: tokens + 1)][number] &+= 1
+            }
+        }
+        for (send, reach) in expectedTokens.sorted(by: { $0.key < $1.key }) {
+            let jobs = found[send] ?? [UInt8](repeating: 0, count: tokens + 1)
+            var (doubled, missing, wrong) = (0, 0, 0)
+            for number in jobs.indices {
+                let isWanted =
+                    switch reach {
+                    case .startTokens: number > 0 && number % 2 == 1
+                    case .updateTokens: number > 0 && number % 2 == 0
+                    case .single(let token): number == token
+                    }
+                if isWanted, jobs[number] == 0 { missing += 1 }
+                if isWanted, jobs[number] > 1 { doubled += 1 }
+                if !isWanted, jobs[number] > 0 { wrong += 1 }
+            }
+            if doubled + missing + wrong > 0 {
+                result.fault =
+                    "\(send): \(missing) jobs are missing, \(doubled) are duplicated, \(wrong) are wrong"
+                return
+            }
+            let lanes = try ExpanderTestBed.tallies(of: send, in: bed).count
+            let all = if case .single = reach { 1 } else { bed.layout.lanes }
+            if lanes != all { result.fault = "\(send): \(lanes) lanes closed it, not \(all)" }
+        }
+        if !unknownSends.isEmpty {
+            result.fault = "jobs of unknown sends: \(unknownSends.sorted().prefix(3))"
+        }
+        try checkRewrittenJobs()
+    }
+
+    /// Checks the repeated work. Each crash and each zombie leaves at most one uncommitted transaction
+    /// behind.
+    private func checkRewrittenJobs() throws {
+        var written = 0
+        try ExpanderTestBed.forEachSheet(in: bed, withAborted: true) { _, sheet, _ in written += sheet.count }
+        result.rewrittenJobs = written - result.jobs
+        let deaths = result.killCount + plan.freezeCount
+        let most = deaths * (AdaptivePageSize.rowsMin + bed.layout.lanes)
+        if result.rewrittenJobs > most, result.fault == nil {
+            result.fault =
+                "\(result.rewrittenJobs) jobs were written again after \(deaths) deaths, \(most) at most"
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package import IngestTesting
+internal import JSON
+internal import Kafka
+package import LiveActivity
+internal import Topics
+
+/// A test bed that writes the records of a registry and a planner for an expander, and reads the expander's
+/// output.
+package final class ExpanderTestBed {
+    package static let app = TestBed.app.id
+
+    private let bed: TestBed
+    private let registryWriter: RecordWriter
+    private let urgentWriter: RecordWriter
+    private let normalWriter: RecordWriter
+    private let startWriter: RecordWriter
+    private var tokenCount = 0
+    /// The number of expected closing records.
+    private var expectedClosings = 0
+
+    package init(on bed: TestBed) throws {
+        self.bed = bed
+        registryWriter = try RecordWriter(on: bed, to: .registry)
+        urgentWriter = try RecordWriter(on: bed, to: .expansionsUrgent)
+        normalWriter = try RecordWriter(on: bed, to: .expansions)
+        startWriter = try RecordWriter(on: bed, to: .starts)
+    }
+
+    /// Writes a token row to its recipient's lane. Each call uses a new token.
+    ///
+    /// - Returns: The token.
+    @discardableResult
+    package func writeToken(
+        of installation: String, entry: RegistryKey.Entry, group: String? = nil,
+        sealedBy seal: TokenSeal? = nil
+    ) -> String {
+        tokenCount += 1
+        let token = NumberedToken.hex(ofNumber: tokenCount)
+        var stored = token
+        if let seal, let clear = PushToken(hex: token) {
+            stored = seal.seal(clear, app: Self.app, entry: entry.text)
+        }
+        let key = RegistryKey(
+            app: Self.app, recipient: .installation(installation), installation: installation, entry: entry)
+        let row = TokenRow(
+            environment: .production, token: stored, tokenHash: token, attributesType: "Match", group: group,
+            registeredAt: 1_763_600_000_000 + Int64(tokenCount))
+        registryWriter.write(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
+        return token
+    }
+
+    package func lane(of recipient: Recipient) -> Int32 {
+        Int32(
+            Murmur2.partition(
+                forKey: RegistryKey.partitionKey(app: Self.app, recipient: recipient).span,
+                partitionCount: bed.layout.lanes))
+    }
+
+    /// Sends an expansion of a group to every lane. An expansion of one recipient goes only to its lane.
+    package func write(_ expansion: Expansion) {
+        guard case .recipients(let list) = expansion.targets, let first = list.first else {
+            for lane in 0..<Int32(bed.layout.lanes) {
+                normalWriter.write(key: nil, value: expansion.encoded(), partition: lane)
+            }
+            expectedClosings += bed.layout.lanes
+            return
+        }
+        urgentWriter.write(key: nil, value: expansion.encoded(), partition: lane(of: first.recipient))
+        expectedClosings += 1
+    }
+
+    /// Writes a start of the group on the installation to the ledger.
+    ///
+    /// - Parameter time: Milliseconds since 1970.
+    package func writeStart(of installation: String, in group: String, generation: Int64, at time: Int64) {
+        let key = LedgerKey(
+            app: Self.app, subject: .group(group), recipient: .installation(installation),
+            generation: generation,
+            installation: installation)
+        let row = LedgerRow(version: generation, startedAt: time, type: "Match")
+        startWriter.write(key: key.bytes, value: row.encoded(), partition: lane(of: key.recipient))
+    }
+
+    package func write(raw: [UInt8], lane: Int32) {
+        normalWriter.write(key: nil, value: raw, partition: lane)
+    }
+
+    package func finish() -> Bool {
+        registryWriter.finish() && urgentWriter.finish() && normalWriter.finish() && startWriter.finish()
+    }
+
+    /// Returns the number of closing records that are still missing, or nil if the cluster did not answer.
+    /// Committed offsets cannot show this, because the continuations of an expansion lie behind the former
+    /// ends of the lanes.
+    package func missingClosings() -> Int? {
+        guard let records = try? TopicContent(of: .progress, in: bed).records else { return nil }
+        let reader = JSONReader()
+        return records.reduce(expectedClosings) { left, record in
+            guard let progress = try? ProgressRecord.decode(record.value ?? [], with: reader),
+                case .lanes(let lanes, _) = progress.part
+            else { return left }
+            return left - lanes.count
+        }
+    }
+
+    /// Returns whether all expansions are closed.
+    package func isEverythingClosed() -> Bool { missingClosings().map { $0 <= 0 } ?? false }
+
+    /// A job of a sheet, as a sender reads it.
+    package struct Job {
+        package let send: String
+        package let event: PushEvent
+        package let token: String
+        /// The registry row of the token. A sealed token is bound to it.
+        package let entry: String
+        package let version: Int64
+        package let body: String
+    }
+
+    /// Returns all committed jobs of both topics.
+    package static func jobs(in bed: TestBed) throws -> [Job] {
+        var jobs: [Job] = []
+        try forEachSheet(in: bed) { head, sheet, body in
+            let body = String(decoding: body, as: UTF8.self)
+            sheet.forEachJob { _, job in
+                let token = (0..<job.token.count).map { job.token[$0] }
+                let entry = (0..<job.entry.count).map { job.entry[$0] }
+                jobs.append(
+                    Job(
+                        send: head.send, event: head.event, token: String(decoding: token, as: UTF8.self),
+                        entry: String(decoding: entry, as: UTF8.self), version: head.version, body: body))
+            }
+        }
+        return jobs
+    }
+
+    /// Reads the sheets of both topics, one by one.
+    ///
+    /// - Parameter withAborted: Whether to include sheets of uncommitted transactions.
+    package static func forEachSheet(
+        in bed: TestBed, withAborted: Bool = false,
+        do body: (SheetHead, borrowing SheetJobs, [UInt8]) throws -> Void
+    ) throws {
+        for topic in [TopicName.jobs, .jobsUrgent] {
+            try TopicContent.forEachRecord(of: topic, in: bed, withAborted: withAborted) { record in
+                let record = ReadRecord(record)
+                let apns = Array((record.headers["apns"] ?? "").utf8)
+                let flotilla = Array((record.headers["flotilla"] ?? "").utf8)
+                let to = Array((record.headers["to"] ?? "").utf8)
+                let head = try SheetHead(apns: apns.span, flotilla: flotilla.span)
+                try body(head, SheetJobs(parsing: to.span), record.value ?? [])
+            }
+        }
+    }
+
+    /// Returns the tallies that lanes reported for a send.
+    package static func tallies(of send: String, in bed: TestBed) throws -> [LaneTally] {
+        let reader = JSONReader()
+        return try TopicContent(of: .progress, in: bed).records.flatMap { record -> [LaneTally] in
+            let progress = try ProgressRecord.decode(record.value ?? [], with: reader)
+            guard progress.send == send, case .lanes(let lanes, let tally) = progress.part else { return [] }
+            return Array(repeating: tally, count: lanes.count)
+        }
+    }
+
+    /// Returns an expansion with a far deadline, so that no lane drops it for its age. Its times are of one
+    /// day in 2025.
+    package static func makeExpansion(
+        of event: PushEvent, group: String, send: String, version: Int64, generation: Int64 = 0,
+        recipient: String? = nil
+    ) -> Expansion {
+        var content = PushContent(event)
+        content.contentState = contentState(ofVersion: version)
+        if event == .start {
+            content.attributesType = "Match"
+            content.alert = Alert(title: .plain("Kick-off"))
+        }
+        let targets: Expansion.Targets =
+            if let recipient {
+                .recipients([
+                    Expansion.ScopedRecipient(
+                        .installation(recipient), scope: .recipient, generation: generation, version: version)
+                ])
+            } else {
+                event == .start ? .everyone : .group
+            }
+        return Expansion(
+            send: send, key: ScopeKey(app: app, group: group), targets: targets, content: content,
+            priority: 10, generation: generation, version: version, deadline: 1 << 40, expiration: 1 << 40,
+            acceptedAt: 1_763_600_000_000)
+    }
+
+    private static func contentState(ofVersion version: Int64) -> RawJSON? {
+        try? RawJSON(checking: Array("{\"goals\":\(version)}".utf8), with: JSONReader())
+    }
+}

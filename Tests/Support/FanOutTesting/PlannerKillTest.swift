@@ -1,0 +1,111 @@
+package import FanOut
+package import IngestTesting
+internal import Kafka
+internal import LiveActivity
+internal import Simulation
+internal import Topics
+
+/// A test that kills two processes of the planner repeatedly while sends arrive. It kills them at every
+/// numbered step and at random moments. It also freezes them beyond their session, so that they wake as
+/// zombies, and stops them in order. At the end their output must equal the output of the pure planner for
+/// the same sends.
+package final class PlannerKillTest: KillTestScenario {
+    package struct Plan: KillTestPlan {
+        package var sends = 2000
+        /// The number of kills at each step.
+        package var killsPerStep = 1
+        /// All steps except those of the sweep: no row is old enough to be forgotten during the test.
+        package var steps = PlannerStep.allCases.filter { $0 != .sweepBegun && $0 != .swept }
+        package var randomKills = 3
+        package var freezeCount = 1
+        package var frozenSteps: [PlannerStep] = [.decided, .transactionBegun, .expansionsSent, .offsetsSent]
+        /// Per 1,000 records: records that are not sends.
+        package var invalidPerThousand = 10
+        package var seed: UInt64 = 1
+
+        package init() {}
+    }
+
+    package struct Result: Sendable {
+        package var killCount = 0
+        package var reachedSteps: Set<PlannerStep> = []
+        package var sends = 0
+        package var deadLetters = 0
+        /// The fault, or nil if everything is right.
+        package var fault: String?
+    }
+
+    private let plan: Plan
+    private let bed: TestBed
+    private let runner: KillTestRunner<Plan>
+    private let writer: RecordWriter
+    private var generator: SendGenerator
+    private var random: SeededGenerator
+    private var result = Result()
+
+    package init(plan: Plan, program: String, bed: TestBed, directory: String) throws {
+        self.plan = plan
+        self.bed = bed
+        runner = KillTestRunner(
+            plan: plan, worker: .planner, program: program, bed: bed, directory: directory)
+        writer = try RecordWriter(on: bed, to: .sends)
+        generator = SendGenerator(seed: plan.seed)
+        random = SeededGenerator(seed: plan.seed)
+    }
+
+    package func run() async throws -> Result {
+        try await runner.run(self)
+        (result.killCount, result.reachedSteps) = (runner.killCount, runner.reachedSteps)
+        try check()
+        return result
+    }
+
+    package var firstRareStep: PlannerStep { .assigned }
+    package var settleSecondsMax: Int { 120 }
+
+    package func work(at moment: KillTestMoment) {
+        switch moment {
+        case .beforeFault(let number, let count):
+            writeSends(count: plan.sends * number / count - writer.sentCount)
+        case .whileFrozen: writeSends(count: 20)
+        case .beforeStep: writeSends(count: 3)
+        }
+    }
+
+    private func writeSends(count: Int) {
+        for _ in 0..<max(0, count) {
+            if random.number(below: 1000) < plan.invalidPerThousand {
+                writer.write(key: Array("shop/poison".utf8), value: InvalidRecord.random(using: &random))
+            } else {
+                let request = generator.next()
+                writer.write(key: request.key, value: request.value)
+            }
+        }
+    }
+
+    package func finish() -> Bool { writer.finish() }
+
+    /// Returns whether everything is committed and no send is held.
+    package func isSettled() throws -> Bool {
+        guard bed.isEverythingRead(by: "planner", in: [.sends]) else { return false }
+        return try !TopicContent(of: .groups, in: bed).newestValues.values.contains { row in
+            String(decoding: row, as: UTF8.self).contains("\"held\":")
+        }
+    }
+
+    private func check() throws {
+        let model = try PlannerModel(sends: TopicContent(of: .sends, in: bed), lanes: bed.layout.lanes)
+        result.sends = model.sendCount
+        let deadLetters = try TopicContent(of: .deadLetters, in: bed)
+        let rejectedPositions = Set(
+            deadLetters.records.map { letter in
+                "\(letter.headers["flotilla-dead-partition"] ?? "")/\(letter.headers["flotilla-dead-offset"] ?? "")"
+            })
+        result.deadLetters = rejectedPositions.count
+        result.fault = try model.fault(in: bed)
+        if result.fault == nil, rejectedPositions != model.rejectedPositions {
+            result.fault =
+                "\(rejectedPositions.count) records are dead letters, expected \(model.rejectedPositions.count)"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import Catalog
+internal import Glibc
+package import Kafka
+package import LiveActivity
+package import StageSupport
+internal import Telemetry
+package import Topics
+
+/// The topics of one Flotilla installation for one test, under a unique prefix. They are deleted after the
+/// test.
+package final class TestBed: Sendable {
+    package let settings: KafkaSettings
+    package let layout: TopicLayout
+    package let admin: AdminClient
+    package static let app = App(
+        id: "shop", bundleID: "com.example.shop", environments: [.production, .sandbox], teamID: "ABCDE12345",
+        keyID: "KEY1234567", types: [])
+    /// An app whose update tokens live for three seconds.
+    package static let shortTokenApp = {
+        var type = ActivityType(name: "FlashAttributes")
+        type.updateTokenMilliseconds = 3000
+        return App(
+            id: "flash", bundleID: "com.example.flash", environments: [.production], teamID: "ABCDE12345",
+            keyID: "KEY1234567", types: [type])
+    }()
+    package static let apps = [app.id: app, shortTokenApp.id: shortTokenApp]
+
+    package init(brokers: [String], lanes: Int) throws {
+        settings = KafkaSettings(brokers: brokers)
+        layout = TopicLayout(prefix: "test-\(getpid())-\(UInt32.random(in: 0 ... .max)).", lanes: lanes)
+        admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
+        try layout.create(on: admin)
+    }
+
+    /// Returns the environment of a stage in this test bed, with its state in a new slot.
+    package func environment(
+        under directory: String, sealingKeys: SealingKeys? = nil
+    ) throws -> StageEnvironment {
+        StageEnvironment(
+            cluster: Cluster(settings: settings), layout: layout,
+            slot: try ProcessSlot.acquire(under: directory),
+            sealingKeys: sealingKeys, catalog: { CatalogSnapshot(apps: Self.apps) })
+    }
+
+    /// Whether a group has committed all records of these topics, which have a partition for each lane. False
+    /// also while the cluster does not answer.
+    package func isEverythingRead(by group: String, in topics: [TopicName]) -> Bool {
+        let partitions = topics.flatMap { topic in
+            (0..<Int32(layout.lanes)).map { TopicPartition(layout.name(of: topic), $0) }
+        }
+        let lags = try? admin.lag(of: layout.prefix + group, in: partitions)
+        return lags?.allSatisfy { $0.recordCount == 0 } ?? false
+    }
+
+    /// Deletes every record of these topics, as retention does after an idle time.
+    package func expireRecords(of topics: [TopicName]) throws {
+        var ends: [TopicPartition: Int64] = [:]
+        for topic in topics {
+            for partition in 0..<Int32(layout.partitions(of: topic)) {
+                // In the place of an offset, -1 is the end of the log.
+                ends[TopicPartition(layout.name(of: topic), partition)] = -1
+            }
+        }
+        try admin.deleteRecords(before: ends)
+    }
+
+    deinit { _ = try? admin.delete(TopicName.allCases.map(layout.name)) }
+}

@@ -1,0 +1,285 @@
+internal import Kafka
+internal import LiveActivity
+internal import Simulation
+internal import Telemetry
+package import Topics
+
+/// One record of a random day, in the form that a stage writes.
+package struct DayRecord: Sendable {
+    package var topic: TopicName
+    /// The partition, or nil if the key decides.
+    package var partition: Int32?
+    package var key: [UInt8]?
+    /// The value, or nil for a tombstone.
+    package var value: [UInt8]?
+    /// The header `to` of a receipt.
+    package var addressees: [UInt8] = []
+}
+
+/// The records of a random day: two apps, people with two phones each, groups and sends, and everything that
+/// stages write about them. The order is random, and some records are repeated.
+package struct DayGenerator: Sendable {
+    package static let apps = ["shop", "bank"]
+    package static let groupCount = 20
+    package static let sendCount = 120
+    /// The number of sheets with unfinished jobs.
+    private static let openSheetCount = 60
+    private static let jobsPerSheetMax = 12
+
+    private struct OpenSheet {
+        var position: JobPosition
+        var send: Int
+        var environment: Environment
+        var lane: Int
+        var people: [Int]
+    }
+
+    /// The beginning of an hour a day ago, in milliseconds since 1970.
+    package let dayStart: Int64
+    package let peopleCount: Int
+    private let lanes: Int
+    /// The people by app and lane.
+    private let peopleOfLane: [[[Int]]]
+    private var random: SeededGenerator
+    private var openSheets: [OpenSheet] = []
+    private var sheetCount: Int64 = 0
+
+    /// - Parameter people: The number of people in each app.
+    package init(seed: UInt64, lanes: Int, people: Int) {
+        random = SeededGenerator(seed: seed)
+        (self.lanes, self.peopleCount) = (lanes, people)
+        dayStart = (WallTime.now().milliseconds / 3_600_000 - 26) * 3_600_000
+        peopleOfLane = Self.apps.map { app in
+            var all = Array(repeating: [Int](), count: lanes)
+            for person in 0..<people {
+                let key = RegistryKey.partitionKey(app: app, recipient: .user(Self.userID(ofPerson: person)))
+                all[Murmur2.partition(forKey: key.span, partitionCount: lanes)].append(person)
+            }
+            return all
+        }
+    }
+
+    package static func userID(ofPerson person: Int) -> String { "user-\(person)" }
+    package static func phoneID(ofPerson person: Int, number which: Int) -> String {
+        "phone-\(person)-\(which)"
+    }
+    /// Returns the system of the phone, or nil if the phone has not reported it.
+    static func systemVersion(ofPerson person: Int) -> Int? { person % 4 == 0 ? nil : 17 + person % 3 }
+    package static func groupID(number: Int) -> String { "match-\(number)" }
+    package static func sendID(number: Int) -> String { "send-\(number)" }
+    package static func app(ofSend number: Int) -> String { apps[number % apps.count] }
+    package static func groupID(ofSend number: Int) -> String? {
+        number % 7 == 0 ? nil : groupID(number: number / 2 % groupCount)
+    }
+
+    package func acceptedAt(send: Int) -> Int64 { dayStart + Int64(send) * 600_000 }
+
+    package mutating func next() -> DayRecord {
+        switch random.number(below: 100) {
+        case 0..<45: makeEvent()
+        case 45..<80: makeReceipt()
+        case 80..<91: makeInstallation()
+        case 91..<95: makeProgress()
+        case 95..<97: makeGroup()
+        case 97..<99: makeTimer()
+        default: makeAuditEntry()
+        }
+    }
+
+    private mutating func randomApp() -> String { Self.apps[random.number(below: Self.apps.count)] }
+
+    private mutating func randomTime() -> Int64 { dayStart + Int64(random.number(below: 86_400_000)) }
+
+    // MARK: Receipts
+
+    private mutating func makeReceipt() -> DayRecord {
+        if openSheets.count < Self.openSheetCount || random.number(below: 4) == 0 { openSheet() }
+        let sheet = openSheets[random.number(below: openSheets.count)]
+        let send = sheet.send
+        let head = SheetHead(
+            topic: "com.example.push-type.liveactivity", priority: 10, expiration: 0,
+            app: Self.app(ofSend: send), environment: sheet.environment, send: Self.sendID(number: send),
+            group: Self.groupID(ofSend: send), scope: .group, generation: 1, version: Int64(send) + 1,
+            event: send % 10 == 1 ? .start : .update, deadline: 1_900_000_000,
+            acceptedAt: acceptedAt(send: send))
+        let parts = makeParts(jobCount: sheet.people.count)
+        let at = acceptedAt(send: send) + Int64(random.number(below: 90_000))
+        let receipt = Receipt(
+            head, at: sheet.position, attempt: 1 + random.number(below: 3), writtenAt: at, parts: parts)
+        var lines: [UInt8] = []
+        if parts.contains(where: { $0.outcome.isFinal || $0.outcome == .moved }) {
+            for line in parts.flatMap({ $0.lines.ranges.flatMap(Array.init) }).sorted() {
+                let person = sheet.people[line]
+                let phone = Self.phoneID(ofPerson: person, number: line % 2)
+                let system = Self.systemVersion(ofPerson: person).map { "\t\($0)" } ?? ""
+                lines += Array(
+                    "\(phone)\tupdate:a-\(phone)\tu:\(Self.userID(ofPerson: person))\(system)\n".utf8)
+            }
+        }
+        return DayRecord(
+            topic: .receipts, partition: Int32(sheet.lane), key: nil, value: receipt.encoded(),
+            addressees: lines)
+    }
+
+    private mutating func openSheet() {
+        let send = random.number(below: Self.sendCount)
+        let lane = random.number(below: lanes)
+        let peopleThere = peopleOfLane[send % Self.apps.count][lane]
+        if peopleThere.isEmpty { return }
+        sheetCount += 1
+        let topic = random.number(below: 10) == 0 ? "jobs.urgent" : "jobs"
+        let sheet = OpenSheet(
+            position: JobPosition(topic: topic, partition: Int32(lane), offset: sheetCount), send: send,
+            environment: random.number(below: 5) == 0 ? .sandbox : .production, lane: lane,
+            people: (0..<1 + random.number(below: Self.jobsPerSheetMax)).map { _ in
+                peopleThere[random.number(below: peopleThere.count)]
+            })
+        if openSheets.count < Self.openSheetCount {
+            openSheets.append(sheet)
+        } else {
+            openSheets[random.number(below: openSheets.count)] = sheet
+        }
+    }
+
+    private static let outcomes: [(ReceiptOutcome, Int?, String?)] = [
+        (.accepted, 200, nil), (.accepted, 200, nil), (.accepted, 200, nil),
+        (.rejected, 400, "BadDeviceToken"),
+        (.rejected, 410, "Unregistered"), (.superseded, nil, nil), (.superseded, nil, "cancelled"),
+        (.expired, nil, nil), (.unknown, nil, "lost"), (.moved, 429, "TooManyRequests"), (.intent, nil, nil),
+    ]
+
+    /// Returns parts with some of the lines. Each line is in one part.
+    private mutating func makeParts(jobCount jobs: Int) -> [Receipt.Part] {
+        var sets = Array(repeating: LineSet(), count: Self.outcomes.count)
+        for line in 0..<jobs {
+            let number = random.number(below: Self.outcomes.count + 3)
+            if number < sets.count { sets[number].append(line) }
+        }
+        if sets.allSatisfy(\.isEmpty) { sets[0].append(0) }
+        return zip(Self.outcomes, sets).compactMap { outcome, lines in
+            let (kind, status, reason) = outcome
+            let due = kind == .moved ? dayStart + 90_000_000 : nil
+            return lines.isEmpty
+                ? nil : Receipt.Part(kind, lines: lines, status: status, reason: reason, dueAt: due)
+        }
+    }
+
+    // MARK: The rest
+
+    private mutating func makeEvent() -> DayRecord {
+        let person = random.number(below: peopleCount)
+        let event = Event(
+            Event.Code.allCases[random.number(below: Event.Code.allCases.count)], app: randomApp(),
+            environment: .production,
+            installation: Self.phoneID(ofPerson: person, number: random.number(below: 2)),
+            user: random.number(below: 4) > 0 ? Self.userID(ofPerson: person) : nil,
+            attributesType: random.number(below: 3) == 0 ? nil : "Match",
+            group: random.number(below: 2) == 0
+                ? nil : Self.groupID(number: random.number(below: Self.groupCount)), eventTime: randomTime(),
+            receivedAt: dayStart + 86_400_000)
+        return DayRecord(topic: .events, key: event.key, value: event.encoded())
+    }
+
+    private mutating func makeInstallation() -> DayRecord {
+        let person = random.number(below: peopleCount)
+        let id = Self.phoneID(ofPerson: person, number: random.number(below: 2))
+        var phone = Installation(app: randomApp(), subject: .installation(id))
+        if random.number(below: 20) == 0 {
+            return DayRecord(topic: .installations, key: phone.key, value: nil)
+        }
+        let at = randomTime()
+        let reportTime = ReportTime(event: at, received: at)
+        if random.number(below: 10) > 0 {
+            phone.user = Timestamped(.user(Self.userID(ofPerson: person)), at: reportTime)
+        }
+        phone.environment = Timestamped(.production, at: reportTime)
+        phone.os = Timestamped("18.\(random.number(below: 5))", at: reportTime)
+        phone.startTokens = [
+            .init(
+                type: "Match",
+                token: .init(hash: "aa11", sealed: "00ff", environment: .production, at: reportTime))
+        ]
+        var activity = Installation.Activity(id: "a-\(id)")
+        activity.group = Timestamped(
+            Self.groupID(number: random.number(below: Self.groupCount)), at: reportTime)
+        activity.lastSeenAt = reportTime
+        activity.token = .init(hash: "bb22", sealed: "00ff", environment: .production, at: reportTime)
+        switch random.number(below: 4) {
+        case 0: activity.closing = .init(endedAt: reportTime)
+        case 1: activity.isExpired = true
+        default: break
+        }
+        if random.number(below: 5) > 0 { phone.activities = [activity] }
+        return DayRecord(topic: .installations, key: phone.key, value: phone.encoded())
+    }
+
+    private mutating func makeProgress() -> DayRecord {
+        let send = random.number(below: Self.sendCount)
+        let app = Self.app(ofSend: send)
+        let key =
+            Self.groupID(ofSend: send).map { ScopeKey(app: app, group: $0) }
+            ?? ScopeKey(app: app, activity: "a-\(send)")
+        var part = ProgressRecord.Part.planner(
+            .init(.planned, version: Int64(send) + 1, generation: 1, laneCount: lanes))
+        if random.number(below: 4) > 0 {
+            var tally = LaneTally()
+            tally.targeted = random.number(below: 5000)
+            for _ in 0..<random.number(below: 60) {
+                tally.countJob(on: OSVersion(UInt8(17 + random.number(below: 3)), 1))
+            }
+            tally.dropped = random.number(below: 20)
+            tally.excludedByReason = ["no_token": random.number(below: 30)]
+            let first = random.number(below: lanes)
+            part = .lanes(Array(first..<min(lanes, first + 1 + random.number(below: 3))), tally)
+        }
+        let at = acceptedAt(send: send)
+        let record = ProgressRecord(
+            send: Self.sendID(number: send), key: key, isDryRun: false, acceptedAt: at,
+            writtenAt: at + Int64(random.number(below: 5000)), part: part)
+        return DayRecord(
+            topic: .progress, key: RecordKey.join(Self.sendID(number: send)), value: record.encoded())
+    }
+
+    private mutating func makeGroup() -> DayRecord {
+        let key = ScopeKey(
+            app: randomApp(), group: Self.groupID(number: random.number(below: Self.groupCount)))
+        if random.number(below: 30) == 0 { return DayRecord(topic: .groups, key: key.bytes, value: nil) }
+        var row = GroupRow()
+        row.generation = 1 + Int64(random.number(below: 3))
+        row.endVersion = Int64(random.number(below: 4))
+        row.version = Int64(random.number(below: 1000))
+        row.updateCount = random.number(below: 100)
+        row.lastSendAt = randomTime()
+        return DayRecord(topic: .groups, key: key.bytes, value: row.encoded())
+    }
+
+    private mutating func makeTimer() -> DayRecord {
+        let user = Self.userID(ofPerson: random.number(below: peopleCount))
+        let app = randomApp()
+        var send = Send(
+            id: "later", app: app, group: Self.groupID(number: 0), audience: .users([user]),
+            content: PushContent(.update), priority: 5, acceptedAt: dayStart)
+        send.deadline = dayStart / 1000 + 900_000
+        let row = TimerRow(
+            app: app, owner: .recipient(.user(user)), id: "t-\(random.number(below: 2))",
+            dueAt: randomTime() + 86_400_000,
+            latenessMillisecondsMax: 1000, send: send, commandOffset: 1)
+        let isGone = random.number(below: 3) == 0
+        return DayRecord(
+            topic: .timers, partition: Int32(lane(of: user, app: app)), key: row.key,
+            value: isGone ? nil : row.encoded())
+    }
+
+    private func lane(of user: String, app: String) -> Int {
+        Murmur2.partition(
+            forKey: RegistryKey.partitionKey(app: app, recipient: .user(user)).span, partitionCount: lanes)
+    }
+
+    private mutating func makeAuditEntry() -> DayRecord {
+        let entry = AuditEntry(
+            at: randomTime(), author: "key-\(random.number(below: 9))", action: "send.start",
+            app: randomApp(),
+            subject: "s-\(random.number(below: 1000))")
+        return DayRecord(topic: .audit, key: entry.key, value: entry.encoded())
+    }
+}

@@ -1,0 +1,156 @@
+internal import Foundation
+internal import Glibc
+internal import IngestTesting
+internal import ProcessTesting
+internal import Topics
+
+/// A fleet that is idle until retention has deleted every record of the topics that are deleted by time. Every
+/// stage then starts again, and the next match must reach every phone.
+///
+/// A proof plays three matches with two idle times between them. Before the first idle time every stage stops in
+/// order, and before the second one it is killed right after its last transaction.
+package final class InstallationIdleTest {
+    package struct Plan: Sendable {
+        package var phones = 2_000
+        package var updates = 10
+        package var lanes = 12
+
+        package init() {}
+    }
+
+    private static let matchSecondsMax = 120.0
+
+    private let plan: Plan
+    private let fleet: Fleet
+    private let backend: FleetBackend
+    private var goals = 0
+    /// The sends of the first match.
+    private var firstSends: [FleetBackend.AcceptedSend] = []
+    private var firstGroup: String { groupID(ofMatch: "first") }
+    private var faults: [String] = []
+
+    /// - Parameters:
+    ///   - programs: The directory that contains `flotilla`.
+    ///   - brokers: A running cluster, or nil for a separate broker.
+    package init(plan: Plan, programs: String, brokers: [String]?, directory: String) async throws {
+        self.plan = plan
+        var fleetPlan = FleetPlan()
+        fleetPlan.stages = FleetPlan.Stage.allCases
+        (fleetPlan.phones, fleetPlan.lanes, fleetPlan.brokers) = (plan.phones, plan.lanes, brokers)
+        fleet = try await Fleet(plan: fleetPlan, programs: programs, directory: directory)
+        backend = FleetBackend(fleet: fleet)
+    }
+
+    /// - Returns: The faults as texts.
+    package func run() async throws -> [String] {
+        defer { try? fleet.writeLogs() }
+        firstSends = try await playMatch(named: "first")
+        try await waitUntilRead(by: "insight", topics: [.receipts, .progress, .events])
+        try checkProcessesRun(moment: "in the first match")
+        try await passIdleTime(endingBy: SIGTERM)
+        _ = try await playMatch(named: "second")
+        try checkProcessesRun(moment: "after an ordered stop and an idle time")
+        try await passIdleTime(endingBy: SIGKILL)
+        _ = try await playMatch(named: "third")
+        try checkProcessesRun(moment: "after a kill and an idle time")
+        try await checkHistory()
+        try await fleet.stop()
+        return faults
+    }
+
+    private func groupID(ofMatch name: String) -> String { "match-\(name)" }
+
+    /// Plays a match from its start to its end, and waits until every phone shows the newest state.
+    private func playMatch(named name: String) async throws -> [FleetBackend.AcceptedSend] {
+        let match = FleetMatch(group: groupID(ofMatch: name), fleet: fleet, backend: backend)
+        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true))
+        var sends = [try await match.send(match.startBody(), named: "\(name)-start")]
+        try await match.wait(for: plan.phones, in: match.updateBody(goals: goals, isDryRun: true))
+        for _ in 0..<plan.updates {
+            goals += 1
+            sends.append(try await match.send(match.updateBody(goals: goals), named: "\(name)-\(goals)"))
+        }
+        try await waitUntilShown(match.contentState(goals: goals), in: match)
+        goals += 1
+        sends.append(try await match.send(match.endBody(goals: goals), named: "\(name)-end"))
+        try await waitUntilShown(match.contentState(goals: goals), in: match)
+        return sends
+    }
+
+    private func waitUntilShown(_ state: String, in match: FleetMatch) async throws {
+        let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
+        var screens = ""
+        while Date() < limit {
+            screens = try await backend.screens(of: match.group)
+            if screens.contains(#""activities":\#(plan.phones),"phonesWithSeveral":0,"states":1,"#),
+                screens.contains(#""contentState":\#(state),"#)
+            {
+                return
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let logs = fleet.members.map { "\($0.name): \($0.process.errors.suffix(1_500))" }
+        throw FleetFailure("phones do not show \(state): \(screens)\n\(logs.joined(separator: "\n"))")
+    }
+
+    // MARK: The idle time
+
+    private func passIdleTime(endingBy signal: Int32) async throws {
+        // Records that plain writers wrote and that no stage has read would be lost for good.
+        try await waitUntilRead(by: "ingest", topics: [.reports])
+        try await waitUntilRead(by: "planner", topics: [.sends])
+        try await waitUntilRead(by: "scheduler", topics: [.schedules])
+        for member in fleet.members { member.process.send(signal: signal) }
+        for member in fleet.members {
+            let status = try await member.process.exitStatus()
+            if signal == SIGTERM, status != 0 {
+                faults.append("\(member.name) did not stop in order: status \(status)")
+            }
+        }
+        try fleet.bed.expireRecords(
+            of: TopicName.allCases.filter { fleet.bed.layout.isDeletedByTime($0) })
+        for member in fleet.members { try await member.startAgain() }
+        for gateway in fleet.members where gateway.stage == .gateway {
+            try await gateway.process.waitForOutput(containing: "the catalog has been read")
+        }
+    }
+
+    // MARK: The verdict
+
+    /// No process may end unless this proof ends it. It looks at what runs now.
+    private func checkProcessesRun(moment: String) throws {
+        for member in fleet.members where !member.process.isRunning {
+            faults.append("\(member.name) ended by itself \(moment): \(member.process.errors.suffix(1_500))")
+        }
+    }
+
+    private func waitUntilRead(by group: String, topics: [TopicName]) async throws {
+        let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
+        while !fleet.bed.isEverythingRead(by: group, in: topics) {
+            guard Date() < limit else { throw FleetFailure("\(group) does not read its topics") }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// The figures of the first match are older than every record that is left.
+    private func checkHistory() async throws {
+        for member in fleet.members where member.stage == .insight {
+            for log in member.logs where log.contains("file discarded") {
+                faults.append("\(member.name) discarded a file: \(log.suffix(1_500))")
+            }
+        }
+        let limit = Date(timeIntervalSinceNow: Self.matchSecondsMax)
+        var missing = firstSends.map(\.id)
+        var answer = ""
+        while !missing.isEmpty, Date() < limit {
+            answer =
+                try await backend.get(path: "/v1/sends?group=\(firstGroup)", key: fleet.mainApp.readKey)?.text
+                ?? ""
+            missing.removeAll { answer.contains($0) }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        if !missing.isEmpty {
+            faults.append("insight has lost \(missing.count) sends of the first match: \(answer.prefix(500))")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import LiveActivity
+internal import Sender
+internal import Simulation
+
+// The output of the fan-out.
+extension SenderSimulation {
+    func makeSheet() {
+        let lane = Self.lanes[random.number(below: Self.lanes.count)]
+        let place = SimulatedKafka.Partition(lane: lane, topic: occurs(percent: 30) ? .urgent : .usual)
+        if occurs(percent: 3) {
+            kafka.sheets[place.index].append(.malformed)
+            return
+        }
+        makeSheet(of: occurs(percent: 15) ? "wrong" : "shop", at: place)
+    }
+
+    func makeSheet(of app: String, at partition: SimulatedKafka.Partition) {
+        let lane = partition.lane
+        let offset = kafka.endOffset(of: partition)
+        let (head, lines) = makeJobs(lane: lane, app: app)
+        let content = SheetContent(
+            body: Array("{\"aps\":{}}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
+            to: lines.bytes)
+        do { _ = try kafka.append(content, origin: nil, to: partition) } catch {
+            return recordFault("a sheet cannot be read: \(error)")
+        }
+        let position = JobPosition(topic: partition.topic.word, partition: lane, offset: offset)
+        for (line, job) in lines.jobs.enumerated() {
+            jobs[SimulatedJobID(position: position, line: line)] = job
+        }
+        if occurs(percent: 40) { kafka.sheets[partition.index].append(.marker) }
+    }
+
+    private func makeJobs(lane: Int32, app: String) -> (SheetHead, (bytes: [UInt8], jobs: [SimulatedJob])) {
+        let event: PushEvent = occurs(percent: 30) ? .start : occurs(percent: 15) ? .end : .update
+        let scope: SheetHead.Scope = occurs(percent: 60) ? .group : .recipient
+        version += 1
+        let order = version
+        var head = SheetHead(
+            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
+            environment: .production,
+            send: "s\(order)", group: "g\(random.number(below: 2))", scope: scope, generation: 0,
+            version: order,
+            event: event, deadline: unixMilliseconds / 1000 + (occurs(percent: 5) ? 3 : 3600),
+            acceptedAt: unixMilliseconds)
+        head.isConflatable = !occurs(percent: 10)
+        head.unknownStartPolicy = occurs(percent: 20) ? .resend : .skip
+        head.attemptsMax = 1 + random.number(below: 6)
+        var lines = JobLines()
+        var jobs: [SimulatedJob] = []
+        for installation in 0..<(scope == .group ? Self.installations : 1) {
+            if scope == .group, occurs(percent: 30) { continue }
+            let name = scope == .group ? "i\(installation)" : "i\(random.number(below: Self.installations))"
+            let entry = event == .start ? "start:T" : "update:a-\(head.group!)-\(name)"
+            let recipient = "\(lane)-\(name)"
+            lines.append(
+                token: Array("00".utf8).span, installation: Array(recipient.utf8).span,
+                entry: Array(entry.utf8).span, recipient: Array("i:\(recipient)".utf8).span)
+            let subject = event == .start ? "\(app) \(recipient)" : "\(app) \(recipient) \(entry)"
+            jobs.append(
+                SimulatedJob(head: head, subject: subject, activity: "\(scope) \(head.group!) \(subject)"))
+        }
+        if jobs.isEmpty { return makeJobs(lane: lane, app: app) }
+        return (head, (lines.bytes, jobs))
+    }
+
+    func makeNote() -> SupersededVersions? {
+        let group = "g\(random.number(below: 2))"
+        let heads = jobs.values.map(\.head).filter {
+            $0.group == group && $0.scope == .group && $0.app == "shop"
+        }
+        guard !heads.isEmpty else { return nil }
+        let update = heads.filter { $0.event == .update }.map(\.version).max() ?? 0
+        let end = heads.filter { $0.event == .end }.map(\.version).max() ?? 0
+        let cancelled = occurs(percent: 20) ? [heads[random.number(below: heads.count)].send] : []
+        return SupersededVersions(
+            app: "shop", group: group, updateVersion: update, endVersion: end, cancelledSends: cancelled)
+    }
+}

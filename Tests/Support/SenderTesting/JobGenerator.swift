@@ -1,0 +1,124 @@
+package import IngestTesting
+internal import LiveActivity
+internal import Simulation
+internal import Telemetry
+internal import Topics
+
+/// Expanded sends of a typical backend: groups of any size that are started, updated and ended, and private
+/// groups of single recipients. Versions rise from send to send and are the timestamps of the bodies.
+package struct JobGenerator {
+    private struct Group {
+        let name: String
+        let app: App
+        let environment: Environment
+        let phones: Range<Int>
+        let isPrivate: Bool
+        let isConflatable: Bool
+        let jobsPerSheet: Int
+        let generation: Int64
+    }
+
+    /// Limit of groups that exist at a time.
+    private static let groupsMax = 60
+    private static let lifetimeSeconds: Int64 = 3_600
+
+    private let writer: JobWriter
+    private let lanes: Int
+    private var random: SeededGenerator
+    private var groups: [Group] = []
+    private var groupCount = 0
+    private var phoneCount = 0
+    private var version: Int64 = 1_763_600_000
+    /// Number of written jobs.
+    package private(set) var jobCount = 0
+
+    package init(on bed: TestBed, seed: UInt64) throws {
+        writer = try JobWriter(on: bed)
+        lanes = bed.layout.lanes
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// Writes at least this many jobs. It may write a few more.
+    package mutating func writeJobs(atLeast count: Int) {
+        let goal = jobCount + count
+        while jobCount < goal { writeNextSend() }
+    }
+
+    package func finish() -> Bool { writer.finish() }
+
+    private mutating func writeNextSend() {
+        let dice = random.number(below: 100)
+        if groups.isEmpty || dice < 10 && groups.count < Self.groupsMax { return startGroup() }
+        let index = random.number(below: groups.count)
+        if dice < 14 {
+            let group = groups.remove(at: index)
+            send(.end, to: group)
+        } else {
+            send(.update, to: groups[index])
+        }
+    }
+
+    private mutating func startGroup() {
+        groupCount += 1
+        let kind = random.number(below: 10)
+        let size =
+            kind < 3 ? 1 : kind < 8 ? 20 + random.number(below: 200) : 1_000 + random.number(below: 2_000)
+        let app = SenderTestApps.apps[random.number(below: SenderTestApps.apps.count)]
+        let group = Group(
+            name: "group-\(groupCount)", app: app,
+            environment: app.id == "news" && random.number(below: 2) == 0 ? .sandbox : .production,
+            phones: phoneCount..<phoneCount + size, isPrivate: size == 1,
+            isConflatable: random.number(below: 5) > 0,
+            jobsPerSheet: 1 + random.number(below: 256), generation: version + 1)
+        phoneCount += size
+        groups.append(group)
+        send(.start, to: group)
+    }
+
+    private mutating func send(_ event: PushEvent, to group: Group) {
+        version += 1
+        let now = WallTime.now().milliseconds
+        var head = SheetHead(
+            topic: group.app.bundleID + ".push-type.liveactivity", priority: 10,
+            expiration: now / 1000 + Self.lifetimeSeconds, app: group.app.id, environment: group.environment,
+            send: "s\(version)", group: group.name, scope: group.isPrivate ? .recipient : .group,
+            generation: group.generation, version: version, event: event,
+            deadline: now / 1000 + Self.lifetimeSeconds, acceptedAt: now)
+        head.isConflatable = group.isConflatable
+        if !group.isPrivate, event != .start {
+            let end = event == .end ? version : 0
+            writer.write(
+                SupersededVersions(
+                    app: group.app.id, group: group.name, updateVersion: event == .update ? version : 0,
+                    endVersion: end))
+        }
+        write(head, to: group)
+    }
+
+    private mutating func write(_ head: SheetHead, to group: Group) {
+        let topic: TopicName = group.isPrivate ? .jobsUrgent : .jobs
+        let body = body(of: head)
+        for lane in 0..<lanes {
+            var lines = JobLines()
+            let first = group.phones.lowerBound + (lane + lanes - group.phones.lowerBound % lanes) % lanes
+            for phone in stride(from: first, to: group.phones.upperBound, by: lanes) {
+                lines.append(TestPhone(number: phone), event: head.event)
+                if lines.count == group.jobsPerSheet {
+                    writer.write(head, lines: lines, body: body, lane: Int32(lane), to: topic)
+                    lines.removeAll()
+                }
+            }
+            if lines.count > 0 { writer.write(head, lines: lines, body: body, lane: Int32(lane), to: topic) }
+        }
+        jobCount += group.phones.count
+    }
+
+    private func body(of head: SheetHead) -> [UInt8] {
+        let start =
+            head.event == .start
+            ? #","attributes-type":"MatchAttributes","attributes":{},"alert":{"title":"a","body":"b"}"# : ""
+        return Array(
+            #"{"aps":{"timestamp":\#(head.version),"event":"\#(head.event.rawValue)","content-state":{"home":1}\#(start)}}"#
+                .utf8)
+    }
+}

@@ -1,0 +1,40 @@
+package import IngestTesting
+internal import JSON
+internal import Kafka
+package import LiveActivity
+internal import Telemetry
+internal import Topics
+
+/// A reader of new `receipts`, from their current end.
+package final class ReceiptWatcher {
+    private let consumer: Consumer
+    private let reader = JSONReader()
+    private var batch = RecordBatch(recordsMax: 2_000, bytesMax: 16 << 20)
+
+    package init(on bed: TestBed) throws {
+        consumer = try Consumer(
+            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watch",
+            log: .silent, metrics: Metrics())
+        var starts: [PartitionStart] = []
+        for lane in 0..<Int32(bed.layout.lanes) {
+            let partition = TopicPartition(bed.layout.name(of: .receipts), lane)
+            starts.append(
+                PartitionStart(
+                    partition: partition, position: .offset(try consumer.watermarks(of: partition).high)))
+        }
+        try consumer.assign(startingAt: starts)
+    }
+
+    package func poll(waitMilliseconds: Int32, forEach take: (Receipt) -> Void) {
+        _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        for index in 0..<batch.count {
+            guard let bytes = [UInt8](copying: batch[index].value),
+                let receipt = try? Receipt.decode(bytes, with: reader)
+            else { continue }
+            take(receipt)
+        }
+        batch.clear()
+    }
+
+    package func close() { _ = consumer.close() }
+}

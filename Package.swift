@@ -89,7 +89,8 @@ let package = Package(
         module(
             "Platform/Kafka", "CRdKafka", "CLinux", "Cryptography", "Telemetry", "Lifecycle",
             features: "Lifetimes"),
-        module("Platform/Store", "CLMDB", "CCRC32C", "CLinux", "Telemetry", features: "Lifetimes"),
+        module(
+            "Platform/Store", "CLMDB", "CCRC32C", "CLinux", "Lifecycle", "Telemetry", features: "Lifetimes"),
         module("Platform/SQLite", "CSQLite"),
         module("Platform/JSON", "CSimdJSON"),
         module("Platform/HTTPClient", "Lifecycle"),
@@ -136,7 +137,8 @@ let package = Package(
             "Settings",
             "Lifecycle", "Telemetry"),
         module(
-            "Domain/Registry", "LiveActivity", "Kafka", "Store", "JSON", "Cryptography", "Telemetry",
+            "Domain/Registry", "LiveActivity", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography",
+            "Telemetry",
             features: "Lifetimes"),
         module(
             "Stages/FanOut", "StageSupport", "Registry", "LiveActivity", "Catalog", "Topics", "Kafka",
@@ -230,7 +232,7 @@ let package = Package(
         tests("TLSTests", "TLS", "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests("HTTP2Tests", "HTTP2", "Lifecycle", "Cryptography", "TLS", "ProcessTesting", "Simulation"),
         cSources("Tests/Support/CStoreFaults"),
-        tests("StoreTests", "Store", "CStoreFaults", "Telemetry", "Simulation"),
+        tests("StoreTests", "Store", "Lifecycle", "CStoreFaults", "Telemetry", "Simulation"),
         tests("SQLiteTests", "SQLite"),
         tests("JSONTests", "JSON", "Simulation"),
         tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
@@ -278,10 +280,11 @@ let package = Package(
             "Kafka", "KafkaTesting", "Store", "JSON",
             "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "CStoreFaults",
-            "JSON", "Telemetry", "ProcessTesting", "Simulation"),
+            "RegistryTests", "Registry", "LiveActivity", "Kafka", "KafkaTesting", "Store", "Lifecycle",
+            "CStoreFaults", "JSON", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "FanOutTests", "FanOut", "Registry", "LiveActivity", "Kafka", "Store", "JSON", "Simulation",
+            "FanOutTests", "FanOut", "Registry", "LiveActivity", "Kafka", "Store", "Lifecycle", "JSON",
+            "Simulation",
             "Telemetry",
             "ProcessTesting"),
         tests(

@@ -120,7 +120,8 @@ final class Pusher: Sendable {
         try client.template(
             profile,
             LiveActivityHeaders(
-                topic: "com.example.matchday.push-type.liveactivity", priority: 10, expiration: 1_763_632_800),
+                topic: "com.example.matchday.push-type.liveactivity", priority: .immediate,
+                expiration: 1_763_632_800),
             body: body)
     }
 

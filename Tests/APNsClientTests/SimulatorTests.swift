@@ -59,7 +59,7 @@ import Testing
         let profile = stand.profile
         let broadcast = { @Sendable (tag: UInt64, channel: String) in
             stand.pusher.onLoop { client in
-                let headers = BroadcastHeaders(channelID: channel, priority: 5, expiration: 0)
+                let headers = BroadcastHeaders(channelID: channel, priority: .powerSaving, expiration: 0)
                 guard let template = try? client.template(profile, broadcast: headers, body: Pusher.body)
                 else {
                     return

@@ -229,7 +229,7 @@ import Topics
         content.contentState = try RawJSON(checking: Array(#"{"goals":1}"#.utf8), with: JSONReader())
         let send = Send(
             id: "u1", app: ExpanderTestBed.app, group: "match", audience: .group, content: content,
-            priority: 10,
+            priority: .immediate,
             acceptedAt: WallTime.now().milliseconds)
         sends.write(key: send.scopeKey?.bytes, value: send.encoded())
         #expect(sends.finish())

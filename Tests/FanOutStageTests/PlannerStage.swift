@@ -105,7 +105,7 @@ func makeSend(
         content.alert = Alert(title: .plain("Kick-off"))
     }
     return Send(
-        id: id, app: TestBed.app.id, group: group, audience: audience, content: content, priority: 10,
+        id: id, app: TestBed.app.id, group: group, audience: audience, content: content, priority: .immediate,
         acceptedAt: 1_763_600_000_000)
 }
 

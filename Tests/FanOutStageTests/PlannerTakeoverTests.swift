@@ -154,7 +154,7 @@ import Topics
         young.lastSendAt = now - GroupRow.retentionMilliseconds + 600_000
         var seen: [(id: String, row: SendIdempotencyRow)] = []
         for (id, at) in [
-            ("old", now - SendIdempotencyRow.retentionMilliseconds - 60_000), ("young", now - 60_000),
+            ("old", now - Idempotency.retentionMilliseconds - 60_000), ("young", now - 60_000),
         ] {
             seen.append((id, SendIdempotencyRow(fingerprint: "f", writtenAt: at)))
         }

@@ -1,6 +1,7 @@
 import FanOut
 import JSON
 import Kafka
+import Lifecycle
 import LiveActivity
 import ProcessTesting
 import Registry

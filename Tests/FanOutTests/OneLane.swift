@@ -122,7 +122,7 @@ func makeExpansion(
     let made = makeSend(event, state: state)
     return Expansion(
         send: send, key: key, targets: targets ?? (event == .start ? .everyone : .group),
-        content: made.content, priority: 10, generation: generation == 0 ? 0 : dawn + generation,
+        content: made.content, priority: .immediate, generation: generation == 0 ? 0 : dawn + generation,
         version: dawn + version, deadline: dawn + 3600, expiration: dawn + 3600, acceptedAt: dawn * 1000)
 }
 

@@ -44,7 +44,7 @@ func makeSend(
         content.alert = Alert(title: .plain("Kick-off"))
     }
     return Send(
-        id: id, app: "shop", group: group, audience: audience, content: content, priority: 10,
+        id: id, app: "shop", group: group, audience: audience, content: content, priority: .immediate,
         acceptedAt: dawn * 1000)
 }
 

@@ -45,7 +45,8 @@ struct ScopeScanTests {
         content.contentState = raw(#"{"at":1,"text":"\"at\":2}"}"#)
         var scope = LaneScope()
         scope.newestState = ScopeState(
-            send: "s", version: 1, content: content, priority: 5, deadline: 1, expiration: 1, acceptedAt: 1)
+            send: "s", version: 1, content: content, priority: .powerSaving, deadline: 1, expiration: 1,
+            acceptedAt: 1)
         scope.writtenAt = 100 * Self.hour
         #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour) == nil)
         #expect(look(match.bytes, scope.encoded(), at: 149 * Self.hour + 1) == .removeExpired)

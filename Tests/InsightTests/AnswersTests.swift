@@ -215,7 +215,7 @@ import Topics
         var row = GroupRow()
         (row.generation, row.version, row.lastSendAt) = (version - 10, version, now)
         row.newestState = ScopeState(
-            send: "s-2", version: version, content: PushContent(.update), priority: 10, deadline: 0,
+            send: "s-2", version: version, content: PushContent(.update), priority: .immediate, deadline: 0,
             expiration: 0, acceptedAt: now)
         let groups = try RecordWriter(on: bed, to: .groups)
         groups.write(key: key.bytes, value: row.encoded())
@@ -251,7 +251,8 @@ import Topics
 
     private static func writeReceipt(to bed: TestBed) throws {
         let head = SheetHead(
-            topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 0,
+            app: "shop",
             environment: .production, send: "s-2", group: "match", scope: .group, generation: version - 10,
             version: version, event: .update, deadline: 1_900_000_000, acceptedAt: now)
         var (accepted, rejected) = (LineSet(), LineSet())

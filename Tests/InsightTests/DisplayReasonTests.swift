@@ -22,7 +22,7 @@ struct DisplayReasonTests {
         phone.activities = [activity]
         row.version = 43
         row.newestState = ScopeState(
-            send: "s-43", version: 43, content: PushContent(.update), priority: 10, deadline: 0,
+            send: "s-43", version: 43, content: PushContent(.update), priority: .immediate, deadline: 0,
             expiration: 0,
             acceptedAt: Self.day)
     }

@@ -1,5 +1,6 @@
 import JSON
 import Kafka
+import Lifecycle
 import LiveActivity
 import ProcessTesting
 import Store

@@ -28,7 +28,7 @@ struct RandomDay {
     private mutating func receipt(offset: Int64, lines: LineSet) -> Receipt {
         let send = numbers.number(below: 12)
         let head = SheetHead(
-            topic: "com.flash.push-type.liveactivity", priority: 10, expiration: 0,
+            topic: "com.flash.push-type.liveactivity", priority: .immediate, expiration: 0,
             app: send % 2 == 0 ? "flash" : "other",
             environment: numbers.number(below: 5) == 0 ? .sandbox : .production,
             send: "send-\(send)", group: send % 3 == 0 ? nil : "match-\(send % 4)", scope: .group,

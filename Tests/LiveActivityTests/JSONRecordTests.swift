@@ -29,7 +29,8 @@ private func makeSend() -> Send {
     content.relevanceScore = 50
     content.asksForToken = true
     var send = Send(
-        id: "s1", app: "shop", group: "m/1", audience: .tags(["a", "b"]), content: content, priority: 10,
+        id: "s1", app: "shop", group: "m/1", audience: .tags(["a", "b"]), content: content,
+        priority: .immediate,
         acceptedAt: 1_763_600_000_123)
     send.deadline = 1_763_610_000
     send.endDate = 1_763_620_000
@@ -55,7 +56,8 @@ private func makeSend() -> Send {
     end.dismissalDate = 1_763_700_000
     for audience in [Audience.group, .users(["u"]), .activities(["a"])] {
         let send = Send(
-            id: "s", app: "a", group: "g", audience: audience, content: end, priority: 5, acceptedAt: 1)
+            id: "s", app: "a", group: "g", audience: audience, content: end, priority: .powerSaving,
+            acceptedAt: 1)
         #expect(try Send.decode(send.encoded(), with: reader) == send)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 func makeReceipt() -> Receipt {
     var head = SheetHead(
-        topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 1_763_610_000,
+        topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 1_763_610_000,
         app: "shop",
         environment: .production, send: "s1", group: "m1", scope: .group, generation: 5, version: 7,
         event: .update, deadline: 1_763_610_000, acceptedAt: 1_763_600_000_000)

@@ -9,7 +9,8 @@ private func state(_ version: Int64) -> ScopeState {
     var content = PushContent(.update)
     content.contentState = raw(#"{"goals": 1.0}"#)
     return ScopeState(
-        send: "s1", version: version, content: content, priority: 5, deadline: 1_763_610_000, expiration: 0,
+        send: "s1", version: version, content: content, priority: .powerSaving, deadline: 1_763_610_000,
+        expiration: 0,
         acceptedAt: 1_763_600_000_123)
 }
 
@@ -93,14 +94,14 @@ private func makeHeld() -> Send {
     var content = PushContent(.update)
     content.contentState = raw("{}")
     return Send(
-        id: "s2", app: "shop", group: "m", audience: .users(["ben"]), content: content, priority: 10,
+        id: "s2", app: "shop", group: "m", audience: .users(["ben"]), content: content, priority: .immediate,
         acceptedAt: 1)
 }
 
 @Test func `an expansion and its continuation read back`() throws {
     var expansion = Expansion(
         send: "s1", key: ScopeKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
-        priority: 10, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
+        priority: .immediate, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
         acceptedAt: 1_763_600_000_000)
     for targets: Expansion.Targets in [
         .everyone, .group, .segments(["a"]), .tags(["b"]), .activities(["c"]),
@@ -200,7 +201,8 @@ private func makeHeld() -> Send {
         -> String?
     {
         var send = Send(
-            id: "s", app: "shop", group: group, audience: audience, content: PushContent(event), priority: 10,
+            id: "s", app: "shop", group: group, audience: audience, content: PushContent(event),
+            priority: .immediate,
             acceptedAt: 1)
         send.owner = owner
         let read = try? Send.decode(send.encoded(), with: reader)

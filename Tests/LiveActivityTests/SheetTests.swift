@@ -5,7 +5,7 @@ import Testing
 
 private func makeHead() -> SheetHead {
     SheetHead(
-        topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 1_763_610_000,
+        topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 1_763_610_000,
         app: "shop", environment: .production, send: "s1", group: "m1", scope: .group, generation: 3,
         version: 1_763_600_000, event: .update, deadline: 1_763_620_000, acceptedAt: 1_763_600_000_123)
 }

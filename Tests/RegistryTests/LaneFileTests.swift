@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Lifecycle
 import LiveActivity
 import ProcessTesting
 import Store

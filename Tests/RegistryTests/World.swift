@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Kafka
+import Lifecycle
 import LiveActivity
 import Simulation
 import Store

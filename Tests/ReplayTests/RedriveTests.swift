@@ -110,7 +110,7 @@ import Topics
         }
         func state(_ version: Int64) -> ScopeState {
             ScopeState(
-                send: "s9", version: version, content: PushContent(.update), priority: 10,
+                send: "s9", version: version, content: PushContent(.update), priority: .immediate,
                 deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
         }
         try scope(RecordKey.join("shop", "newer")) { $0.newestState = state(6) }

@@ -49,7 +49,8 @@ struct ReplayStand {
         send: String = "s1", deadlineIn seconds: Int64 = 3_600
     ) -> SheetHead {
         SheetHead(
-            topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: now / 1000 + seconds,
+            topic: "com.example.shop.push-type.liveactivity", priority: .immediate,
+            expiration: now / 1000 + seconds,
             app: app, environment: .production, send: send, group: group, scope: .group, generation: 3,
             version: version, event: event, deadline: now / 1000 + seconds, acceptedAt: now - 1_000)
     }

@@ -137,7 +137,7 @@ import Topics
         _ = try sheet(stand.head(version: 5, group: "newer"), to: 1..<2, lane: 1, parts)
         var row = LaneScope()
         row.newestState = ScopeState(
-            send: "s9", version: 6, content: PushContent(.update), priority: 10,
+            send: "s9", version: 6, content: PushContent(.update), priority: .immediate,
             deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
         try stand.write(.starts, 1, key: RecordKey.join("shop", "newer"), row.encoded())
         let done = try stand.resend().execute { _, _ in }

@@ -196,7 +196,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
             content.alert = Alert(title: .plain("Kick-off"))
             var send = Send(
                 id: "start-" + group, app: "shop", group: group, audience: .everyone, content: content,
-                priority: 10, acceptedAt: 1)
+                priority: .immediate, acceptedAt: 1)
             send.endDate = WallTime.now().milliseconds / 1000 + seconds
             sends.write(key: send.scopeKey?.bytes, value: send.encoded())
         }
@@ -212,7 +212,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         }
         let end = Send(
             id: "by-hand", app: "shop", group: "over", audience: .group, content: PushContent(.end),
-            priority: 10,
+            priority: .immediate,
             acceptedAt: 1)
         let orders = try RecordWriter(on: bed, to: .schedules)
         var update = ScheduleCommandGenerator.makeSend(id: "update", user: "ben", at: 1)

@@ -33,7 +33,7 @@ private func makeSend(_ id: String = "r-1", user: String = "ben") -> Send {
     var content = PushContent(.update)
     content.contentState = raw("{}")
     return Send(
-        id: id, app: "shop", group: "chest", audience: .users([user]), content: content, priority: 10,
+        id: id, app: "shop", group: "chest", audience: .users([user]), content: content, priority: .immediate,
         acceptedAt: 1)
 }
 

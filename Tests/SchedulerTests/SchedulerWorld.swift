@@ -26,7 +26,7 @@ enum WorldRow: Equatable {
     var wakesAt: Int64 {
         switch self {
         case .timer(let row): row.dueAt
-        case .seen(let seen): seen.writtenAt + ScheduleIdempotencyRow.retentionMilliseconds
+        case .seen(let seen): seen.writtenAt + Idempotency.retentionMilliseconds
         }
     }
 }
@@ -204,7 +204,7 @@ final class SchedulerWorld {
         content.contentState = raw("{}")
         let send = Send(
             id: "send-\(nextID)", app: "shop", group: activity, audience: .users([user]), content: content,
-            priority: 10, acceptedAt: wall)
+            priority: .immediate, acceptedAt: wall)
         let delay = Int64(
             chance.number(below: 4) == 0 ? chance.number(below: 600_000) : chance.number(below: 8000))
         let when: Schedule.DueTime = chance.number(below: 2) == 0 ? .offset(delay) : .at(time + delay - 500)
@@ -212,7 +212,7 @@ final class SchedulerWorld {
         schedule.latenessMillisecondsMax =
             [0, 5000, Schedule.latenessMillisecondsDefault][chance.number(below: 3)]
         if chance.number(below: 3) == 0 {
-            schedule.idempotency = Schedule.Idempotency(
+            schedule.idempotency = Idempotency(
                 key: Self.keys[chance.number(below: Self.keys.count)],
                 fingerprint: "f\(chance.number(below: 2))")
         }
@@ -390,7 +390,7 @@ final class SchedulerWorld {
         -> (fingerprint: String, answer: ScheduleReply.ScheduledTimer, at: Int64)?
     {
         guard let key = schedule.idempotency?.key, let known = repeated[order.owner.text + "/" + key],
-            stamp - known.at < ScheduleIdempotencyRow.retentionMilliseconds
+            stamp - known.at < Idempotency.retentionMilliseconds
         else { return nil }
         return known
     }

@@ -7,7 +7,8 @@ import Testing
 
 private func head(_ event: PushEvent, scope: SheetHead.Scope = .group, version: Int64 = 5) -> SheetHead {
     SheetHead(
-        topic: "t", priority: 10, expiration: 0, app: "shop", environment: .production, send: "s", group: "g",
+        topic: "t", priority: .immediate, expiration: 0, app: "shop", environment: .production, send: "s",
+        group: "g",
         scope: scope, generation: 0, version: version, event: event, deadline: 10, acceptedAt: 0)
 }
 

@@ -122,7 +122,7 @@ import Testing
     @Test mutating func `starts to suspects do not stop the others`() throws {
         try refuseSome()
         let head = SheetHead(
-            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 9,
             event: .start, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
         // The first push to an installation fails, so that its next start is suspect.

@@ -19,7 +19,7 @@ import Testing
 
     private func head() -> SheetHead {
         SheetHead(
-            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 1,
             event: .update, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
     }

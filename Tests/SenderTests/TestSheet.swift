@@ -15,7 +15,7 @@ extension SheetRecord {
         deadlineSeconds: Int64 = 3_600
     ) throws -> SheetRecord {
         let head = SheetHead(
-            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
+            topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: app,
             environment: .production, send: "s\(version)", group: group, scope: .group, generation: 0,
             version: version, event: .update, deadline: time.unixMilliseconds / 1000 + deadlineSeconds,
             acceptedAt: time.unixMilliseconds)

@@ -154,7 +154,8 @@ final class SenderStand: Sendable {
     ) -> SheetHead {
         let now = WallTime.now().milliseconds
         return SheetHead(
-            topic: app.bundleID + ".push-type.liveactivity", priority: 10, expiration: now / 1000 + 3_600,
+            topic: app.bundleID + ".push-type.liveactivity", priority: .immediate,
+            expiration: now / 1000 + 3_600,
             app: app.id, environment: environment, send: "s\(version)", group: group, scope: .group,
             generation: 0, version: version, event: event, deadline: now / 1000 + 3_600, acceptedAt: now)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Lifecycle
 import Simulation
 import Telemetry
 import Testing

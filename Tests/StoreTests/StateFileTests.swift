@@ -1,5 +1,6 @@
 import CStoreFaults
 import Foundation
+import Lifecycle
 import Telemetry
 import Testing
 

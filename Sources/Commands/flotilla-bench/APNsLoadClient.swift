@@ -67,7 +67,8 @@ final class APNsLoadClient: PushReceiver {
     private func startPushing() {
         let client = APNsClient(provider: provider, on: loop, receiver: self)
         let headers = LiveActivityHeaders(
-            topic: "com.example.matchday.push-type.liveactivity", priority: 10, expiration: 1_763_632_800)
+            topic: "com.example.matchday.push-type.liveactivity", priority: .immediate,
+            expiration: 1_763_632_800)
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: bodyBytes)
         self.client = client
         template = try? client.template(profile, headers, body: body)

@@ -150,7 +150,8 @@ final class FanOutTestBed {
         let audience: Audience = owner.map { .users([$0]) } ?? (event == .start ? .everyone : .group)
         let id = id ?? "r-\(sendCount)"
         var send = Send(
-            id: id, app: TestBed.app.id, group: group, audience: audience, content: content, priority: 10,
+            id: id, app: TestBed.app.id, group: group, audience: audience, content: content,
+            priority: .immediate,
             acceptedAt: WallTime.now().milliseconds)
         if let owner { send.owner = .user(owner) }
         sendWriter.write(key: send.scopeKey?.bytes, value: send.encoded())

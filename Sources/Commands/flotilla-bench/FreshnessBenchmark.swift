@@ -200,7 +200,7 @@ private final class FreshnessRun {
         let now = WallTime.now().milliseconds
         let app = SenderTestApps.apps[0]
         var head = SheetHead(
-            topic: app.bundleID + ".push-type.liveactivity", priority: 10,
+            topic: app.bundleID + ".push-type.liveactivity", priority: .immediate,
             expiration: now / 1000 + Self.pushLifetimeSeconds, app: app.id, environment: .production,
             send: "s\(update)", group: "match", scope: .group, generation: baseVersion,
             version: baseVersion + Int64(update) + 1, event: .update,

@@ -213,7 +213,8 @@ enum InsightBenchmark {
     private static func makeReceipt(number: Int, lane: Int32, jobs: Int) -> Receipt {
         let send = number * sendCount / 1_000 % sendCount
         let head = SheetHead(
-            topic: "com.example.shop.push-type.liveactivity", priority: 10, expiration: 0, app: "shop",
+            topic: "com.example.shop.push-type.liveactivity", priority: .immediate, expiration: 0,
+            app: "shop",
             environment: .production, send: "send-of-the-bench-\(send)", group: "match-42", scope: .group,
             generation: 1_795_000_000, version: 1_795_000_000 + Int64(send), event: .update,
             deadline: 1_795_030_000, acceptedAt: acceptedAt)

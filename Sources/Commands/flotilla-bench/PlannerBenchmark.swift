@@ -218,7 +218,7 @@ private final class SendTraffic {
         content.contentState = state
         var send = Send(
             id: "r-\(round)-\(number)", app: TestBed.app.id, group: isPrivate ? "order" : "match-\(number)",
-            audience: .users([user]), content: content, priority: 10, acceptedAt: 1_763_600_000_000)
+            audience: .users([user]), content: content, priority: .immediate, acceptedAt: 1_763_600_000_000)
         if isPrivate { send.owner = .user(user) }
         writer.write(key: send.scopeKey?.bytes, value: send.encoded())
     }

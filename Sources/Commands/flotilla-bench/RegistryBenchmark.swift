@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Kafka
+internal import Lifecycle
 internal import LiveActivity
 internal import Registry
 internal import Store
@@ -69,7 +70,9 @@ enum RegistryBenchmark {
     private static func measureRestore(of lane: Lane, from rows: RegistryRows) throws {
         let restore = LaneRestore(lane: lane)
         let taking = try Usage.measure {
-            try rows.forEach { key, value, offset in try restore.add(key: key, value: value, offset: offset) }
+            try rows.forEachRow { key, value, offset in
+                try restore.add(key: key, value: value, offset: offset)
+            }
         }
         let finishing = try Usage.measure {
             try restore.finish(AppliedProgress(offset: Int64(rows.count), completeUntil: .now()))
@@ -143,7 +146,7 @@ enum RegistryBenchmark {
     private static func measureChanges(of lane: Lane, rows: RegistryRows, options: Options) throws {
         var changed = 0
         let usage = try Usage.measure {
-            try rows.forEach(limit: options.changes) { key, value, _ in
+            try rows.forEachRow(limit: options.changes) { key, value, _ in
                 // Every second change is a deletion.
                 try lane.apply(
                     key: key, value: changed % 2 == 0 ? nil : value, offset: Int64(rows.count + changed))

@@ -59,7 +59,7 @@ enum RegistryKafkaBenchmark {
             for delivery in deliveries where delivery.isStored { stored += 1 }
             deliveries.removeAll(keepingCapacity: true)
         }
-        rows.forEach(limit: count) { key, value, offset in
+        rows.forEachRow(limit: count) { key, value, offset in
             while producer.send(to: topic, partition: 0, key: key, value: value, tag: UInt64(offset)) == .full
             {
                 while producer.collectDeliveries(

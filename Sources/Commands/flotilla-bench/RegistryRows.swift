@@ -49,7 +49,7 @@ internal import Simulation
         unsafe unlink(path)
     }
 
-    func forEach(limit: Int = .max, body: (Span<UInt8>, Span<UInt8>, Int64) throws -> Void) rethrows {
+    func forEachRow(limit: Int = .max, body: (Span<UInt8>, Span<UInt8>, Int64) throws -> Void) rethrows {
         var position = 0
         for offset in 0..<min(count, limit) {
             let key = unsafe Int(mapping.loadUnaligned(fromByteOffset: position, as: UInt32.self))

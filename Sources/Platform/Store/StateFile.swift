@@ -1,4 +1,5 @@
 internal import Glibc
+package import Lifecycle
 package import Telemetry
 
 /// One environment as a cache of topics. It can always be rebuilt, so it is written without sync. The only

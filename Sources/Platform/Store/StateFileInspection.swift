@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Lifecycle
 
 /// The inspection of a state directory before anything is mapped or written.
 enum StateFileInspection {

@@ -1,3 +1,5 @@
+internal import Lifecycle
+
 /// The small file that describes the data file beside it. It is trusted more than the data. So it is small,
 /// is replaced as a whole, and is ignored if anything in it is unexpected.
 struct StateFileMark: Equatable {

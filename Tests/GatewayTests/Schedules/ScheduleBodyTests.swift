@@ -61,7 +61,8 @@ struct ScheduleBodyTests {
         let send = schedule.send
         #expect(schedule.id == send.id && schedule.name == nil)
         #expect(send.scopeKey == ScopeKey(app: "shop", group: "chest_timer", recipient: .user("jane")))
-        #expect(send.audience == .users(["jane"]) && send.content.event == .update && send.priority == 10)
+        #expect(
+            send.audience == .users(["jane"]) && send.content.event == .update && send.priority == .immediate)
         #expect(
             send.content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) }
                 == #"{"remaining":0,"status":"ready"}"#)

@@ -138,7 +138,7 @@ struct SchedulesServiceTests {
     private final class Keys: Sendable {
         private let first = TracedLock<[String: String]>([:])
 
-        func isNew(_ key: Schedule.Idempotency) -> Bool {
+        func isNew(_ key: Idempotency) -> Bool {
             first.withLock { first in
                 if let known = first[key.key] { return known == key.fingerprint }
                 first[key.key] = key.fingerprint

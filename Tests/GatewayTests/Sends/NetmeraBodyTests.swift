@@ -75,7 +75,9 @@ struct NetmeraBodyTests {
         #expect(update.content.staleDate == 1_768_123_297)
         let end = try send(
             #"{"groupId":"m1","action":"END","dismissalDate":"2026-01-11T09:21:37Z","priority":5}"#)
-        #expect(end.content.event == .end && end.priority == 5 && end.content.dismissalDate == 1_768_123_297)
+        #expect(
+            end.content.event == .end && end.priority == .powerSaving
+                && end.content.dismissalDate == 1_768_123_297)
         #expect(try send(#"{"groupId":"m1","action":"ENDED"}"#).content.event == .end)
         let user = try send(#"{"groupId":"m1","action":"UPDATE",\#(state),"target":{"extId":"u"}}"#)
         #expect(user.audience == .users(["u"]))

@@ -16,7 +16,7 @@ struct SendValidatorTests {
         #expect(
             send.content.attributes?.bytes == Array(#"{"netmeraGroupId":"m1","home":"A","away":"B"}"#.utf8))
         #expect(send.content.attributesType == "Match" && send.audience == .everyone && send.owner == nil)
-        #expect(send.priority == 10 && send.isConflatable && !send.isDryRun && send.deadline == nil)
+        #expect(send.priority == .immediate && send.isConflatable && !send.isDryRun && send.deadline == nil)
     }
 
     @Test func `the record has every field that a call may set`() throws {
@@ -29,7 +29,7 @@ struct SendValidatorTests {
                 "audience": #"{"segments":["vips"]}"#,
                 "alert": #"{"title":{"locKey":"k","locArgs":["a"]},"body":"b","sound":"s"}"#,
             ]))
-        #expect(send.priority == 5 && send.collapseID == "c" && send.endDate == now + 7200)
+        #expect(send.priority == .powerSaving && send.collapseID == "c" && send.endDate == now + 7200)
         #expect(send.deadline == now + 60 && send.expiration == 0 && send.unknownStartPolicy == .resend)
         #expect(send.forcesRestart && send.isDryRun && send.content.relevanceScore == 75.5)
         #expect(send.content.asksForToken && send.content.staleDate == now + 3600)

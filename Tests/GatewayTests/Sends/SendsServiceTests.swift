@@ -264,7 +264,7 @@ struct SendProgressTests {
         #expect(timed.plannerPart?.verdict == .cancelled && timed.isComplete)
         var send = Send(
             id: "s", app: "shop", group: "g", audience: .users(["ada"]), content: PushContent(.update),
-            priority: 10, acceptedAt: 1)
+            priority: .immediate, acceptedAt: 1)
         #expect(SendProgress(waiting: send).recipient == .user("ada"))
         send.owner = .user("ada")
         #expect(SendProgress(waiting: send).recipient == nil)

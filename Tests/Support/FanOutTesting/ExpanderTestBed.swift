@@ -186,7 +186,8 @@ package final class ExpanderTestBed {
             }
         return Expansion(
             send: send, key: ScopeKey(app: app, group: group), targets: targets, content: content,
-            priority: 10, generation: generation, version: version, deadline: 1 << 40, expiration: 1 << 40,
+            priority: .immediate, generation: generation, version: version, deadline: 1 << 40,
+            expiration: 1 << 40,
             acceptedAt: 1_763_600_000_000)
     }
 

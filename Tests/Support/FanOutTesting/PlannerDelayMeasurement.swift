@@ -121,7 +121,7 @@ package final class PlannerDelayMeasurement {
         let send = Send(
             id: "s\(sendCount)", app: TestBed.app.id, group: "match-\(sendCount)", audience: .group,
             content: content,
-            priority: 10, acceptedAt: 1_763_600_000_000)
+            priority: .immediate, acceptedAt: 1_763_600_000_000)
         openSends[send.id] = (.now(), 0)
         writer.write(key: send.scopeKey?.bytes, value: send.encoded())
     }

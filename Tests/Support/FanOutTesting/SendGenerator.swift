@@ -95,7 +95,7 @@ package struct SendGenerator {
             content.alert = Alert(title: .plain("Kick-off"))
         }
         return Send(
-            id: id, app: "shop", group: group, audience: audience, content: content, priority: 10,
+            id: id, app: "shop", group: group, audience: audience, content: content, priority: .immediate,
             acceptedAt: 1_763_600_000_000)
     }
 }

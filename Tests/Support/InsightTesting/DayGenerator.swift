@@ -97,7 +97,7 @@ package struct DayGenerator: Sendable {
         let sheet = openSheets[random.number(below: openSheets.count)]
         let send = sheet.send
         let head = SheetHead(
-            topic: "com.example.push-type.liveactivity", priority: 10, expiration: 0,
+            topic: "com.example.push-type.liveactivity", priority: .immediate, expiration: 0,
             app: Self.app(ofSend: send), environment: sheet.environment, send: Self.sendID(number: send),
             group: Self.groupID(ofSend: send), scope: .group, generation: 1, version: Int64(send) + 1,
             event: send % 10 == 1 ? .start : .update, deadline: 1_900_000_000,
@@ -258,7 +258,7 @@ package struct DayGenerator: Sendable {
         let app = randomApp()
         var send = Send(
             id: "later", app: app, group: Self.groupID(number: 0), audience: .users([user]),
-            content: PushContent(.update), priority: 5, acceptedAt: dayStart)
+            content: PushContent(.update), priority: .powerSaving, acceptedAt: dayStart)
         send.deadline = dayStart / 1000 + 900_000
         let row = TimerRow(
             app: app, owner: .recipient(.user(user)), id: "t-\(random.number(below: 2))",

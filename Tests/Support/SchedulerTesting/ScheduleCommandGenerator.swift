@@ -64,7 +64,8 @@ package struct ScheduleCommandGenerator {
         var content = PushContent(.update)
         content.contentState = contentState
         return Send(
-            id: id, app: "shop", group: "chest", audience: .users([user]), content: content, priority: 10,
+            id: id, app: "shop", group: "chest", audience: .users([user]), content: content,
+            priority: .immediate,
             acceptedAt: now)
     }
 }

@@ -37,7 +37,7 @@ extension SenderSimulation {
         version += 1
         let order = version
         var head = SheetHead(
-            topic: "t.push-type.liveactivity", priority: 10, expiration: 0, app: app,
+            topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: app,
             environment: .production,
             send: "s\(order)", group: "g\(random.number(below: 2))", scope: scope, generation: 0,
             version: order,

@@ -79,7 +79,7 @@ package struct JobGenerator {
         version += 1
         let now = WallTime.now().milliseconds
         var head = SheetHead(
-            topic: group.app.bundleID + ".push-type.liveactivity", priority: 10,
+            topic: group.app.bundleID + ".push-type.liveactivity", priority: .immediate,
             expiration: now / 1000 + Self.lifetimeSeconds, app: group.app.id, environment: group.environment,
             send: "s\(version)", group: group.name, scope: group.isPrivate ? .recipient : .group,
             generation: group.generation, version: version, event: event,

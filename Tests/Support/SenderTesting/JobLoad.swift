@@ -31,7 +31,7 @@ package final class JobLoad {
         version += 1
         let now = WallTime.now().milliseconds
         return SheetHead(
-            topic: app.bundleID + ".push-type.liveactivity", priority: 10,
+            topic: app.bundleID + ".push-type.liveactivity", priority: .immediate,
             expiration: now / 1000 + Self.lifetimeSeconds, app: app.id, environment: .production,
             send: "s\(version)", group: group, scope: .group, generation: 1, version: version, event: .update,
             deadline: now / 1000 + Self.lifetimeSeconds, acceptedAt: now)

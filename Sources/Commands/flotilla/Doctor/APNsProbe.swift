@@ -95,7 +95,8 @@ struct APNsProbe {
                     let template = try client.template(
                         profile,
                         LiveActivityHeaders(
-                            topic: profile.bundleID + ".push-type.liveactivity", priority: 5, expiration: 0),
+                            topic: profile.bundleID + ".push-type.liveactivity", priority: .powerSaving,
+                            expiration: 0),
                         body: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
                     _ = try client.push(
                         template, token: APNsProbe.unknownToken.span,

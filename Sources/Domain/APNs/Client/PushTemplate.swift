@@ -1,5 +1,5 @@
 internal import HTTP2
-internal import LiveActivity
+package import LiveActivity
 
 /// The headers and body that all pushes of one send share, encoded once. A client makes it and uses it on its
 /// loop only. The header block is encoded again when the provider token changes.
@@ -108,12 +108,12 @@ internal import LiveActivity
 package struct LiveActivityHeaders: Sendable, Hashable {
     /// `<bundle id>.push-type.liveactivity`
     package var topic: String
-    package var priority: Int
+    package var priority: PushPriority
     /// Seconds since 1970. 0 means that APNs tries to deliver only once.
     package var expiration: Int64
     package var collapseID: String?
 
-    package init(topic: String, priority: Int, expiration: Int64, collapseID: String? = nil) {
+    package init(topic: String, priority: PushPriority, expiration: Int64, collapseID: String? = nil) {
         self.topic = topic
         self.priority = priority
         self.expiration = expiration
@@ -124,7 +124,7 @@ package struct LiveActivityHeaders: Sendable, Hashable {
         var fields = [
             HeaderField(name: "apns-push-type", value: "liveactivity"),
             HeaderField(name: "apns-topic", value: topic),
-            HeaderField(name: "apns-priority", value: String(priority)),
+            HeaderField(name: "apns-priority", value: String(priority.rawValue)),
             HeaderField(name: "apns-expiration", value: String(expiration)),
         ]
         if let collapseID { fields.append(HeaderField(name: "apns-collapse-id", value: collapseID)) }
@@ -135,11 +135,11 @@ package struct LiveActivityHeaders: Sendable, Hashable {
 /// The headers of a broadcast. Apple requires all four.
 package struct BroadcastHeaders: Sendable, Hashable {
     package var channelID: String
-    package var priority: Int
+    package var priority: PushPriority
     /// Seconds since 1970. Must be 0 for a channel that stores no message.
     package var expiration: Int64
 
-    package init(channelID: String, priority: Int, expiration: Int64) {
+    package init(channelID: String, priority: PushPriority, expiration: Int64) {
         self.channelID = channelID
         self.priority = priority
         self.expiration = expiration
@@ -149,7 +149,7 @@ package struct BroadcastHeaders: Sendable, Hashable {
         [
             HeaderField(name: "apns-push-type", value: "liveactivity"),
             HeaderField(name: "apns-channel-id", value: channelID),
-            HeaderField(name: "apns-priority", value: String(priority)),
+            HeaderField(name: "apns-priority", value: String(priority.rawValue)),
             HeaderField(name: "apns-expiration", value: String(expiration)),
         ]
     }

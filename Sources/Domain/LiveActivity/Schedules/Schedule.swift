@@ -14,19 +14,6 @@ package struct Schedule: Sendable, Hashable {
         case at(Int64)
     }
 
-    /// A repetition with the same key within a day gets the first answer and does nothing. With another
-    /// fingerprint it is a conflict.
-    package struct Idempotency: Sendable, Hashable {
-        package var key: String
-        /// The fingerprint of the request's body.
-        package var fingerprint: String
-
-        package init(key: String, fingerprint: String) {
-            self.key = key
-            self.fingerprint = fingerprint
-        }
-    }
-
     package var id: String
     package var name: String?
     /// The name that a cancel uses: Teak's `activityId`, or the group.

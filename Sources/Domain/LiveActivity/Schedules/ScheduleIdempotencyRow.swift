@@ -2,10 +2,8 @@ package import JSON
 
 /// A schedule with an idempotency key, and its answer: a row of `timers`. It stays for a day, even after the
 /// timer is gone.
-package struct ScheduleIdempotencyRow: JSONRecord, Hashable {
+package struct ScheduleIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package static let schemaVersion = 1
-    /// The time after which a repeated request counts as a new one.
-    package static let retentionMilliseconds = SendIdempotencyRow.retentionMilliseconds
 
     package var fingerprint: String
     package var scheduledTimer: ScheduleReply.ScheduledTimer
@@ -17,8 +15,6 @@ package struct ScheduleIdempotencyRow: JSONRecord, Hashable {
         self.scheduledTimer = scheduledTimer
         self.writtenAt = writtenAt
     }
-
-    package func isKept(at stamp: Int64) -> Bool { stamp - writtenAt < Self.retentionMilliseconds }
 
     /// Returns `/app/owner/idempotency key`. It cannot equal a timer's key, because no app has an empty name.
     package static func key(app: String, owner: ScheduleOwner, idempotencyKey: String) -> [UInt8] {

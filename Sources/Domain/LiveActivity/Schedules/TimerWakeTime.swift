@@ -25,7 +25,7 @@ package enum TimerWakeTime {
         }
         if index == start { return nil }
         return isSeen
-            ? time.addingReportingOverflow(ScheduleIdempotencyRow.retentionMilliseconds).partialValue : time
+            ? time.addingReportingOverflow(Idempotency.retentionMilliseconds).partialValue : time
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

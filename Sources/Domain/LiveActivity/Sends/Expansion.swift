@@ -42,7 +42,7 @@ package struct Expansion: JSONRecord, Hashable {
     package var key: ScopeKey
     package var targets: Targets
     package var content: PushContent
-    package var priority: Int
+    package var priority: PushPriority
     package var collapseID: String?
     /// The generation of the whole group or of the private group's owner. Named recipients have their own.
     package var generation: Int64
@@ -88,7 +88,8 @@ package struct Expansion: JSONRecord, Hashable {
     package var tally = LaneTally()
 
     package init(
-        send: String, key: ScopeKey, targets: Targets, content: PushContent, priority: Int, generation: Int64,
+        send: String, key: ScopeKey, targets: Targets, content: PushContent, priority: PushPriority,
+        generation: Int64,
         version: Int64, deadline: Int64, expiration: Int64, acceptedAt: Int64
     ) {
         self.send = send
@@ -108,7 +109,7 @@ package struct Expansion: JSONRecord, Hashable {
         writer.field(key)
         writer.field("targets", targets)
         writer.content(content)
-        writer.field("priority", priority)
+        writer.field("priority", priority.rawValue)
         writer.field("collapseId", collapseID)
         writer.field("generation", generation)
         writer.field("version", version)
@@ -137,7 +138,7 @@ package struct Expansion: JSONRecord, Hashable {
     package init(from record: JSONObject) {
         self.init(
             send: record["send"].name(), key: record.scopeKey(), targets: record["targets"].targets(),
-            content: record.content(), priority: record["priority"].int(in: 1...10),
+            content: record.content(), priority: record["priority"].pushPriority(),
             generation: record["generation"].version(), version: record["version"].version(),
             deadline: record["deadline"].seconds(), expiration: record["expiration"].seconds(),
             acceptedAt: record["acceptedAt"].timeMilliseconds())

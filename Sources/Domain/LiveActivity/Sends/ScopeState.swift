@@ -8,7 +8,7 @@ package struct ScopeState: Sendable, Hashable {
     package var originalSend: String?
     package var version: Int64
     package var content: PushContent
-    package var priority: Int
+    package var priority: PushPriority
     /// Seconds since 1970.
     package var deadline: Int64
     package var expiration: Int64
@@ -16,7 +16,7 @@ package struct ScopeState: Sendable, Hashable {
     package var acceptedAt: Int64
 
     package init(
-        send: String, version: Int64, content: PushContent, priority: Int, deadline: Int64,
+        send: String, version: Int64, content: PushContent, priority: PushPriority, deadline: Int64,
         expiration: Int64, acceptedAt: Int64
     ) {
         self.send = send
@@ -46,7 +46,7 @@ extension JSONWriter {
         field("origin", state.originalSend)
         field("version", state.version)
         content(state.content)
-        field("priority", state.priority)
+        field("priority", state.priority.rawValue)
         field("deadline", state.deadline)
         field("expiration", state.expiration)
         field("acceptedAt", state.acceptedAt)
@@ -57,7 +57,7 @@ extension JSONObject {
     func scopeState() -> ScopeState {
         var state = ScopeState(
             send: self["send"].name(), version: self["version"].version(), content: content(),
-            priority: self["priority"].int(in: 1...10), deadline: self["deadline"].seconds(),
+            priority: self["priority"].pushPriority(), deadline: self["deadline"].seconds(),
             expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].timeMilliseconds())
         state.originalSend = self["origin"].optional?.name()
         return state

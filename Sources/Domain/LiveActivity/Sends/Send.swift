@@ -18,8 +18,7 @@ package struct Send: JSONRecord, Hashable {
     package var owner: Recipient?
     package var audience: Audience
     package var content: PushContent
-    /// APNs' priority: 5 or 10.
-    package var priority: Int
+    package var priority: PushPriority
     package var collapseID: String?
     /// Milliseconds since 1970 by the gateway's clock. From then on the send is guaranteed.
     package var acceptedAt: Int64
@@ -46,7 +45,8 @@ package struct Send: JSONRecord, Hashable {
     package var generation: Int64?
 
     package init(
-        id: String, app: String, group: String?, audience: Audience, content: PushContent, priority: Int,
+        id: String, app: String, group: String?, audience: Audience, content: PushContent,
+        priority: PushPriority,
         acceptedAt: Int64
     ) {
         self.id = id
@@ -73,7 +73,7 @@ package struct Send: JSONRecord, Hashable {
         writer.field("owner", owner)
         writer.field("audience", audience)
         writer.content(content)
-        writer.field("priority", priority)
+        writer.field("priority", priority.rawValue)
         writer.field("collapseId", collapseID)
         writer.field("acceptedAt", acceptedAt)
         writer.field("scheduledAt", scheduledAt)
@@ -92,7 +92,7 @@ package struct Send: JSONRecord, Hashable {
         self.init(
             id: record["id"].name(), app: record["app"].appID(), group: record["group"].optional?.name(),
             audience: record["audience"].audience(), content: record.content(),
-            priority: record["priority"].int(in: 1...10), acceptedAt: record["acceptedAt"].timeMilliseconds())
+            priority: record["priority"].pushPriority(), acceptedAt: record["acceptedAt"].timeMilliseconds())
         owner = record["owner"].optional?.recipient()
         collapseID = record["collapseId"].optional?.name()
         scheduledAt = record["scheduledAt"].optional?.timeMilliseconds()

@@ -1,10 +1,8 @@
 package import JSON
 
 /// A send with an idempotency key that its planner has processed: a row of `groups` for a day.
-package struct SendIdempotencyRow: JSONRecord, Hashable {
+package struct SendIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package static let schemaVersion = 1
-    /// The time after which a repeated request counts as a new one.
-    package static let retentionMilliseconds: Int64 = 86_400_000
 
     package var fingerprint: String
     /// The timestamp of its record, in milliseconds since 1970.
@@ -13,13 +11,6 @@ package struct SendIdempotencyRow: JSONRecord, Hashable {
     package init(fingerprint: String, writtenAt: Int64) {
         self.fingerprint = fingerprint
         self.writtenAt = writtenAt
-    }
-
-    package func isKept(at stamp: Int64) -> Bool { Self.isKept(writtenAt: writtenAt, at: stamp) }
-
-    /// Whether a row whose record had the timestamp `seenAt` is kept.
-    package static func isKept(writtenAt seenAt: Int64, at stamp: Int64) -> Bool {
-        stamp - seenAt < retentionMilliseconds
     }
 
     /// Returns `/app/id`. It cannot equal a group's key, because no app has an empty name.

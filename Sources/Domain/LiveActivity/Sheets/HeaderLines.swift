@@ -69,6 +69,12 @@ struct HeaderLines {
         return value
     }
 
+    func pushPriority() throws(SheetError) -> PushPriority {
+        let number = try number(of: .priority, in: 0...10)
+        guard let priority = PushPriority(rawValue: Int(number)) else { throw .invalid(.priority) }
+        return priority
+    }
+
     func choice<C: RawRepresentable<String>>(of line: SheetLineName, as type: C.Type) throws(SheetError) -> C
     {
         guard let value = C(rawValue: try text(of: line)) else { throw .invalid(line) }

@@ -5,7 +5,7 @@ extension SheetHead {
     package var apnsLines: [UInt8] {
         var writer = HeaderLinesWriter()
         writer.append(.topic, value: topic)
-        writer.append(.priority, value: Int64(priority))
+        writer.append(.priority, value: Int64(priority.rawValue))
         writer.append(.expiration, value: expiration)
         writer.append(.collapseID, value: collapseID)
         return writer.bytes
@@ -41,7 +41,7 @@ extension SheetHead {
         let app = try lines.text(of: .app)
         guard AppIDRules.problem(app) == nil else { throw .invalid(.app) }
         self.init(
-            topic: try request.name(of: .topic), priority: Int(try request.number(of: .priority, in: 1...10)),
+            topic: try request.name(of: .topic), priority: try request.pushPriority(),
             expiration: try request.number(of: .expiration), app: app,
             environment: try lines.choice(of: .environment, as: Environment.self),
             send: try lines.name(of: .send),

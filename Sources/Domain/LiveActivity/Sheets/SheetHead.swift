@@ -24,8 +24,7 @@ package struct SheetHead: Sendable, Hashable {
 
     /// `<bundle id>.push-type.liveactivity`, or only the bundle id for a broadcast.
     package var topic: String
-    /// APNs' priority: 5 or 10.
-    package var priority: Int
+    package var priority: PushPriority
     /// Seconds since 1970 until which APNs keeps the push for an unreachable phone. 0 means not at all, which
     /// a channel without storage requires.
     package var expiration: Int64
@@ -62,7 +61,8 @@ package struct SheetHead: Sendable, Hashable {
     package static let attemptsDefault = 6
 
     package init(
-        topic: String, priority: Int, expiration: Int64, app: String, environment: Environment, send: String,
+        topic: String, priority: PushPriority, expiration: Int64, app: String, environment: Environment,
+        send: String,
         group: String?, scope: Scope, generation: Int64, version: Int64, event: PushEvent, deadline: Int64,
         acceptedAt: Int64
     ) {

@@ -1,3 +1,4 @@
+package import Lifecycle
 package import Store
 package import Telemetry
 

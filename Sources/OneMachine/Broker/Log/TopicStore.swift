@@ -30,12 +30,12 @@ package final class TopicStore {
     var nextSweep: Int64 = 0
 
     /// Opens the directory, which it makes if needed, and recovers every log in it. Other threads call
-    /// `wake` when `deliver` has something to do. `place` replaces the directory's identity in a test
-    /// that works on a copy.
+    /// `wake` when `deliver` has something to do. `bootID` and `directoryIdentity` replace the real ones
+    /// in a test.
     package init(
         path: String, flush: FlushPolicy = .everyAck, disk: Disk = Disk(), log: Log = .silent,
         metrics: Metrics = Metrics(), openSegmentsMax: Int = OpenSegments.limitDefault,
-        bootID: String = BootID.current, directoryIdentity: String? = nil,
+        bootID: String? = nil, directoryIdentity: String? = nil,
         clock: @escaping () -> WallTime = { .now() },
         wake: @escaping @Sendable () -> Void
     ) throws(TopicStoreError) {
@@ -51,7 +51,8 @@ package final class TopicStore {
             throw .disk(error)
         }
         bootNote = BootNote(
-            boot: bootID, directoryIdentity: directoryIdentity ?? lock.directoryIdentity, flush: flush)
+            boot: bootID ?? BootNote.currentBoot(),
+            directoryIdentity: directoryIdentity ?? lock.directoryIdentity, flush: flush)
         copies = CatalogCopies(in: path, disk: disk)
         environment = LogEnvironment(
             disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax, flush: flush),

@@ -76,7 +76,7 @@ extension Expander {
         content.contentState = newest?.content.contentState
         let deadline = now / 1000 + SafetyEnd.deadlineSeconds
         let head = SheetHead(
-            topic: app.pushTopic, priority: newest?.priority ?? SafetyEnd.priority, expiration: deadline,
+            topic: app.pushTopic, priority: newest?.priority ?? .safetyEnd, expiration: deadline,
             app: key.app, environment: .production, send: send, group: key.group, scope: .recipient,
             generation: key.generation, version: version, event: .end, deadline: deadline, acceptedAt: now)
         let variant = output.makeVariant(
@@ -125,8 +125,6 @@ extension Expander {
 extension SafetyEnd {
     /// The time after which a safety END is useless, because the system has ended the activity.
     static let deadlineSeconds: Int64 = 3600
-    /// The priority of a safety END. It does not need to interrupt the person.
-    static let priority = 5
 }
 
 extension LedgerKey {

@@ -52,12 +52,16 @@ package struct Planner: Sendable {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
         var job = PlanBuilder(self, key: key, stamp: stamp)
         if let fingerprint = send.fingerprint, !send.isDryRun {
-            if let seen = try table.seenSend(id: send.id, app: send.app), seen.isKept(at: stamp) {
-                if seen.fingerprint != fingerprint { job.report(.conflict, for: send) }
+            let seen = try table.seenSend(id: send.id, app: send.app)
+            switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: stamp) {
+            case .isNew:
+                let row = SendIdempotencyRow(fingerprint: fingerprint, writtenAt: stamp)
+                table.set(row, send: send.id, app: send.app)
+            case .repeats: return job.plan
+            case .conflicts:
+                job.report(.conflict, for: send)
                 return job.plan
             }
-            table.set(
-                SendIdempotencyRow(fingerprint: fingerprint, writtenAt: stamp), send: send.id, app: send.app)
         }
         guard let app else {
             job.report(.unknownApp, for: send)

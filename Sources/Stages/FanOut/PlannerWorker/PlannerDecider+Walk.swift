@@ -85,7 +85,7 @@ private struct WalkedPage {
         switch glance {
         case .seenSend(let at):
             newest = max(newest ?? at, at)
-            if let time, !SendIdempotencyRow.isKept(writtenAt: at, at: time) { outlived.append(key) }
+            if let time, !Idempotency.isKept(writtenAt: at, at: time) { outlived.append(key) }
         case .group(let lastAt, let isHeld, let note):
             newest = max(newest ?? lastAt, lastAt)
             if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) {

@@ -13,7 +13,7 @@ enum NetmeraUpdate {
         draft.content.contentState = object["contentState"].optional?.contentObject()
         draft.content.staleDate = object["staleDate"].optional?.isoDate()
         draft.content.dismissalDate = object["dismissalDate"].optional?.isoDate()
-        draft.priority = object["priority"].optional?.pushPriority() ?? 10
+        draft.priority = object["priority"].optional?.pushPriority() ?? .standard
         draft.attributesType = object["liveActAttrType"].optional?.name()
         object.reportUnknownFields()
         return draft

@@ -32,7 +32,7 @@ struct ScheduleBody {
         draft.attributesType = object["attributesType"].optional?.name()
         draft.content.contentState = object["customData"].optional?.contentObject()
         if let alert = object["alert"].optional { draft.content.alert = alert.strictAlert() }
-        draft.priority = object["priority"].optional?.pushPriority() ?? 10
+        draft.priority = object["priority"].optional?.pushPriority() ?? .standard
         if let system {
             draft.content.staleDate = system["stale-date"].optional?.date(now: now)
             draft.content.dismissalDate = system["dismissal-date"].optional?.date(now: now)

@@ -45,10 +45,9 @@ struct ScheduleDecider: Sendable {
     let lanes: Int
 
     func schedule(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let key = try IdempotencyKey.value(in: context.headers)
         let root = try context.root()
+        let idempotency = try Idempotency(headers: context.headers, body: root)
         let body = ScheduleBody(from: root, now: context.now)
-        let idempotency = key.map { Schedule.Idempotency(key: $0, fingerprint: BodyDigest.of(root)) }
         let proofProblems = context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
         var draft = body.draft
         draft.problems += proofProblems

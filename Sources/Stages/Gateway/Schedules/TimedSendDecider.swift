@@ -25,7 +25,7 @@ struct TimedSendDecider: Sendable {
 
     func decide(
         _ judged: SendValidator.ValidatedSend, schedule wish: RequestedSchedule,
-        idempotency: Schedule.Idempotency?,
+        idempotency: Idempotency?,
         in context: RequestContext, response: @escaping @Sendable (Send, TimedSendOutcome) -> HTTPResponse
     ) throws(RefusedRequest) -> RequestDecision {
         guard let owner = ScheduleOwner(of: judged.send) else {
@@ -59,17 +59,14 @@ struct TimedSendDecider: Sendable {
     }
 
     private func makeID(
-        of key: ScopeKey, owner: ScheduleOwner, idempotency: Schedule.Idempotency?, in context: RequestContext
+        of key: ScopeKey, owner: ScheduleOwner, idempotency: Idempotency?, in context: RequestContext
     ) -> SendID {
         let partition = Murmur2.partition(forKey: key.bytes.span, partitionCount: lanes)
         let timersPartition = Murmur2.partition(
             forKey: owner.key(app: context.app.id).span, partitionCount: lanes)
-        guard let idempotency else {
-            return SendID.makeRandom(partition: partition, timersPartition: timersPartition, now: context.now)
-        }
-        return SendID.derived(
-            from: idempotency.key, route: route, group: key, partition: partition,
-            timersPartition: timersPartition)
+        return SendID(
+            idempotency: idempotency, route: route, group: key, partition: partition,
+            timersPartition: timersPartition, now: context.now)
     }
 
     private func activity(of key: ScopeKey) -> String {

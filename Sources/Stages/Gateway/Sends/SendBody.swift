@@ -12,7 +12,7 @@ enum SendBody {
         draft.attributesType = object["attributesType"].optional?.name()
         draft.isPrivate = object["private"].optional?.bool()
         readContent(of: object, into: &draft, now: now)
-        draft.priority = object["priority"].optional?.pushPriority() ?? 10
+        draft.priority = object["priority"].optional?.pushPriority() ?? .standard
         draft.collapseID = object["collapseId"].optional?.collapseID()
         draft.endDate = object["endDate"].optional?.date(now: now)
         draft.deadline = object["deadline"].optional?.date(now: now)
@@ -83,16 +83,6 @@ extension JSONValue {
             report("must be nested at most \(Self.contentDepthMax) levels deep", as: .outOfRange)
         }
         return value
-    }
-
-    func pushPriority() -> Int {
-        let priority = int()
-        if priority != 5, priority != 10, kind == .integer {
-            report(
-                "must be 10 (at once) or 5 (when it suits the phone, without using its budget)",
-                as: .outOfRange)
-        }
-        return priority == 5 ? 5 : 10
     }
 
     func collapseID() -> String {

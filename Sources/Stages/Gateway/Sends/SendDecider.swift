@@ -16,18 +16,14 @@ struct SendDecider: Sendable {
     let draft: @Sendable (JSONValue, RequestContext) -> SendDraft
 
     func decide(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
-        let idempotencyKey = try IdempotencyKey.value(in: context.headers)
         let root = try context.root()
+        let idempotency = try Idempotency(headers: context.headers, body: root)
         let draft = draft(root, context)
-        let fingerprint = idempotencyKey.map { _ in BodyDigest.of(root) }
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: fields)
         let validated = try validator.validate(draft, afterReading: context.problems)
         if let time = draft.time {
             let schedule = TimedSendDecider.RequestedSchedule(time: time, contentField: fields.contentState)
-            let idempotency = idempotencyKey.flatMap { key in
-                fingerprint.map { Schedule.Idempotency(key: key, fingerprint: $0) }
-            }
             return try TimedSendDecider(route: route, lanes: lanes).decide(
                 validated, schedule: schedule, idempotency: idempotency, in: context
             ) { send, outcome in
@@ -36,17 +32,13 @@ struct SendDecider: Sendable {
         }
         let key = validated.key.bytes
         let partition = Murmur2.partition(forKey: key.span, partitionCount: lanes)
-        let id =
-            idempotencyKey.map {
-                // A dry run and a real send with one key are two requests, because each has its own progress.
-                SendID.derived(
-                    from: $0, route: validated.send.isDryRun ? "\(route) dry run" : route,
-                    group: validated.key,
-                    partition: partition)
-            } ?? SendID.makeRandom(partition: partition, now: context.now)
+        // A dry run and a real send with one key are two requests, because each has its own progress.
+        let id = SendID(
+            idempotency: idempotency, route: validated.send.isDryRun ? "\(route) dry run" : route,
+            group: validated.key, partition: partition, now: context.now)
         var send = validated.send
         send.id = id.text
-        send.fingerprint = fingerprint
+        send.fingerprint = idempotency?.fingerprint
         let records = [
             context.auditRecord(action: "send.\(send.content.event.rawValue)", subject: id.text),
             OutgoingRecord(destination: .sends, key: key, value: send.encoded()),

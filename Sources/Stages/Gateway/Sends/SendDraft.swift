@@ -12,7 +12,7 @@ struct SendDraft {
     var audience: Audience
     /// Whether the call marks the group as private to its one user. Nil if the call does not say.
     var isPrivate: Bool?
-    var priority = 10
+    var priority = PushPriority.standard
     var collapseID: String?
     var endDate: Int64?
     var deadline: Int64?

@@ -30,10 +30,22 @@ package struct SendID: Sendable, Hashable {
         self.acceptedAt = acceptedAt
     }
 
-    /// Makes a new id.
+    /// Makes the id of a request. Repetitions of a request with an idempotency key have the same id.
     ///
-    /// - Parameter timers: The partition of `timers` if the send is for later.
-    static func makeRandom(partition: Int, timersPartition: Int? = nil, now: WallTime) -> SendID {
+    /// - Parameter timersPartition: The partition of `timers` if the send is for later.
+    init(
+        idempotency: Idempotency?, route: String, group: ScopeKey, partition: Int,
+        timersPartition: Int? = nil, now: WallTime
+    ) {
+        self =
+            if let idempotency {
+                Self.derived(
+                    from: idempotency.key, route: route, group: group, partition: partition,
+                    timersPartition: timersPartition)
+            } else { Self.makeRandom(partition: partition, timersPartition: timersPartition, now: now) }
+    }
+
+    private static func makeRandom(partition: Int, timersPartition: Int?, now: WallTime) -> SendID {
         let time = max(0, now.milliseconds)
         let kind = timersPartition == nil ? "r" : "t"
         return SendID(
@@ -42,9 +54,8 @@ package struct SendID: Sendable, Hashable {
             partition: partition, timersPartition: timersPartition, acceptedAt: time)
     }
 
-    static func derived(
-        from idempotencyKey: String, route: String, group: ScopeKey, partition: Int,
-        timersPartition: Int? = nil
+    private static func derived(
+        from idempotencyKey: String, route: String, group: ScopeKey, partition: Int, timersPartition: Int?
     ) -> SendID {
         // The join escapes its separator, so two different lists of parts never produce the same bytes.
         let parts = RecordKey.join(

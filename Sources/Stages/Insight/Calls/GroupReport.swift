@@ -42,7 +42,7 @@ struct GroupReport {
             writer.field("event", newest.content.event.rawValue)
             writer.field("version", newest.version)
             writer.field("contentState", newest.content.contentState)
-            writer.field("priority", newest.priority)
+            writer.field("priority", newest.priority.rawValue)
             writer.field("acceptedAt", newest.acceptedAt)
             writer.endObject()
         }

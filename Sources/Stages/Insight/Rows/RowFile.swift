@@ -1,5 +1,6 @@
 internal import JSON
 internal import Kafka
+internal import Lifecycle
 internal import Store
 internal import Telemetry
 

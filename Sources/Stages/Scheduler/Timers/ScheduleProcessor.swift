@@ -53,13 +53,14 @@ package struct ScheduleProcessor: Sendable {
         let seenKey = schedule.idempotency.map {
             ScheduleIdempotencyRow.key(app: order.app, owner: order.owner, idempotencyKey: $0.key)
         }
-        if let seenKey, seenKey.count <= Self.keyBytesMax, let seen = try table.seenOrder(for: seenKey),
-            seen.isKept(at: stamp)
-        {
-            guard seen.fingerprint == schedule.idempotency?.fingerprint else {
-                return Decision(outcome: .conflict, answer: .conflict)
+        if let seenKey, seenKey.count <= Self.keyBytesMax, let idempotency = schedule.idempotency {
+            let seen = try table.seenOrder(for: seenKey)
+            switch Idempotency.compare(fingerprint: idempotency.fingerprint, with: seen, at: stamp) {
+            case .isNew: break
+            case .repeats(let first):
+                return Decision(outcome: .repeated, answer: .scheduled(first.scheduledTimer))
+            case .conflicts: return Decision(outcome: .conflict, answer: .conflict)
             }
-            return Decision(outcome: .repeated, answer: .scheduled(seen.scheduledTimer))
         }
         var send = schedule.send
         send.scheduledAt = stamp
@@ -131,7 +132,6 @@ extension ScheduleProcessor.Decision {
 }
 
 extension AutomaticEnd {
-    private static let priority = 10
     private static let digestBytes = 12
 
     fileprivate func timer(stamp: Int64, offset: Int64) -> TimerRow {
@@ -141,7 +141,7 @@ extension AutomaticEnd {
         let digest = Hex.text(of: Array(SHA256.digest(of: key.bytes).prefix(Self.digestBytes)))
         var send = Send(
             id: "end-\(generation)-\(digest)", app: app, group: group, audience: .group,
-            content: PushContent(.end), priority: Self.priority, acceptedAt: stamp)
+            content: PushContent(.end), priority: .automaticEnd, acceptedAt: stamp)
         send.owner = owner
         send.generation = generation
         send.scheduledAt = stamp

@@ -107,5 +107,5 @@ final class TransactionTimers: TimerTable {
 
 extension ScheduleIdempotencyRow {
     /// The time at which the idempotency key is forgotten, in milliseconds since 1970.
-    var expiresAt: Int64 { writtenAt + Self.retentionMilliseconds }
+    var expiresAt: Int64 { writtenAt + Idempotency.retentionMilliseconds }
 }

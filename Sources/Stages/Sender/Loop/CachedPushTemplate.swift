@@ -6,7 +6,7 @@ struct CachedPushTemplate {
     let template: PushTemplate
     private let profile: PushProfile
     private let topic: String
-    private let priority: Int
+    private let priority: PushPriority
     private let expiration: Int64
     private let collapseID: String?
     private let body: [UInt8]

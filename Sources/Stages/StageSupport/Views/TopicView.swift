@@ -1,4 +1,5 @@
 package import Kafka
+package import Lifecycle
 package import Store
 package import Telemetry
 

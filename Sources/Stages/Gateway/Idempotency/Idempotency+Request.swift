@@ -1,8 +1,18 @@
 internal import HTTPServer
+internal import JSON
+internal import LiveActivity
 
-/// The header that marks a request as a repetition of an earlier one.
-enum IdempotencyKey {
-    static func value(in headers: HTTPHeaders) throws(RefusedRequest) -> String? {
+// A request with the header `Idempotency-Key` may be repeated. `Idempotency` has the rule for repetitions, and
+// `SendID` derives the id of a send from the key.
+
+extension Idempotency {
+    /// Reads the key of a request with this body. Returns nil if the request has no key.
+    init?(headers: HTTPHeaders, body: JSONValue) throws(RefusedRequest) {
+        guard let key = try Self.key(in: headers) else { return nil }
+        self.init(key: key, fingerprint: BodyDigest.of(body))
+    }
+
+    private static func key(in headers: HTTPHeaders) throws(RefusedRequest) -> String? {
         let lines = headers.all(named: "idempotency-key")
         guard let key = lines.first else { return nil }
         let isGood =

@@ -1,20 +1,4 @@
-internal import CLinux
-internal import Glibc
-
-/// Identifies the time from one start of the machine to the next.
-package enum BootID {
-    package static var current: String {
-        let disk = Disk()
-        guard let file = try? disk.open(path: "/proc/sys/kernel/random/boot_id", writable: false) else {
-            return ""
-        }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = try? unsafe bytes.withMutableBytes { (raw) throws(DiskError) in
-            try unsafe disk.read(file, at: 0, into: raw)
-        }
-        return String(decoding: bytes.prefix(count ?? 0).prefix { $0 > 0x20 }, as: UTF8.self)
-    }
-}
+internal import Lifecycle
 
 /// The note in a data directory about the process that opened it last.
 ///
@@ -30,6 +14,9 @@ struct BootNote: Equatable {
     var flush: FlushPolicy
     /// Whether all logs were synced and closed.
     var isClosed = false
+
+    /// Returns the id of the machine's boot, or nothing if the system does not give one.
+    static func currentBoot() -> String { (try? BootID.current())?.text ?? "" }
 
     private var text: String { "\(boot) \(directoryIdentity) \(flush) \(isClosed ? "closed" : "open")" }
 
